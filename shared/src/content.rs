@@ -1,0 +1,244 @@
+//! What a comment may say: bodies are parsed into types here, and checked nowhere else.
+//!
+//! Every wrong field is named, not only the first. What is not here: the word filter
+//! ([`crate::words`]) and rendering, which is the origin's.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use crate::id::{CommentId, MemberId};
+use crate::limits;
+use crate::wire::{FieldError, Visibility};
+
+/// A new comment that obeys the rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewComment {
+    /// The text as written.
+    pub content: String,
+    /// The comment it answers.
+    pub parent_id: Option<CommentId>,
+    /// Members it mentions, each once.
+    pub mentions: Vec<MemberId>,
+    /// Who may see it.
+    pub visibility: Visibility,
+}
+
+/// The body of a new comment.
+///
+/// # Errors
+/// Every wrong field; the field `body` when it is not a JSON object.
+///
+/// ```
+/// use gailou_shared::content::new_comment;
+/// assert_eq!(new_comment(br#"{"content":"hi"}"#, 5000).unwrap().content, "hi");
+/// let errors = new_comment(br#"{"content":"","parent_id":7}"#, 5000).unwrap_err();
+/// assert_eq!(errors.len(), 2);
+/// ```
+pub fn new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Vec<FieldError>> {
+    let fields = object(body)?;
+    let mut errors = Vec::new();
+    let content = content(fields.get("content"), max_chars, &mut errors);
+    let parent_id = match fields.get("parent_id") {
+        None | Some(Value::Null) => None,
+        Some(value) => id(value, "parent_id", &mut errors),
+    };
+    let mentions = mentions(fields.get("mentions"), &mut errors);
+    let visibility = match fields.get("visibility") {
+        None | Some(Value::Null) => Visibility::Everyone,
+        Some(value) => match value.as_str() {
+            Some("everyone") => Visibility::Everyone,
+            Some("self") => Visibility::Author,
+            _ => {
+                errors.push(FieldError::new("visibility", "must be \"everyone\" or \"self\""));
+                Visibility::Everyone
+            }
+        },
+    };
+    match fields.get("media") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(items)) if items.is_empty() => {}
+        Some(Value::Array(_)) => errors.push(FieldError::new("media", "names media that were not uploaded here")),
+        Some(_) => errors.push(FieldError::new("media", "must be a list of ids")),
+    }
+    if errors.is_empty() { Ok(NewComment { content, parent_id, mentions, visibility }) } else { Err(errors) }
+}
+
+/// The body of an edit: its new text.
+///
+/// # Errors
+/// Every wrong field.
+pub fn edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldError>> {
+    let fields = object(body)?;
+    let mut errors = Vec::new();
+    let content = content(fields.get("content"), max_chars, &mut errors);
+    if errors.is_empty() { Ok(content) } else { Err(errors) }
+}
+
+/// The body of a new guest: the name to show.
+///
+/// # Errors
+/// The field `name` when it is missing, empty, too long or holds control characters.
+pub fn guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
+    let fields = object(body)?;
+    let name = fields.get("name").and_then(Value::as_str).map(str::trim).unwrap_or_default();
+    if name.is_empty()
+        || name.chars().all(is_blank)
+        || name.chars().count() > limits::NAME_CHARS
+        || name.chars().any(char::is_control)
+    {
+        return Err(alloc::vec![FieldError::new("name", "must be 1 to 64 characters, without control characters")]);
+    }
+    Ok(name.into())
+}
+
+/// The first [`limits::SUMMARY_CHARS`] characters of a text, with `…` when something is left out.
+#[must_use]
+pub fn summary(text: &str) -> String {
+    match text.char_indices().nth(limits::SUMMARY_CHARS) {
+        None => text.into(),
+        Some((end, _)) => text.get(..end).unwrap_or_default().chars().chain(['…']).collect(),
+    }
+}
+
+/// A JSON object, or the one error that the body is none.
+///
+/// # Errors
+/// The field `body`, with the place where the JSON breaks.
+pub fn object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Vec<FieldError>> {
+    let wrong = |detail: String| alloc::vec![FieldError::new("body", detail)];
+    let text =
+        core::str::from_utf8(body).map_err(|e| wrong(alloc::format!("is not UTF-8 at byte {}", e.valid_up_to())))?;
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(wrong("must be a JSON object".into())),
+        Err(e) => Err(wrong(alloc::format!("is not JSON: {e}"))),
+    }
+}
+
+fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>) -> String {
+    let text = match value {
+        Some(Value::String(text)) => text.as_str(),
+        None => {
+            errors.push(FieldError::new("content", "is missing"));
+            return String::new();
+        }
+        Some(_) => {
+            errors.push(FieldError::new("content", "must be a string"));
+            return String::new();
+        }
+    };
+    let chars = text.chars().count();
+    if text.chars().all(is_blank) {
+        errors.push(FieldError::new("content", "must not be empty"));
+    } else if chars > max_chars || text.len() > limits::CONTENT_BYTES {
+        let detail = alloc::format!(
+            "must be at most {max_chars} characters and {} bytes, has {chars} characters and {} bytes",
+            limits::CONTENT_BYTES,
+            text.len()
+        );
+        errors.push(FieldError::new("content", detail));
+    } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        errors.push(FieldError::new("content", "must not hold control characters other than line breaks and tabs"));
+    }
+    text.into()
+}
+
+/// Spaces, and what looks like nothing at all.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{2800}' | '\u{3164}')
+}
+
+fn id<T: core::str::FromStr<Err = crate::id::NotAnId>>(
+    value: &Value,
+    field: &'static str,
+    errors: &mut Vec<FieldError>,
+) -> Option<T> {
+    let id = value.as_str().and_then(|text| text.parse().ok());
+    if id.is_none() {
+        errors.push(FieldError::new(field, "must be an id: a string of decimal digits"));
+    }
+    id
+}
+
+fn mentions(value: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<MemberId> {
+    let items = match value {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(items)) if items.len() <= limits::MENTIONS => items,
+        Some(_) => {
+            errors.push(FieldError::new("mentions", "must be a list of at most 20 member ids"));
+            return Vec::new();
+        }
+    };
+    let mut members = Vec::with_capacity(items.len());
+    for item in items {
+        match id(item, "mentions", errors) {
+            Some(member) if !members.contains(&member) => members.push(member),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_wrong_field_is_named() {
+        let check = |body: &str, fields: &[&str]| {
+            let errors = new_comment(body.as_bytes(), 5_000).map(|_| Vec::new()).unwrap_or_else(|e| e);
+            assert_eq!(errors.iter().map(|e| e.field.as_ref()).collect::<Vec<_>>(), fields, "{body}");
+        };
+        check(r#"{"content":"hi","parent_id":"5","mentions":["7","7"],"visibility":"self","media":[]}"#, &[]);
+        check(r#"{"content":"hi","parent_id":null,"unknown":1}"#, &[]);
+        check("", &["body"]);
+        check("[]", &["body"]);
+        check(r#"{"content":"\ud800"}"#, &["body"]);
+        check("{}", &["content"]);
+        check(r#"{"content":7}"#, &["content"]);
+        check(r#"{"content":" \n\u200b"}"#, &["content"]);
+        check(r#"{"content":"a\u0000b"}"#, &["content"]);
+        check(r#"{"content":"a\r\n\tb"}"#, &[]);
+        check(
+            r#"{"content":"","parent_id":5,"mentions":"7","visibility":"all","media":["x"]}"#,
+            &["content", "parent_id", "mentions", "visibility", "media"],
+        );
+        check(r#"{"content":"x","mentions":["07"]}"#, &["mentions"]);
+        assert_eq!(new_comment(b"{\"content\":\"\xff\"}", 5_000).unwrap_err()[0].field, "body");
+    }
+
+    #[test]
+    fn length_is_in_characters() {
+        let of = |n: usize| new_comment(format!(r#"{{"content":"{}"}}"#, "楼".repeat(n)).as_bytes(), 5_000);
+        assert!(of(5_000).is_ok());
+        assert_eq!(of(5_001).unwrap_err()[0].field, "content");
+    }
+
+    #[test]
+    fn a_summary_never_splits_a_character() {
+        assert_eq!(summary("楼"), "楼");
+        assert_eq!(summary(&"楼".repeat(500)), "楼".repeat(500));
+        assert_eq!(summary(&"楼".repeat(501)), "楼".repeat(500) + "…");
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_panics(body: Vec<u8>) {
+            let _ = new_comment(&body, 5_000);
+        }
+
+        #[test]
+        fn the_text_comes_back_as_written(text in "\\PC*[a-z]\\PC*") {
+            let body = serde_json::json!({"content": text}).to_string();
+            prop_assume!(text.chars().count() <= 5_000 && !text.chars().any(char::is_control));
+            prop_assert_eq!(new_comment(body.as_bytes(), 5_000).unwrap().content, text);
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Names of things: comments, members, subjects, and the slot a subject lives in.
+//!
+//! A comment's id is a 63-bit snowflake that carries its slot, so every call that names a comment
+//! finds its shard without a look-up. What is not here: allocation (it needs a clock and a lease).
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+use crate::limits;
+
+/// Milliseconds from the Unix epoch to 2000-01-01T00:00:00Z, where comment ids begin.
+pub const EPOCH_MS: u64 = 946_684_800_000;
+/// Virtual slots. Fixed: a subject's slot never changes, only the database that holds the slot.
+pub const SLOTS: u16 = 1_024;
+
+const TIME_BITS: u32 = 41;
+const SLOT_BITS: u32 = 10;
+const NODE_BITS: u32 = 6;
+const SEQUENCE_BITS: u32 = 6;
+/// Ids one node can issue for one slot in a millisecond.
+pub const SEQUENCES: u64 = 1 << SEQUENCE_BITS;
+/// Nodes that can issue ids at the same time; the last one is the importer's.
+pub const NODES: u64 = 1 << NODE_BITS;
+/// The node number that belongs to `gailou import`.
+pub const IMPORT_NODE: u64 = NODES - 1;
+
+/// Why a text or number is not an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAnId;
+
+impl fmt::Display for NotAnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be a decimal number from 1 to 9223372036854775807, without sign or leading zeros")
+    }
+}
+
+impl core::error::Error for NotAnId {}
+
+/// Digits without sign, spaces or leading zeros; `None` for anything else or above 2^63 − 1.
+fn canonical(text: &str) -> Option<u64> {
+    let ok = !text.is_empty()
+        && text.len() <= 19
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && (text.len() == 1 || !text.starts_with('0'));
+    ok.then(|| text.parse().ok()).flatten().filter(|n| *n <= i64::MAX as u64)
+}
+
+macro_rules! decimal_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u64);
+
+        impl $name {
+            /// The id with this number.
+            ///
+            /// # Errors
+            /// [`NotAnId`] for 0 and for numbers above 2^63 − 1.
+            pub const fn new(number: u64) -> Result<Self, NotAnId> {
+                if number == 0 || number > i64::MAX as u64 { Err(NotAnId) } else { Ok(Self(number)) }
+            }
+
+            /// The number, from 1 to 2^63 − 1.
+            #[must_use]
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// The number as databases hold it.
+            #[must_use]
+            pub const fn signed(self) -> i64 {
+                self.0 as i64
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                Self::new(canonical(text).ok_or(NotAnId)?)
+            }
+        }
+
+        impl TryFrom<i64> for $name {
+            type Error = NotAnId;
+
+            fn try_from(number: i64) -> Result<Self, NotAnId> {
+                Self::new(u64::try_from(number).map_err(|_| NotAnId)?)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <alloc::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+decimal_id! {
+    /// A comment: 41 bits of milliseconds since [`EPOCH_MS`], 10 of slot, 6 of node, 6 of sequence.
+    ///
+    /// ```
+    /// use gailou_shared::id::{CommentId, Slot};
+    /// let slot = Slot::new(7).unwrap();
+    /// let id = CommentId::from_parts(1_700_000_000_000, slot, 0, 3);
+    /// assert_eq!((id.created_ms(), id.slot()), (1_700_000_000_000, slot));
+    /// ```
+    CommentId
+}
+
+decimal_id! {
+    /// A member. The host's own are below 2^62, guests have bit 62 set, names that an import
+    /// brought without an id have bits 62 and 61 set.
+    MemberId
+}
+
+impl CommentId {
+    /// The id of the comment made at `created_ms` (Unix milliseconds, clamped to 2000-01-01 …
+    /// 2069-09-06). `node` and `sequence` are taken modulo 64.
+    #[must_use]
+    pub const fn from_parts(created_ms: u64, slot: Slot, node: u64, sequence: u64) -> Self {
+        let max = (1 << TIME_BITS) - 1;
+        let mut time = created_ms.saturating_sub(EPOCH_MS);
+        if time > max {
+            time = max;
+        }
+        // Time 0, slot 0, node 0, sequence 0 would be the number 0, which is no id.
+        if time == 0 {
+            time = 1;
+        }
+        Self(
+            (time << (SLOT_BITS + NODE_BITS + SEQUENCE_BITS))
+                | ((slot.0 as u64) << (NODE_BITS + SEQUENCE_BITS))
+                | ((node % NODES) << SEQUENCE_BITS)
+                | (sequence % SEQUENCES),
+        )
+    }
+
+    /// When the id was issued, in Unix milliseconds.
+    #[must_use]
+    pub const fn created_ms(self) -> u64 {
+        (self.0 >> (SLOT_BITS + NODE_BITS + SEQUENCE_BITS)) + EPOCH_MS
+    }
+
+    /// The slot of the comment's subject.
+    #[must_use]
+    pub const fn slot(self) -> Slot {
+        Slot(((self.0 >> (NODE_BITS + SEQUENCE_BITS)) % SLOTS as u64) as u16)
+    }
+}
+
+/// First member id that is not the host's: 2^62.
+pub const FIRST_GUEST: u64 = 1 << 62;
+const IMPORTED: u64 = FIRST_GUEST | 1 << 61;
+
+/// Who vouches for a member id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberKind {
+    /// The host site, in its tokens.
+    Host,
+    /// Gailou, to somebody who gave a name.
+    Guest,
+    /// Nobody: a name that came with an import.
+    Imported,
+}
+
+impl MemberId {
+    /// The guest with these random bits.
+    #[must_use]
+    pub const fn guest(random: u64) -> Self {
+        Self(FIRST_GUEST | (random & ((1 << 61) - 1)))
+    }
+
+    /// The member that stands for `name` in imported threads: the same for the same name.
+    #[must_use]
+    pub fn imported(name: &str) -> Self {
+        Self(IMPORTED | (hash62(&[b"gailou member\0", name.as_bytes()]) & ((1 << 61) - 1)))
+    }
+
+    /// Who vouches for this id.
+    #[must_use]
+    pub const fn kind(self) -> MemberKind {
+        if self.0 < FIRST_GUEST {
+            MemberKind::Host
+        } else if self.0 < IMPORTED {
+            MemberKind::Guest
+        } else {
+            MemberKind::Imported
+        }
+    }
+}
+
+/// One of the [`SLOTS`] virtual shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(u16);
+
+impl Slot {
+    /// The first slot.
+    pub const FIRST: Self = Self(0);
+
+    /// Slot `number`, or `None` from [`SLOTS`] on.
+    #[must_use]
+    pub const fn new(number: u16) -> Option<Self> {
+        if number < SLOTS { Some(Self(number)) } else { None }
+    }
+
+    /// The slot's number, below [`SLOTS`].
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// Why a type and a key do not name a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadSubject {
+    /// The type is empty, longer than [`limits::TYPE_BYTES`], or not `[a-z0-9_-]`.
+    Type,
+    /// The key is empty or longer than [`limits::KEY_BYTES`].
+    KeyLength,
+    /// The key has a control character.
+    KeyControl,
+}
+
+impl BadSubject {
+    /// The field of the request that is wrong.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::KeyLength | Self::KeyControl => "key",
+        }
+    }
+}
+
+impl fmt::Display for BadSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Type => "must be 1 to 32 characters of a-z, 0-9, _ and -",
+            Self::KeyLength => "must be 1 to 512 bytes of UTF-8",
+            Self::KeyControl => "must not hold control characters",
+        })
+    }
+}
+
+impl core::error::Error for BadSubject {}
+
+/// What is commented on: a type and the host's key, with the number that stands for the key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubjectKey {
+    kind: String,
+    key: String,
+    obj_id: u64,
+}
+
+impl SubjectKey {
+    /// The subject `kind`/`key`.
+    ///
+    /// # Errors
+    /// [`BadSubject`] names the part that is wrong.
+    ///
+    /// ```
+    /// use gailou_shared::id::SubjectKey;
+    /// let by_number = SubjectKey::new("video", "7").unwrap();
+    /// assert_eq!(by_number.obj_id(), 7);
+    /// // Not canonical digits: hashed, with bit 62 set, so it never meets a number.
+    /// assert!(SubjectKey::new("video", "007").unwrap().obj_id() >= 1 << 62);
+    /// ```
+    pub fn new(kind: &str, key: &str) -> Result<Self, BadSubject> {
+        let type_ok = (1..=limits::TYPE_BYTES).contains(&kind.len())
+            && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
+        if !type_ok {
+            return Err(BadSubject::Type);
+        }
+        if !(1..=limits::KEY_BYTES).contains(&key.len()) {
+            return Err(BadSubject::KeyLength);
+        }
+        if key.chars().any(char::is_control) {
+            return Err(BadSubject::KeyControl);
+        }
+        let obj_id = match canonical(key) {
+            Some(number) if number < 1 << 62 => number,
+            _ => 1 << 62 | hash62(&[b"gailou subject\0", key.as_bytes()]),
+        };
+        Ok(Self { kind: kind.to_owned(), key: key.to_owned(), obj_id })
+    }
+
+    /// The type's name.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The host's key, as written.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Canonical digits below 2^62 are the number itself; every other key is a hash with bit 62
+    /// set. Two keys may share a hash: who reads a row compares the key that is stored with it.
+    #[must_use]
+    pub const fn obj_id(&self) -> u64 {
+        self.obj_id
+    }
+
+    /// The slot, by a strong hash of type and object id.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        let hash = hash62(&[b"gailou slot\0", self.kind.as_bytes(), b"\0", &self.obj_id.to_be_bytes()]);
+        Slot((hash % u64::from(SLOTS)) as u16)
+    }
+}
+
+impl fmt::Display for SubjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.key)
+    }
+}
+
+/// 62 bits of SHA-256 over the parts.
+fn hash62(parts: &[&[u8]]) -> u64 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let digest = hasher.finalize();
+    digest.iter().take(8).fold(0u64, |n, b| n << 8 | u64::from(*b)) >> 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_canonical_numbers_are_ids() {
+        for bad in ["", "0", "01", "+1", "-1", " 1", "1 ", "1.0", "9223372036854775808", "99999999999999999999", "一"]
+        {
+            assert_eq!(bad.parse::<CommentId>(), Err(NotAnId), "{bad:?}");
+        }
+        assert_eq!("9223372036854775807".parse::<MemberId>().unwrap().get(), i64::MAX as u64);
+    }
+
+    #[test]
+    fn keys_and_numbers_never_meet() {
+        let check = |key: &str, number: Option<u64>| {
+            let obj_id = SubjectKey::new("article", key).unwrap().obj_id();
+            match number {
+                Some(n) => assert_eq!(obj_id, n),
+                None => assert!((1 << 62..1 << 63).contains(&obj_id), "{key}"),
+            }
+        };
+        check("0", Some(0));
+        check("7", Some(7));
+        check("4611686018427387903", Some((1 << 62) - 1));
+        check("4611686018427387904", None);
+        check("007", None);
+        check("hello", None);
+    }
+
+    #[test]
+    fn a_key_has_512_bytes_at_most() {
+        assert!(SubjectKey::new("a", &"k".repeat(512)).is_ok());
+        assert_eq!(SubjectKey::new("a", &"k".repeat(513)), Err(BadSubject::KeyLength));
+        assert_eq!(SubjectKey::new("a", ""), Err(BadSubject::KeyLength));
+        assert_eq!(SubjectKey::new("a", "a\nb"), Err(BadSubject::KeyControl));
+        assert_eq!(SubjectKey::new("A", "k"), Err(BadSubject::Type));
+    }
+
+    #[test]
+    fn slots_are_even() {
+        let mut seen = [0u32; SLOTS as usize];
+        for n in 0..102_400 {
+            seen[SubjectKey::new("video", &n.to_string()).unwrap().slot().get() as usize] += 1;
+        }
+        assert!(seen.iter().all(|n| (50..160).contains(n)), "{:?}", seen.iter().max());
+    }
+
+    proptest! {
+        #[test]
+        fn printing_and_parsing_an_id_is_identity(n in 1u64..=i64::MAX as u64) {
+            let id = CommentId::new(n).unwrap();
+            prop_assert_eq!(id.to_string().parse::<CommentId>(), Ok(id));
+            let json = serde_json::to_string(&id).unwrap();
+            prop_assert_eq!(&json, &format!("\"{n}\""));
+            prop_assert_eq!(serde_json::from_str::<CommentId>(&json).unwrap(), id);
+        }
+
+        #[test]
+        fn parts_come_back(ms in EPOCH_MS + 1..EPOCH_MS + (1 << 41), slot in 0..SLOTS, node in 0..NODES, sequence in 0..SEQUENCES) {
+            let slot = Slot::new(slot).unwrap();
+            let id = CommentId::from_parts(ms, slot, node, sequence);
+            prop_assert_eq!((id.created_ms(), id.slot()), (ms, slot));
+        }
+
+        #[test]
+        fn later_ids_are_larger(ms in EPOCH_MS + 1..EPOCH_MS + (1 << 40), a in 0..SLOTS, b in 0..SLOTS) {
+            let (a, b) = (Slot::new(a).unwrap(), Slot::new(b).unwrap());
+            prop_assert!(CommentId::from_parts(ms, a, 63, 63) < CommentId::from_parts(ms + 1, b, 0, 0));
+        }
+
+        #[test]
+        fn member_kinds_are_apart(random: u64, name: String) {
+            prop_assert_eq!(MemberId::guest(random).kind(), MemberKind::Guest);
+            prop_assert_eq!(MemberId::imported(&name).kind(), MemberKind::Imported);
+            prop_assert_eq!(MemberId::imported(&name), MemberId::imported(&name));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What Gailou's edge and origin both need, written once.
+//!
+//! No clock, no randomness, no IO, no async: times, keys and rows are parameters. The same code
+//! runs in the Worker (wasm32) and in the origin, so both rank, page, filter and verify alike.
+//! In reading order: the bounds, names of things, where a comment stands, how lists are ordered
+//! and walked, what a comment may say, who says it, and how it looks on the wire.
+#![no_std]
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+extern crate alloc;
+
+pub mod limits;
+
+pub mod id;
+pub mod path;
+
+pub mod cursor;
+pub mod rank;
+pub mod walk;
+
+pub mod content;
+pub mod words;
+
+pub mod token;
+pub mod wire;

@@ -1,0 +1,308 @@
+//! Ranking: the seven sorts as one total order each, in integers.
+//!
+//! A key is a fixed-point number that depends on counts and on the time of creation, never on the
+//! time of reading: the order changes when counts do and at no other moment. No floats, so that
+//! wasm and native agree to the bit. Larger keys stand first; the larger id breaks ties.
+
+use core::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{CommentId, EPOCH_MS};
+
+/// Fraction bits of hot, best and controversial keys.
+pub const FRACTION_BITS: u32 = 32;
+const ONE: u128 = 1 << FRACTION_BITS;
+
+/// An order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// Engagement and freshness.
+    #[default]
+    Hot,
+    /// Floor, newest first.
+    New,
+    /// Floor, oldest first.
+    Old,
+    /// Likes.
+    Top,
+    /// Lower bound of the share of likes.
+    Best,
+    /// Visible descendants.
+    Replies,
+    /// Many likes and as many dislikes.
+    Controversial,
+}
+
+impl Sort {
+    /// All sorts, in the order of their numbers.
+    pub const ALL: [Self; 7] =
+        [Self::Hot, Self::New, Self::Old, Self::Top, Self::Best, Self::Replies, Self::Controversial];
+
+    /// The sort's name in the contract.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hot => "hot",
+            Self::New => "new",
+            Self::Old => "old",
+            Self::Top => "top",
+            Self::Best => "best",
+            Self::Replies => "replies",
+            Self::Controversial => "controversial",
+        }
+    }
+
+    /// The sort with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sort| sort.name() == name)
+    }
+
+    /// Whether a comment's key can change after it was published. Such a list is walked by
+    /// snapshot and tail; the others by floor alone.
+    #[must_use]
+    pub const fn is_ranked(self) -> bool {
+        !matches!(self, Self::New | Self::Old)
+    }
+}
+
+/// What ranking looks at. Counts above 2^32 − 1 count as that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Members who like it.
+    pub likes: u64,
+    /// Members who dislike it.
+    pub dislikes: u64,
+    /// Visible descendants.
+    pub replies: u64,
+}
+
+impl Counts {
+    /// Whether any count is above zero: what has none is ordered by age in every sort.
+    #[must_use]
+    pub const fn any(self) -> bool {
+        self.likes > 0 || self.dislikes > 0 || self.replies > 0
+    }
+}
+
+/// What counts how much in the hot order, per subject type. Weights are in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weights {
+    /// Weight of a like, in thousandths.
+    pub like: u32,
+    /// Weight of a visible descendant, in thousandths.
+    pub reply: u32,
+    /// Weight of a dislike (taken off), in thousandths.
+    pub hate: u32,
+    /// Milliseconds in which a comment's engagement must double to keep its place; at least
+    /// [`Weights::MIN_HALF_LIFE_MS`]. `None`: age does not count.
+    pub half_life_ms: Option<u64>,
+}
+
+impl Weights {
+    /// An hour. Keys stay below 2^53 with it, so they fit a sorted-set score exactly.
+    pub const MIN_HALF_LIFE_MS: u64 = 3_600_000;
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { like: 700, reply: 300, hate: 0, half_life_ms: Some(86_400_000) }
+    }
+}
+
+/// The key of a comment made at `created_ms` (Unix milliseconds) under `sort`; larger stands
+/// first. `new` and `old` have no key of their own (their key is the floor) and give 0.
+///
+/// - hot: `log2(1 + like·likes + reply·replies − hate·dislikes) + created / half_life`
+/// - best: lower bound of Wilson's score interval at z = 1.96 (Wilson 1927), 0 without votes
+/// - controversial: `log2` of `(likes + dislikes) ^ (min / max)`, which orders the same
+#[must_use]
+pub fn key(sort: Sort, counts: Counts, created_ms: u64, weights: &Weights) -> i64 {
+    match sort {
+        Sort::Hot => hot(counts, created_ms, weights),
+        Sort::Best => wilson(counts),
+        Sort::Controversial => controversial(counts),
+        Sort::Top => clamp(counts.likes),
+        Sort::Replies => clamp(counts.replies),
+        Sort::New | Sort::Old => 0,
+    }
+}
+
+/// The order of two comments by key and id: what stands first is `Less`.
+#[must_use]
+pub fn order(a: (i64, CommentId), b: (i64, CommentId)) -> Ordering {
+    b.cmp(&a)
+}
+
+fn clamp(count: u64) -> i64 {
+    i64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn hot(counts: Counts, created_ms: u64, weights: &Weights) -> i64 {
+    let part = |weight: u32, count: u64| i128::from(weight) * i128::from(clamp(count));
+    let sum = 1_000 + part(weights.like, counts.likes) + part(weights.reply, counts.replies)
+        - part(weights.hate, counts.dislikes);
+    let engagement = log2(sum.max(1_000) as u64) - log2(1_000);
+    let age = weights.half_life_ms.map_or(0, |half_life| {
+        let since = u128::from(created_ms.saturating_sub(EPOCH_MS)).min(1 << 41);
+        (since * ONE / u128::from(half_life.max(Weights::MIN_HALF_LIFE_MS))) as i64
+    });
+    engagement + age
+}
+
+fn controversial(counts: Counts) -> i64 {
+    let (likes, dislikes) = (clamp(counts.likes), clamp(counts.dislikes));
+    let (min, max) = (likes.min(dislikes), likes.max(dislikes));
+    if min == 0 {
+        return 0;
+    }
+    (i128::from(log2((likes + dislikes) as u64)) * i128::from(min) / i128::from(max)) as i64
+}
+
+/// Wilson's lower bound, multiplied out so that it needs one division and one root:
+/// `(2u + z² − z·sqrt(z² + 4·u·d/n)) / (2·(n + z²))`, u likes, d dislikes, n both.
+fn wilson(counts: Counts) -> i64 {
+    let (u, d) = (clamp(counts.likes) as u128, clamp(counts.dislikes) as u128);
+    let n = u + d;
+    if n == 0 {
+        return 0;
+    }
+    // 60 fraction bits under the root leave 30 of its value; u·d < 2^64, so nothing overflows.
+    let z2_q60 = (38_416u128 << 60) / 10_000;
+    let z2_q30 = z2_q60 >> 30;
+    let root = (z2_q60 + ((4 * u * d) << 58) / n * 4).isqrt();
+    let upper = (2 * u << 30) + z2_q30;
+    let lower = upper.saturating_sub(root * 49 / 25);
+    ((lower << FRACTION_BITS) / (2 * ((n << 30) + z2_q30))) as i64
+}
+
+/// `log2(x)` for x ≥ 1 with 32 fraction bits, rounded down; never decreasing in x.
+///
+/// One binary digit a squaring (Knuth, TAOCP 1.2.2, exercise 25). Truncating a square keeps the
+/// order of two arguments, so the result does too.
+fn log2(x: u64) -> i64 {
+    let x = x.max(1);
+    let whole = x.ilog2();
+    // The mantissa in [1, 2) with 63 fraction bits.
+    let mut mantissa = u128::from(x) << (63 - whole);
+    let mut fraction = 0i64;
+    for _ in 0..FRACTION_BITS {
+        mantissa = (mantissa * mantissa) >> 63;
+        let digit = mantissa >> 64;
+        mantissa >>= digit;
+        fraction = fraction << 1 | digit as i64;
+    }
+    i64::from(whole) << FRACTION_BITS | fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const T: u64 = 1_700_000_000_000;
+
+    fn counts(likes: u64, dislikes: u64, replies: u64) -> Counts {
+        Counts { likes, dislikes, replies }
+    }
+
+    fn float(key: i64) -> f64 {
+        key as f64 / ONE as f64
+    }
+
+    fn any_counts() -> impl Strategy<Value = Counts> {
+        counts_below(5_000_000_000)
+    }
+
+    fn counts_below(most: u64) -> impl Strategy<Value = Counts> {
+        let count = prop_oneof![0u64..20, 0..most];
+        (count.clone(), count.clone(), count).prop_map(|(likes, dislikes, replies)| Counts { likes, dislikes, replies })
+    }
+
+    #[test]
+    fn log2_is_right_to_nine_digits() {
+        for x in [1u64, 2, 3, 7, 1_000, 1_001, 123_456_789, u64::MAX] {
+            assert!((float(log2(x)) - (x as f64).log2()).abs() < 1e-8, "{x}");
+        }
+    }
+
+    #[test]
+    fn wilson_is_the_textbook_value() {
+        let check = |likes: u64, dislikes: u64| {
+            let (n, z) = ((likes + dislikes) as f64, 1.96f64);
+            let p = likes as f64 / n;
+            let expected =
+                (p + z * z / (2.0 * n) - z * ((p * (1.0 - p) + z * z / (4.0 * n)) / n).sqrt()) / (1.0 + z * z / n);
+            let got = float(key(Sort::Best, counts(likes, dislikes, 0), T, &Weights::default()));
+            assert!((got - expected).abs() < 1e-7, "{likes} {dislikes}: {got} {expected}");
+        };
+        for (likes, dislikes) in
+            [(1, 0), (0, 1), (10, 0), (600, 400), (5, 5), (1_000_000, 1), (4_000_000_000, 4_000_000_000)]
+        {
+            check(likes, dislikes);
+        }
+    }
+
+    #[test]
+    fn twice_the_engagement_is_worth_one_half_life() {
+        let weights = Weights { like: 1_000, ..Weights::default() };
+        let old = key(Sort::Hot, counts(7, 0, 0), T, &weights);
+        let young = key(Sort::Hot, counts(3, 0, 0), T + 86_400_000, &weights);
+        assert!((old - young).abs() <= 1, "{old} {young}");
+    }
+
+    #[test]
+    fn controversial_wants_both_sides() {
+        let k = |l, d| key(Sort::Controversial, counts(l, d, 0), T, &Weights::default());
+        assert!(k(50, 50) > k(99, 1) && k(99, 1) > k(1_000, 0) && k(100, 100) > k(50, 50));
+    }
+
+    proptest! {
+        #[test]
+        fn log2_never_decreases(a: u64, b: u64) {
+            let (a, b) = (a.min(b), a.max(b));
+            prop_assert!(log2(a) <= log2(b));
+        }
+
+        #[test]
+        fn order_is_total_and_ids_break_ties(a in any_counts(), b in any_counts(), x in 1u64..1 << 60, y in 1u64..1 << 60) {
+            let w = Weights::default();
+            let (x, y) = (CommentId::new(x).unwrap(), CommentId::new(y).unwrap());
+            for sort in Sort::ALL {
+                let (p, q) = ((key(sort, a, T, &w), x), (key(sort, b, T, &w), y));
+                prop_assert_eq!(order(p, q), order(q, p).reverse());
+                prop_assert_eq!(order(p, q).is_eq(), p == q);
+            }
+        }
+
+        #[test]
+        // Neighbouring sums stay apart up to two thousand million.
+        fn two_one_without_age_is_likes_twice_and_replies(a in counts_below(600_000_000), b in counts_below(600_000_000)) {
+            let w = Weights { like: 2_000, reply: 1_000, hate: 0, half_life_ms: None };
+            let sum = |c: Counts| 2 * clamp(c.likes) + clamp(c.replies);
+            let k = |c| key(Sort::Hot, c, T, &w);
+            prop_assert_eq!(k(a).cmp(&k(b)), sum(a).cmp(&sum(b)));
+        }
+
+        #[test]
+        fn the_order_does_not_change_as_time_passes(a in any_counts(), b in any_counts(), age in 0u64..1 << 39, shift in 0u64..1 << 39) {
+            // Both made `shift` later: the difference of the keys moves by rounding alone.
+            let w = Weights::default();
+            let k = |c, t| key(Sort::Hot, c, EPOCH_MS + t, &w);
+            let before = k(a, age) - k(b, 0);
+            let after = k(a, age + shift) - k(b, shift);
+            prop_assert!((before - after).abs() <= 1);
+        }
+
+        #[test]
+        fn keys_fit_a_double(a in any_counts(), t: u64, half_life: u64) {
+            let w = Weights { half_life_ms: Some(half_life), ..Weights::default() };
+            for sort in Sort::ALL {
+                let k = key(sort, a, t, &w);
+                prop_assert!((0..1 << 53).contains(&k), "{:?} {}", sort, k);
+            }
+        }
+    }
+}

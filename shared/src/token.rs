@@ -1,0 +1,322 @@
+//! The member's token: claims, and the verification edge and origin share.
+//!
+//! A JWT signed by the host site, HS256 with a shared secret or EdDSA (Ed25519) by public key. A
+//! key has one algorithm, so a token cannot choose a weaker one. Signing is for development tokens
+//! and guests. The time is a parameter.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+
+use jwt_compact::alg::{Ed25519, Hs256, Hs256Key, VerifyingKey};
+use jwt_compact::{AlgorithmExt, Claims, Header, Token, UntrustedToken};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::id::{MemberId, MemberKind};
+use crate::limits;
+
+/// Seconds of clock difference that are forgiven.
+const LEEWAY_SECONDS: i64 = 30;
+
+/// What a member may do beyond their own comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Reads, posts and reacts.
+    #[default]
+    Member,
+    /// Decides about comments.
+    Moderator,
+    /// Decides about comments, words, members and subjects.
+    Admin,
+}
+
+/// Who sent a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The member's id.
+    pub id: MemberId,
+    /// The name to show, 1 to [`limits::NAME_CHARS`] characters.
+    pub name: String,
+    /// Address of a picture.
+    pub avatar: Option<String>,
+    /// The host's level of the member, 0 when it has none.
+    pub level: u8,
+    /// What the member may do.
+    pub role: Role,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct MemberClaims {
+    sub: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    avatar: Option<String>,
+    #[serde(default)]
+    level: u8,
+    #[serde(default)]
+    role: Role,
+    #[serde(deserialize_with = "one_or_many")]
+    aud: Audience,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct Audience(alloc::vec::Vec<String>);
+
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Audience, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        One(String),
+        Many(alloc::vec::Vec<String>),
+    }
+    Ok(Audience(match Either::deserialize(deserializer)? {
+        Either::One(name) => alloc::vec![name],
+        Either::Many(names) => names,
+    }))
+}
+
+/// Why a token is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenError {
+    /// Not a JWT, too long, or its claims are missing or of a wrong type.
+    Malformed,
+    /// Signed with another key or algorithm.
+    Signature,
+    /// `exp` has passed.
+    Expired,
+    /// `exp` is missing or more than 30 days ahead.
+    Expiry,
+    /// Meant for somebody else.
+    Audience,
+    /// `sub` is no member id a token may carry, or `name` is empty or too long.
+    Member,
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the token is not a JWT with the claims sub, name, aud and exp",
+            Self::Signature => "the token's signature does not fit",
+            Self::Expired => "the token has expired",
+            Self::Expiry => "the token must expire, within 30 days",
+            Self::Audience => "the token is meant for another audience",
+            Self::Member => "the token's sub or name is not a member's",
+        })
+    }
+}
+
+impl core::error::Error for TokenError {}
+
+/// A secret that signs and verifies, or a public key that verifies.
+#[derive(Clone)]
+pub enum TokenKey {
+    /// HS256.
+    Secret(Hs256Key),
+    /// EdDSA over Ed25519.
+    Public(<Ed25519 as jwt_compact::Algorithm>::VerifyingKey),
+}
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Secret(_) => "TokenKey::Secret(…)",
+            Self::Public(_) => "TokenKey::Public(…)",
+        })
+    }
+}
+
+impl TokenKey {
+    /// Fewest bytes of an HS256 secret.
+    pub const SECRET_BYTES: usize = 32;
+
+    /// The HS256 key of this secret, `None` below [`TokenKey::SECRET_BYTES`].
+    #[must_use]
+    pub fn secret(secret: &[u8]) -> Option<Self> {
+        (secret.len() >= Self::SECRET_BYTES).then(|| Self::Secret(Hs256Key::new(secret)))
+    }
+
+    /// The Ed25519 key of these 32 bytes, `None` when they are no point of the curve.
+    #[must_use]
+    pub fn public(bytes: &[u8]) -> Option<Self> {
+        VerifyingKey::from_slice(bytes).ok().map(Self::Public)
+    }
+
+    /// Whose token it is, at `now` (Unix seconds). Guests have role `member`, whatever it says.
+    ///
+    /// # Errors
+    /// [`TokenError`] says which rule the token breaks.
+    pub fn verify(&self, token: &str, audience: &str, now: u64) -> Result<Member, TokenError> {
+        if token.len() > limits::TOKEN_BYTES {
+            return Err(TokenError::Malformed);
+        }
+        let untrusted = UntrustedToken::new(token).map_err(|_| TokenError::Malformed)?;
+        let claims = match self {
+            Self::Secret(key) => claims(Hs256.validator::<MemberClaims>(key).validate(&untrusted))?,
+            Self::Public(key) => claims(Ed25519.validator::<MemberClaims>(key).validate(&untrusted))?,
+        };
+        let now = i64::try_from(now).map_err(|_| TokenError::Expiry)?;
+        let expires = claims.expiration.ok_or(TokenError::Expiry)?.timestamp();
+        if expires + LEEWAY_SECONDS < now {
+            return Err(TokenError::Expired);
+        }
+        if expires > now + limits::TOKEN_SECONDS as i64 + LEEWAY_SECONDS {
+            return Err(TokenError::Expiry);
+        }
+        if claims.not_before.is_some_and(|from| from.timestamp() > now + LEEWAY_SECONDS) {
+            return Err(TokenError::Expiry);
+        }
+        let custom = claims.custom;
+        if !custom.aud.0.iter().any(|name| name == audience) {
+            return Err(TokenError::Audience);
+        }
+        member(custom)
+    }
+
+    /// A token for `member` that expires at `expires` (Unix seconds); `None` for a public key.
+    #[must_use]
+    pub fn sign(&self, member: &Member, audience: &str, expires: u64) -> Option<String> {
+        let Self::Secret(key) = self else { return None };
+        let mut claims = Claims::new(MemberClaims {
+            sub: alloc::format!("{}", member.id),
+            name: member.name.clone(),
+            avatar: member.avatar.clone(),
+            level: member.level,
+            role: member.role,
+            aud: Audience(alloc::vec![audience.to_owned()]),
+        });
+        claims.expiration = chrono::DateTime::from_timestamp(i64::try_from(expires).ok()?, 0);
+        Hs256.token(&Header::empty(), &claims, key).ok()
+    }
+}
+
+fn claims(
+    validated: Result<Token<MemberClaims>, jwt_compact::ValidationError>,
+) -> Result<Claims<MemberClaims>, TokenError> {
+    use jwt_compact::ValidationError as V;
+    match validated {
+        Ok(token) => Ok(token.into_parts().1),
+        Err(
+            V::AlgorithmMismatch { .. }
+            | V::MalformedSignature(_)
+            | V::InvalidSignature
+            | V::InvalidSignatureLen { .. },
+        ) => Err(TokenError::Signature),
+        Err(_) => Err(TokenError::Malformed),
+    }
+}
+
+fn member(claims: MemberClaims) -> Result<Member, TokenError> {
+    let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
+    let name = claims.name.trim();
+    let name_ok = !name.is_empty() && name.chars().count() <= limits::NAME_CHARS && !name.chars().any(char::is_control);
+    if id.kind() == MemberKind::Imported || !name_ok {
+        return Err(TokenError::Member);
+    }
+    let avatar = claims.avatar.filter(|a| a.len() <= limits::AVATAR_BYTES && is_web_address(a));
+    let role = if id.kind() == MemberKind::Guest { Role::Member } else { claims.role };
+    Ok(Member { id, name: name.to_owned(), avatar, level: claims.level, role })
+}
+
+/// An avatar is shown to everybody: only addresses a page may load.
+fn is_web_address(text: &str) -> bool {
+    (text.starts_with("https://") || text.starts_with("http://") || (text.starts_with('/') && !text.starts_with("//")))
+        && !text.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    const NOW: u64 = 1_800_000_000;
+    const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
+
+    fn somebody(id: u64) -> Member {
+        Member { id: MemberId::new(id).unwrap(), name: "Ann".into(), avatar: None, level: 3, role: Role::Admin }
+    }
+
+    fn key() -> TokenKey {
+        TokenKey::secret(SECRET).unwrap()
+    }
+
+    #[test]
+    fn a_token_comes_back_until_it_expires() {
+        let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+        let check = |audience, now, expected| assert_eq!(key().verify(&token, audience, now), expected);
+        check("gailou", NOW, Ok(somebody(7)));
+        check("gailou", NOW + 91, Err(TokenError::Expired));
+        check("other", NOW, Err(TokenError::Audience));
+        check("gailou", NOW - 40 * 86_400, Err(TokenError::Expiry));
+    }
+
+    #[test]
+    fn another_key_or_algorithm_is_refused() {
+        let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+        let other = TokenKey::secret(b"another secret of more than 32 bytes").unwrap();
+        assert_eq!(other.verify(&token, "gailou", NOW), Err(TokenError::Signature));
+        let public = TokenKey::public(&[
+            0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a, 0x0e, 0xe1,
+            0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
+        ])
+        .unwrap();
+        assert_eq!(public.verify(&token, "gailou", NOW), Err(TokenError::Signature));
+        assert!(TokenKey::secret(b"short").is_none());
+    }
+
+    #[test]
+    fn eddsa_is_verified_by_the_public_key() {
+        use jwt_compact::alg::SigningKey;
+        let signing = <Ed25519 as jwt_compact::Algorithm>::SigningKey::from_slice(SECRET).unwrap();
+        let mut claims = Claims::new(serde_json::json!({"sub": "9", "name": "Bo", "aud": ["x", "gailou"]}));
+        claims.expiration = chrono::DateTime::from_timestamp(NOW as i64 + 60, 0);
+        let token = Ed25519.token(&Header::empty(), &claims, &signing).unwrap();
+        let public = TokenKey::Public(signing.to_verifying_key());
+        assert_eq!(public.verify(&token, "gailou", NOW).unwrap().id.get(), 9);
+        assert_eq!(key().verify(&token, "gailou", NOW), Err(TokenError::Signature));
+    }
+
+    #[test]
+    fn guests_have_no_role_and_imported_names_no_token() {
+        let sign = |id| key().sign(&somebody(id), "gailou", NOW + 60).unwrap();
+        let guest = MemberId::guest(5).get();
+        assert_eq!(key().verify(&sign(guest), "gailou", NOW).unwrap().role, Role::Member);
+        let imported = MemberId::imported("Ann").get();
+        assert_eq!(key().verify(&sign(imported), "gailou", NOW), Err(TokenError::Member));
+    }
+
+    #[test]
+    fn claims_are_parsed_strictly() {
+        let check = |claims: serde_json::Value, expected: TokenError| {
+            let mut claims = Claims::new(claims);
+            claims.expiration = chrono::DateTime::from_timestamp(NOW as i64 + 60, 0);
+            let token = Hs256.token(&Header::empty(), &claims, &Hs256Key::new(SECRET)).unwrap();
+            assert_eq!(key().verify(&token, "gailou", NOW), Err(expected), "{claims:?}");
+        };
+        check(serde_json::json!({"sub": "7", "aud": "gailou"}), TokenError::Malformed);
+        check(serde_json::json!({"sub": 7, "name": "a", "aud": "gailou"}), TokenError::Malformed);
+        check(serde_json::json!({"sub": "07", "name": "a", "aud": "gailou"}), TokenError::Member);
+        check(serde_json::json!({"sub": "7", "name": " ", "aud": "gailou"}), TokenError::Member);
+        check(serde_json::json!({"sub": "7", "name": "a".repeat(65), "aud": "gailou"}), TokenError::Member);
+        check(serde_json::json!({"sub": "7", "name": "a", "aud": "gailou", "role": "god"}), TokenError::Malformed);
+        assert_eq!(key().verify("no.jwt", "gailou", NOW), Err(TokenError::Malformed));
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_refused(text: String) {
+            prop_assert!(key().verify(&text, "gailou", NOW).is_err());
+        }
+
+        #[test]
+        fn any_changed_byte_is_refused(at: prop::sample::Index) {
+            let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+            let mut bytes = token.to_string().into_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            prop_assert!(key().verify(core::str::from_utf8(&bytes).unwrap(), "gailou", NOW).is_err());
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The paging law: how a list is walked so that nothing is shown twice or left out.
+//!
+//! `new` and `old` go by floor, which never changes. A sort whose key can change is a stored
+//! [`Snapshot`] of at most [`limits::SNAPSHOT_IDS`] ranked ids, then everything listed that is not
+//! in it by floor descending: whatever is liked meanwhile, each id has exactly one place in the
+//! walk. A comment published after the walk began has a higher floor than any below the cursor, so
+//! it cannot come twice either. No IO here: [`Walk`] says which floors it needs and is fed them.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use sha2::{Digest, Sha256};
+
+use crate::cursor::{Position, SnapshotId};
+use crate::id::CommentId;
+use crate::limits;
+use crate::rank::{self, Sort};
+
+/// The ranked part of a list as it stood at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    id: SnapshotId,
+    ids: Vec<CommentId>,
+    members: BTreeSet<CommentId>,
+}
+
+impl Snapshot {
+    /// The snapshot of these comments and their keys: the best [`limits::SNAPSHOT_IDS`] of them,
+    /// each once (of two keys for one id the better counts).
+    #[must_use]
+    pub fn rank(mut candidates: Vec<(i64, CommentId)>) -> Self {
+        candidates.sort_unstable_by(|a, b| rank::order(*a, *b));
+        let mut seen = BTreeSet::new();
+        candidates.retain(|(_, id)| seen.insert(*id));
+        candidates.truncate(limits::SNAPSHOT_IDS);
+        Self::from_ids(candidates.into_iter().map(|(_, id)| id).collect())
+    }
+
+    fn from_ids(ids: Vec<CommentId>) -> Self {
+        let mut hasher = Sha256::new();
+        for id in &ids {
+            hasher.update(id.get().to_be_bytes());
+        }
+        let mut name = SnapshotId::default();
+        name.iter_mut().zip(hasher.finalize()).for_each(|(to, from)| *to = from);
+        Self { id: name, members: ids.iter().copied().collect(), ids }
+    }
+
+    /// Its name: a hash of what it holds, so that the same ranking is stored once.
+    #[must_use]
+    pub const fn id(&self) -> SnapshotId {
+        self.id
+    }
+
+    /// The ids, best first.
+    #[must_use]
+    pub fn ids(&self) -> &[CommentId] {
+        &self.ids
+    }
+
+    /// As stored: eight bytes an id.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.ids.iter().flat_map(|id| id.get().to_be_bytes()).collect()
+    }
+
+    /// The snapshot stored as these bytes; `None` when they are not one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() || numbers.len() > limits::SNAPSHOT_IDS {
+            return None;
+        }
+        let ids: Option<Vec<_>> = numbers.iter().map(|n| CommentId::new(u64::from_be_bytes(*n)).ok()).collect();
+        ids.map(Self::from_ids)
+    }
+}
+
+/// What a walk needs next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: the page is complete.
+    Nothing,
+    /// The next `count` listed comments by floor, beyond `beyond` (exclusive; `None`: from the end).
+    Floors {
+        /// Whether the lowest floor comes first.
+        ascending: bool,
+        /// The floor to go on from, exclusive.
+        beyond: Option<u64>,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// One page of a walk.
+#[derive(Debug)]
+pub struct Walk<'s> {
+    snapshot: Option<&'s Snapshot>,
+    sort: Sort,
+    limit: usize,
+    /// The next place of the snapshot that was not given yet.
+    place: usize,
+    /// The last floor that was looked at.
+    beyond: Option<u64>,
+    page: Vec<CommentId>,
+    /// Set when more follows the page.
+    more: bool,
+    ended: bool,
+}
+
+/// Snapshot and cursor do not belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch;
+
+impl<'s> Walk<'s> {
+    /// The page of `limit` comments at `at` (`None`: the first). Ranked sorts need their snapshot.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when a ranked sort comes without its snapshot, with another than the cursor's,
+    /// or with a position of another kind of list.
+    pub fn new(
+        sort: Sort,
+        snapshot: Option<&'s Snapshot>,
+        at: Option<Position>,
+        limit: usize,
+    ) -> Result<Self, Mismatch> {
+        let snapshot = if sort.is_ranked() { Some(snapshot.ok_or(Mismatch)?) } else { None };
+        let whole = snapshot.map_or(0, |s| s.ids.len());
+        let named = |id: SnapshotId| snapshot.is_some_and(|s| s.id == id);
+        let (place, beyond) = match at {
+            None => (0, None),
+            Some(Position::Snapshot(id, place)) if named(id) => (usize::from(place), None),
+            Some(Position::Tail(id, floor)) if named(id) => (whole, (floor > 0).then_some(floor)),
+            Some(Position::After(floor)) if snapshot.is_none() => (0, Some(floor)),
+            Some(_) => return Err(Mismatch),
+        };
+        let mut walk =
+            Self { snapshot, sort, limit, place, beyond, page: Vec::with_capacity(limit), more: false, ended: false };
+        if let Some(snapshot) = snapshot {
+            walk.page.extend(snapshot.ids.iter().skip(place).take(limit));
+            walk.place = place + walk.page.len();
+            walk.more = walk.place < whole;
+        }
+        Ok(walk)
+    }
+
+    /// What has to be read before [`Walk::finish`].
+    #[must_use]
+    pub fn need(&self) -> Need {
+        if self.more || self.ended {
+            return Need::Nothing;
+        }
+        // One more than fits tells whether another page follows.
+        let count = self.limit + 1 - self.page.len();
+        Need::Floors { ascending: self.sort == Sort::Old, beyond: self.beyond, count }
+    }
+
+    /// Takes what [`Walk::need`] asked for, in its order. Fewer than asked for is the end.
+    pub fn feed(&mut self, asked: usize, rows: &[(u64, CommentId)]) {
+        for (floor, id) in rows {
+            if self.snapshot.is_some_and(|s| s.members.contains(id)) {
+                self.beyond = Some(*floor);
+            } else if self.page.len() < self.limit {
+                self.beyond = Some(*floor);
+                self.page.push(*id);
+            } else {
+                self.more = true;
+                return;
+            }
+        }
+        self.ended = rows.len() < asked;
+    }
+
+    /// The ids of the page, and where the next one begins.
+    #[must_use]
+    pub fn finish(self) -> (Vec<CommentId>, Option<Position>) {
+        let next = match self.snapshot {
+            Some(s) if self.place < s.ids.len() => Position::Snapshot(s.id, self.place as u16),
+            Some(s) => Position::Tail(s.id, self.beyond.unwrap_or(0)),
+            None => Position::After(self.beyond.unwrap_or(0)),
+        };
+        (self.page, self.more.then_some(next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::{Cursor, CursorKey, List};
+    use crate::id::SubjectKey;
+    use crate::rank::{Counts, Weights};
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Change {
+        Post,
+        Hold,
+        Approve(prop::sample::Index),
+        Like(prop::sample::Index, u64),
+        Delete(prop::sample::Index),
+        Restore(prop::sample::Index),
+        Pin(prop::sample::Index),
+        /// The process dies: what was not stored is gone.
+        Restart,
+        /// The reader asks for the next page.
+        Read,
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        let i = any::<prop::sample::Index>;
+        prop_oneof![
+            2 => Just(Change::Post),
+            1 => Just(Change::Hold),
+            1 => i().prop_map(Change::Approve),
+            4 => (i(), 0u64..30).prop_map(|(i, n)| Change::Like(i, n)),
+            1 => i().prop_map(Change::Delete),
+            1 => i().prop_map(Change::Restore),
+            1 => i().prop_map(Change::Pin),
+            1 => Just(Change::Restart),
+            3 => Just(Change::Read),
+        ]
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    struct Row {
+        floor: Option<u64>,
+        deleted: bool,
+        pinned: bool,
+        counts: Counts,
+    }
+
+    impl Row {
+        fn visible(&self) -> bool {
+            self.floor.is_some() && !self.deleted
+        }
+    }
+
+    /// A list with what a database would hold, and nothing else.
+    #[derive(Default)]
+    struct Model {
+        rows: BTreeMap<CommentId, Row>,
+        floors: u64,
+        stored: BTreeMap<SnapshotId, Vec<u8>>,
+    }
+
+    impl Model {
+        fn apply(&mut self, change: &Change) {
+            let pick = |rows: &BTreeMap<CommentId, Row>, i: &prop::sample::Index| {
+                (!rows.is_empty()).then(|| *rows.keys().nth(i.index(rows.len())).unwrap())
+            };
+            match change {
+                Change::Post | Change::Hold => {
+                    let id = CommentId::new(self.rows.len() as u64 * 3 + 1).unwrap();
+                    let floor = matches!(change, Change::Post).then(|| {
+                        self.floors += 1;
+                        self.floors
+                    });
+                    self.rows.insert(id, Row { floor, deleted: false, pinned: false, counts: Counts::default() });
+                }
+                Change::Approve(i) => {
+                    if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id))
+                        && row.floor.is_none()
+                    {
+                        self.floors += 1;
+                        row.floor = Some(self.floors);
+                    }
+                }
+                Change::Like(i, n) => {
+                    if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id)) {
+                        row.counts = Counts { likes: *n, dislikes: n / 3, replies: n % 4 };
+                    }
+                }
+                Change::Delete(i) | Change::Restore(i) => {
+                    if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id)) {
+                        row.deleted = matches!(change, Change::Delete(_));
+                    }
+                }
+                Change::Pin(i) => {
+                    if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id)) {
+                        row.pinned = !row.pinned;
+                    }
+                }
+                Change::Restart | Change::Read => {}
+            }
+        }
+
+        fn floors(&self, ascending: bool, beyond: Option<u64>, count: usize) -> Vec<(u64, CommentId)> {
+            let mut rows: Vec<_> =
+                self.rows.iter().filter(|(_, r)| r.visible()).map(|(id, r)| (r.floor.unwrap(), *id)).collect();
+            rows.sort_unstable();
+            if !ascending {
+                rows.reverse();
+            }
+            rows.retain(|(f, _)| beyond.is_none_or(|b| if ascending { *f > b } else { *f < b }));
+            rows.truncate(count);
+            rows
+        }
+
+        /// One request, as a server with empty memory answers it.
+        fn page(
+            &mut self,
+            sort: Sort,
+            cursor: Option<&str>,
+            limit: usize,
+            ranked_rows: usize,
+        ) -> (Vec<CommentId>, Option<String>) {
+            let key = CursorKey::new(b"k");
+            let list = List::roots(&SubjectKey::new("video", "2").unwrap());
+            let at = cursor.map(|text| key.parse(text).unwrap().at);
+            let snapshot = match at {
+                Some(Position::Snapshot(id, _) | Position::Tail(id, _)) => Snapshot::from_bytes(&self.stored[&id]),
+                _ => sort.is_ranked().then(|| {
+                    let keyed = self
+                        .rows
+                        .iter()
+                        .filter(|(_, r)| r.visible())
+                        .map(|(id, r)| (rank::key(sort, r.counts, id.get(), &Weights::default()), *id));
+                    let mut keyed: Vec<_> = keyed.collect();
+                    keyed.sort_unstable_by(|a, b| rank::order(*a, *b));
+                    keyed.truncate(ranked_rows);
+                    let snapshot = Snapshot::rank(keyed);
+                    self.stored.insert(snapshot.id(), snapshot.to_bytes());
+                    snapshot
+                }),
+            };
+            let mut walk = Walk::new(sort, snapshot.as_ref(), at, limit).unwrap();
+            while let Need::Floors { ascending, beyond, count } = walk.need() {
+                walk.feed(count, &self.floors(ascending, beyond, count));
+            }
+            let (ids, next) = walk.finish();
+            assert!(ids.len() <= limit);
+            let visible = ids.into_iter().filter(|id| self.rows[id].visible()).collect();
+            (visible, next.map(|at| key.print(&Cursor { list, sort, epoch: 1, at })))
+        }
+    }
+
+    use alloc::string::String;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_comment_of_the_epoch_that_stays_is_shown_exactly_once(
+            before in prop::collection::vec(change(), 0..80),
+            during in prop::collection::vec(change(), 0..80),
+            sort in prop::sample::select(&Sort::ALL[..]),
+            limit in 1usize..9,
+            ranked_rows in 0usize..40,
+        ) {
+            let mut model = Model::default();
+            before.iter().for_each(|c| model.apply(c));
+            let mut stays: BTreeSet<CommentId> =
+                model.rows.iter().filter(|(_, r)| r.visible()).map(|(id, _)| *id).collect();
+            let (mut shown, mut cursor) = model.page(sort, None, limit, ranked_rows);
+            for c in &during {
+                model.apply(c);
+                stays.retain(|id| model.rows[id].visible());
+                if let (Change::Read, Some(at)) = (c, &cursor) {
+                    let (page, next) = model.page(sort, Some(at), limit, ranked_rows);
+                    shown.extend(page);
+                    cursor = next;
+                }
+            }
+            while let Some(at) = cursor {
+                let (page, next) = model.page(sort, Some(&at), limit, ranked_rows);
+                shown.extend(page);
+                cursor = next;
+            }
+            let once: BTreeSet<CommentId> = shown.iter().copied().collect();
+            prop_assert_eq!(once.len(), shown.len(), "shown twice");
+            prop_assert!(stays.is_subset(&once), "left out: {:?}", stays.difference(&once));
+        }
+
+        #[test]
+        fn a_snapshot_comes_back(numbers in prop::collection::vec((any::<i64>(), 1u64..1 << 62), 0..1_200)) {
+            let snapshot = Snapshot::rank(numbers.into_iter().map(|(k, n)| (k, CommentId::new(n).unwrap())).collect());
+            prop_assert!(snapshot.ids().len() <= limits::SNAPSHOT_IDS);
+            prop_assert_eq!(Snapshot::from_bytes(&snapshot.to_bytes()), Some(snapshot));
+        }
+    }
+}

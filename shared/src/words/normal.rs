@@ -1,0 +1,206 @@
+//! What one character is to the filter: kept, a gap, or nothing at all. No state, no lookahead.
+
+use super::simplified::simplified;
+
+/// What a gap holds, as a set of bits. Zero is no gap.
+pub(super) type Gap = u8;
+/// Spaces and tabs.
+pub(super) const SPACE: Gap = 1;
+/// Marks that occur inside ordinary words and addresses, and brackets and quotes.
+pub(super) const MARK: Gap = 2;
+/// Symbols that do not.
+pub(super) const SYMBOL: Gap = 4;
+/// Marks that end a clause.
+pub(super) const STOP: Gap = 8;
+/// Line breaks.
+pub(super) const LINE: Gap = 16;
+
+/// Fewest kept characters of a term that is looked for with every joint broken, or with symbols
+/// inside a word: `a*b` and `3 P` are too likely to mean themselves.
+pub(super) const BREAKABLE: usize = 3;
+
+/// Fed to the automaton before every word of the text, and part of the patterns of terms that
+/// begin with a word of their own. Most terms do (addresses), so inside a word of the text the
+/// automaton rests at its root instead of trying them at every letter. Never a kept character.
+pub(super) const START: char = '\0';
+
+/// What a character is to the filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Kept, folded, of a script that parts its words by spaces.
+    Word(char),
+    /// Kept, folded, of a script that does not.
+    Dense(char),
+    /// Kept if the dictionary has a term with it, else a [`SYMBOL`].
+    Picture(char),
+    /// Left out, but remembered.
+    Gap(Gap),
+    /// Left out as if it were not there.
+    Invisible,
+}
+
+/// Classifies `c`.
+#[inline]
+pub(super) fn classify(c: char) -> Class {
+    match c {
+        '\0'..='\x7f' => ascii(c),
+        // All assigned, all letters; the bulk of Chinese text.
+        '\u{4e00}'..='\u{9fff}' => Class::Dense(simplified(c)),
+        // 0xFEE0 lies between a full-width form and its ASCII counterpart.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).map_or(Class::Gap(SYMBOL), ascii),
+        _ => other(c),
+    }
+}
+
+/// The mark that `c` stands for where a term asks for a mark: full-width forms as ASCII, and every
+/// dot as a full stop, line breaks as `\n`. `None` if `c` is a space, is invisible, or is kept.
+pub(super) fn mark(c: char) -> Option<char> {
+    match classify(c) {
+        Class::Gap(SPACE) | Class::Invisible | Class::Word(_) | Class::Dense(_) => None,
+        Class::Gap(LINE) => Some('\n'),
+        Class::Gap(_) | Class::Picture(_) => Some(match c {
+            '\u{3002}' | '\u{ff61}' | '\u{b7}' | '\u{2022}' | '\u{30fb}' | '\u{2027}' => '.',
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).unwrap_or(c),
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+            '\u{2018}' | '\u{2019}' => '\'',
+            '\u{201c}' | '\u{201d}' => '"',
+            c => c,
+        }),
+    }
+}
+
+#[inline]
+fn ascii(c: char) -> Class {
+    match c {
+        'a'..='z' | '0'..='9' => Class::Word(c),
+        'A'..='Z' => Class::Word(c.to_ascii_lowercase()),
+        ' ' | '\t' => Class::Gap(SPACE),
+        '\n' | '\r' | '\x0b' | '\x0c' => Class::Gap(LINE),
+        '!' | ',' | ':' | ';' | '?' => Class::Gap(STOP),
+        '*' | '|' | '~' | '^' => Class::Gap(SYMBOL),
+        '\0'..='\x1f' | '\x7f' => Class::Invisible,
+        _ => Class::Gap(MARK),
+    }
+}
+
+fn other(c: char) -> Class {
+    if is_invisible(c) {
+        return Class::Invisible;
+    }
+    if c.is_alphanumeric() {
+        let c = fold(c);
+        return if is_dense(c) { Class::Dense(c) } else { Class::Word(c) };
+    }
+    match c {
+        '\u{85}' | '\u{2028}' | '\u{2029}' => Class::Gap(LINE),
+        // The blank pattern of Braille is no white space to Unicode and is one to the eye.
+        '\u{2800}' => Class::Gap(SPACE),
+        _ if c.is_whitespace() => Class::Gap(SPACE),
+        '、' | '。' | '\u{ff61}' | '\u{ff64}' | '…' | '‥' | '\u{fe10}'..='\u{fe16}' => Class::Gap(STOP),
+        '‘' | '’' | '“' | '”' | '‐'..='―' | '〈'..='】' | '〔'..='〟' | '«' | '»' => Class::Gap(MARK),
+        '\u{2190}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => {
+            Class::Picture(c)
+        }
+        _ => Class::Gap(SYMBOL),
+    }
+}
+
+/// Simple case folding by way of the upper case, so that `ς` and `ſ` meet `σ` and `s`. A character
+/// whose other case is several characters stays as it is.
+fn fold(c: char) -> char {
+    let upper = only(c.to_uppercase()).unwrap_or(c);
+    only(upper.to_lowercase()).unwrap_or(c)
+}
+
+fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
+    chars.next().filter(|_| chars.next().is_none())
+}
+
+/// Scripts written without spaces, and Hangul: its words have spaces, but one syllable is as
+/// easily set apart from the next as an ideograph is.
+fn is_dense(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}'          // Thai, Lao
+        | '\u{1000}'..='\u{109f}'      // Burmese
+        | '\u{1100}'..='\u{11ff}'      // Hangul letters
+        | '\u{1780}'..='\u{17ff}'      // Khmer
+        | '\u{2e80}'..='\u{a4cf}'      // radicals, kana, bopomofo, ideographs, Yi
+        | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}'      // Hangul syllables
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ffdc}'      // half-width kana and Hangul
+        | '\u{1aff0}'..='\u{1b2ff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}'       // controls but the line break
+        | '\u{ad}'                                      // soft hyphen
+        | '\u{300}'..='\u{36f}'                         // combining marks and the joiner among them
+        | '\u{483}'..='\u{489}'
+        | '\u{61c}'
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // Hangul fillers
+        | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{200b}'..='\u{200f}'                       // zero width, direction marks
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{302a}'..='\u{302f}' | '\u{3099}' | '\u{309a}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}'
+        | '\u{feff}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{1f3fb}'..='\u{1f3ff}'                     // skin tones
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes() {
+        for (c, class) in [
+            ('Q', Class::Word('q')),
+            ('Ｑ', Class::Word('q')),
+            ('É', Class::Word('é')),
+            ('ς', Class::Word('σ')),
+            ('陰', Class::Dense('阴')),
+            ('ー', Class::Dense('ー')),
+            ('〇', Class::Dense('〇')),
+            ('한', Class::Dense('한')),
+            ('\u{3000}', Class::Gap(SPACE)),
+            ('，', Class::Gap(STOP)),
+            ('。', Class::Gap(STOP)),
+            ('．', Class::Gap(MARK)),
+            ('「', Class::Gap(MARK)),
+            ('·', Class::Gap(SYMBOL)),
+            ('・', Class::Gap(SYMBOL)),
+            ('\n', Class::Gap(LINE)),
+            ('\u{2028}', Class::Gap(LINE)),
+            ('\u{200d}', Class::Invisible),
+            ('\u{0}', Class::Invisible),
+            ('\u{fe0f}', Class::Invisible),
+            ('🔞', Class::Picture('🔞')),
+        ] {
+            assert_eq!(classify(c), class, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn folding_twice_changes_nothing() {
+        for c in '\0'..=char::MAX {
+            if let Class::Word(k) | Class::Dense(k) = classify(c) {
+                assert_eq!(classify(k), classify(c), "{c:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn marks() {
+        for (c, expected) in [('。', Some('.')), ('．', Some('.')), ('／', Some('/')), (' ', None), ('a', None)] {
+            assert_eq!(mark(c), expected, "{c:?}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! From a text to a [`Verdict`]: one walk that folds, steps the automaton and settles what it
+//! finds, a second over the folded characters if there are words in pieces, and one over the
+//! graphemes if there is something to mask.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use daachorse::charwise::iter::FindOverlappingStepper;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::normal::{BREAKABLE, Class, Gap, LINE, START, STOP, SYMBOL, classify, mark};
+use super::{Action, Dictionary, Entry, Verdict};
+
+/// How often a text is masked before it is held instead. Two are already rare: `日黄片本` with the
+/// terms `黄片` and `日本`. A bound keeps a text of nested terms from costing its length squared.
+const PASSES: usize = 4;
+
+/// A kept character of the text.
+struct Kept {
+    /// Where it starts, in bytes.
+    start: usize,
+    /// Folded.
+    c: char,
+    /// What stands between the kept character before it, or the start of the text, and it.
+    gap: Gap,
+    dense: bool,
+}
+
+/// What one walk over a text found.
+#[derive(Default)]
+struct Found {
+    /// The most severe.
+    action: Option<Action>,
+    categories: BTreeSet<u32>,
+    /// Matches as `start..end` in bytes; complete only as long as `action` is [`Action::Mask`].
+    spans: Vec<(usize, usize)>,
+}
+
+impl Dictionary {
+    /// Looks for every term in `text`, as the module's documentation lays down. Matches may
+    /// overlap, all of them count, and the most severe action decides.
+    ///
+    /// Takes time and memory proportional to the text and its matches, whatever the number of
+    /// terms: up to 32 bytes of memory per character, and a few walks at most.
+    #[must_use]
+    pub fn check(&self, text: &str) -> Verdict {
+        let mut categories = BTreeSet::new();
+        let mut masked: Option<String> = None;
+        for _ in 0..PASSES {
+            let now = masked.as_deref().unwrap_or(text);
+            let mut found = self.find(now);
+            categories.append(&mut found.categories);
+            match found.action {
+                None => {
+                    return match masked {
+                        None => Verdict::Pass,
+                        Some(text) => Verdict::Mask { text, categories: self.names(&categories) },
+                    };
+                }
+                Some(Action::Mask) => masked = Some(mask(now, found.spans)),
+                Some(Action::Review) => break,
+                Some(Action::Block) => {
+                    return Verdict::Block { categories: self.names(&categories) };
+                }
+            }
+        }
+        Verdict::Review { categories: self.names(&categories) }
+    }
+
+    fn names(&self, categories: &BTreeSet<u32>) -> Vec<String> {
+        categories.iter().filter_map(|&i| self.categories.get(i as usize)).cloned().collect()
+    }
+
+    fn find(&self, text: &str) -> Found {
+        let Some(automaton) = &self.automaton else {
+            return Found::default();
+        };
+        let mut stepper = automaton.find_overlapping_stepper();
+        let mut search = Search {
+            words: self,
+            text,
+            // Three bytes a character is Chinese; other text grows it once or twice.
+            kept: Vec::with_capacity(text.len() / 3 + 1),
+            found: Found::default(),
+        };
+        // Groups whose kept characters end at the last one kept. They are settled when the one
+        // after it is known, because that decides whether the match ends at the edge of a word.
+        let mut pending: Vec<u32> = Vec::new();
+        let mut gap = 0;
+        let (mut after_word, mut after_start) = (false, false);
+        // How many words of one letter follow each other, and whether a second walk is due.
+        let (mut letters, mut broken) = (0, false);
+        for (start, c) in text.char_indices() {
+            let (c, dense) = match classify(c) {
+                Class::Word(c) => (c, false),
+                Class::Dense(c) => (c, true),
+                Class::Picture(c) if self.pictures.binary_search(&c).is_ok() => (c, true),
+                Class::Picture(_) => {
+                    gap |= SYMBOL;
+                    continue;
+                }
+                Class::Gap(g) => {
+                    gap |= g;
+                    continue;
+                }
+                Class::Invisible => continue,
+            };
+            search.kept.push(Kept { start, c, gap, dense });
+            if !pending.is_empty() {
+                search.settle(&mut pending, search.kept.len() - 1);
+            }
+            let starts = !dense && (gap != 0 || !after_word);
+            if starts {
+                if after_word {
+                    letters = if after_start { letters + 1 } else { 0 };
+                    broken |= gap == SYMBOL || letters > 1;
+                }
+                stepper.consume(START);
+            }
+            (after_word, after_start) = (!dense, starts);
+            gap = 0;
+            stepper.consume(c);
+            pending.extend(stepper.matches().map(|m| m.value()));
+        }
+        search.settle(&mut pending, search.kept.len());
+        if broken {
+            search.walk_joined(automaton.find_overlapping_stepper(), &mut pending);
+        }
+        search.found
+    }
+}
+
+struct Search<'a> {
+    words: &'a Dictionary,
+    text: &'a str,
+    kept: Vec<Kept>,
+    found: Found,
+}
+
+impl Search<'_> {
+    /// A second walk for texts with words in pieces, `po*rn` or `p o r n`: the pieces count as one
+    /// word, so that patterns without a [`START`] between them match.
+    fn walk_joined(&mut self, mut stepper: FindOverlappingStepper<'_, u32>, pending: &mut Vec<u32>) {
+        for at in 0..self.kept.len() {
+            let Some(kept) = self.kept.get(at) else { break };
+            let joined = kept.gap == SYMBOL && self.follows_word(at) || self.spelled(at);
+            if !kept.dense && self.starts(at) && !joined {
+                stepper.consume(START);
+            }
+            stepper.consume(kept.c);
+            pending.extend(stepper.matches().map(|m| m.value()));
+            self.settle(pending, at + 1);
+        }
+    }
+
+    fn follows_word(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|i| self.kept.get(i)).is_some_and(|k| !k.dense)
+    }
+
+    /// Whether a word begins at the kept character `at`, or none can go on there.
+    fn starts(&self, at: usize) -> bool {
+        self.kept.get(at).is_none_or(|k| k.dense || k.gap != 0 || !self.follows_word(at))
+    }
+
+    /// Whether the kept character `at` and the one before it are words of one letter each.
+    fn spelled(&self, at: usize) -> bool {
+        self.follows_word(at)
+            && at.checked_sub(1).is_some_and(|i| self.starts(i))
+            && self.starts(at)
+            && self.starts(at + 1)
+    }
+
+    /// Takes up every entry of `groups` that really stands before the kept character `end`.
+    fn settle(&mut self, groups: &mut Vec<u32>, end: usize) {
+        for group in groups.drain(..) {
+            let Some(&(from, to)) = self.words.groups.get(group as usize) else {
+                continue;
+            };
+            for entry in self.words.entries.get(from as usize..to as usize).unwrap_or_default() {
+                let found = &self.found;
+                let held = found.action > Some(Action::Mask);
+                // Places matter only to masking.
+                if held && found.action >= Some(entry.action) && found.categories.contains(&entry.category) {
+                    continue;
+                }
+                let Some(span) = self.span(entry, end) else {
+                    continue;
+                };
+                self.found.action = self.found.action.max(Some(entry.action));
+                self.found.categories.insert(entry.category);
+                if !held {
+                    self.found.spans.push(span);
+                }
+            }
+        }
+    }
+
+    /// The bytes `entry` covers if it stands before the kept character `end`.
+    fn span(&self, entry: &Entry, end: usize) -> Option<(usize, usize)> {
+        let begin = end.checked_sub(usize::from(entry.len))?;
+        let run = self.kept.get(begin..end)?;
+        let (first, last) = (run.first()?, run.last()?);
+        let joints = || run.iter().zip(run.iter().skip(1)).zip(1u16..);
+        let whole = joints().all(|((a, b), at)| self.joined(entry, a, b, at));
+        let broken = || usize::from(entry.len) >= BREAKABLE && joints().all(|((_, b), _)| b.gap != 0);
+        if !whole && !broken() {
+            return None;
+        }
+        let before = begin.checked_sub(1).and_then(|i| self.kept.get(i));
+        let after = self.kept.get(end);
+        // Letters that are set apart one by one are a word of their own or none.
+        let (edge_before, edge_after) = if whole { entry.edge } else { (true, true) };
+        if edge_before && before.is_some_and(|k| within_word(k, first))
+            || edge_after && after.is_some_and(|k| within_word(last, k))
+        {
+            return None;
+        }
+        let mut start = first.start;
+        if let Some(marks) = self.marks(entry, 0) {
+            let from = before.map_or(0, |k| self.end_of(k));
+            let gap = self.text.get(from..start)?;
+            start = from + find_marks(gap.char_indices().rev(), marks.chars().rev())?;
+        }
+        let mut stop = self.end_of(last);
+        if let Some(marks) = self.marks(entry, entry.len) {
+            let gap = self.text.get(stop..after.map_or(self.text.len(), |k| k.start))?;
+            let at = stop + find_marks(gap.char_indices(), marks.chars())?;
+            stop = at + self.char_len(at);
+        }
+        Some((start, stop))
+    }
+
+    /// Whether what stands between two kept characters lets them follow each other in `entry`.
+    fn joined(&self, entry: &Entry, a: &Kept, b: &Kept, at: u16) -> bool {
+        if a.dense || b.dense {
+            return b.gap & (STOP | LINE) == 0 || self.marks(entry, at).is_some();
+        }
+        match self.marks(entry, at) {
+            None => b.gap == 0 || b.gap == SYMBOL && usize::from(entry.len) >= BREAKABLE,
+            Some(marks) => {
+                b.gap != 0
+                    && (b.gap & LINE == 0 || marks.contains('\n'))
+                    && (marks.is_empty()
+                        || self
+                            .text
+                            .get(self.end_of(a)..b.start)
+                            .is_some_and(|gap| find_marks(gap.char_indices(), marks.chars()).is_some()))
+            }
+        }
+    }
+
+    /// The marks the term has after `at` of its kept characters, if it has a gap there.
+    fn marks(&self, entry: &Entry, at: u16) -> Option<&str> {
+        let from = entry.gaps as usize;
+        let gaps = self.words.gaps.get(from..from + usize::from(entry.gaps_len))?;
+        let gap = gaps.iter().find(|g| g.at == at)?;
+        self.words.marks.get(gap.marks as usize).map(|m| &**m)
+    }
+
+    fn end_of(&self, kept: &Kept) -> usize {
+        kept.start + self.char_len(kept.start)
+    }
+
+    fn char_len(&self, at: usize) -> usize {
+        self.text.get(at..).and_then(|t| t.chars().next()).map_or(0, char::len_utf8)
+    }
+}
+
+fn within_word(a: &Kept, b: &Kept) -> bool {
+    !a.dense && !b.dense && b.gap == 0
+}
+
+/// Where the last of `marks` stands if `gap` has them all in their order, others between them or
+/// not.
+fn find_marks(mut gap: impl Iterator<Item = (usize, char)>, marks: impl Iterator<Item = char>) -> Option<usize> {
+    let mut place = None;
+    for wanted in marks {
+        place = Some(gap.find(|&(_, c)| mark(c) == Some(wanted))?.0);
+    }
+    place
+}
+
+/// `text` with a `*` for each character of every grapheme cluster that one of `spans` touches:
+/// half an emoji sequence or an accent without its letter would be neither masked nor as written.
+fn mask(text: &str, mut spans: Vec<(usize, usize)>) -> String {
+    spans.sort_unstable();
+    let mut out = String::with_capacity(text.len());
+    let mut spans = spans.into_iter().peekable();
+    let mut covered_to = 0;
+    for (start, cluster) in text.grapheme_indices(true) {
+        let end = start + cluster.len();
+        while let Some((_, to)) = spans.next_if(|&(from, _)| from < end) {
+            covered_to = covered_to.max(to);
+        }
+        if covered_to > start {
+            out.extend(cluster.chars().map(|_| '*'));
+        } else {
+            out.push_str(cluster);
+        }
+    }
+    out
+}
