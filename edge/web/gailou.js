@@ -123,7 +123,6 @@
       linkGone: 'The linked comment could not be found.',
       newComments: (n) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
       now: 'just now',
-      permalink: 'Link to this comment',
       errors: {
         network: 'The comment server did not answer.',
         invalid_request: 'Something in the request is not right.',
@@ -151,7 +150,8 @@
         idempotency_mismatch: 'This was sent before with another text. Please send it once more.',
         rate_limited: 'You are going a little fast.',
         internal: 'The comment server made a mistake.',
-        unavailable: 'The comment server is not available right now. Outcome unknown; retrying is safe.',
+        unavailable:
+          'The comment server is not available right now. Outcome unknown; retrying is safe.',
         overloaded: 'The comment server is very busy. Outcome unknown; retrying is safe.',
         origin_unreachable:
           'The comment server cannot be reached right now. Outcome unknown; retrying is safe.',
@@ -227,7 +227,6 @@
       linkGone: '找不到链接指向的评论。',
       newComments: (n) => `查看 ${n} 条新评论`,
       now: '刚刚',
-      permalink: '这条评论的链接',
       errors: {
         network: '评论服务器没有响应。',
         invalid_request: '提交的内容有误。',
@@ -338,9 +337,10 @@
     .top { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem;
       margin-bottom: .75rem; }
     .top h2 { font-size: 1.25rem; line-height: 1.3; font-weight: 650; margin-inline-end: auto; }
-    .sorts { display: flex; align-items: center; gap: .125rem; margin-inline: -.5rem; }
+    .sorts { display: flex; align-items: center; gap: .125rem; }
     .sorts button, .sorts select { border: 0; background: none; padding: .5rem .5rem .375rem;
       font-size: .875rem; color: var(--muted); border-bottom: 2px solid transparent; }
+    .sorts button:first-child { padding-inline-start: 0; }
     .sorts button:hover, .sorts select:hover { color: var(--text); }
     .sorts [aria-pressed="true"], .sorts select.on { color: var(--accent); font-weight: 600;
       border-bottom-color: var(--accent); border-radius: 0; }
@@ -407,13 +407,13 @@
       display: grid; place-items: center; color: #fff; background: #6b5d52; font-weight: 600;
       font-size: 1rem; line-height: 1; user-select: none; }
     .avatar img { width: 100%; height: 100%; object-fit: cover; }
-    .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; min-width: 0;
-      line-height: 1.4; }
+    .head { position: relative; display: flex; flex-wrap: wrap; align-items: baseline;
+      gap: 0 .5rem; min-width: 0; padding-inline-end: 3rem; line-height: 1.4; }
     .author { font-weight: 600; font-size: .9375rem; overflow-wrap: anywhere; }
     .when, .floor, .edited { font-size: .8125rem; color: var(--muted); }
     .when { text-decoration: none; }
     .when:hover { text-decoration: underline; }
-    .floor { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
+    .floor { position: absolute; inset: .125rem 0 auto auto; font-variant-numeric: tabular-nums; }
     .badge { align-self: center; font-size: .6875rem; font-weight: 600; line-height: 1.5;
       padding: 0 .375rem; border-radius: 4px; border: 1px solid var(--line);
       color: var(--muted); white-space: nowrap; }
@@ -485,7 +485,7 @@
     .chain li:last-child { border-bottom: 1px solid var(--line);
       border-end-start-radius: 4px; border-end-end-radius: 4px; }
     .chain li.me { background: var(--mark); }
-    .chain .head { gap: 0 .5rem; }
+    .chain .head { padding: 0; }
     .chain .author { font-size: .875rem; }
     .chain .storey { margin-inline-start: auto; font-size: .75rem; color: var(--muted);
       font-variant-numeric: tabular-nums; }
@@ -1415,13 +1415,12 @@
 
     build() {
       const { text } = this.host.locale;
-      const ids = { author: uid('author'), when: uid('when') };
+      const ids = { author: uid('author'), when: uid('when'), floor: uid('floor') };
       this.avatar = h('div', { class: 'avatar' });
       this.author = h('span', { class: 'author', id: ids.author });
       this.when = timeLink(this.host, this.comment, ids.when);
-      this.when.append(hidden(` (${text.permalink})`));
       this.edited = h('span', { class: 'edited' }, text.edited);
-      this.floor = h('span', { class: 'floor' });
+      this.floor = h('span', { class: 'floor', id: ids.floor });
       this.head = h('div', { class: 'head' }, this.author, this.when, this.edited, this.floor);
       this.answer = h('p', { class: 'answer', hidden: true });
       this.state = h('p', { class: 'state' });
@@ -1432,7 +1431,8 @@
       this.slot = h('div'); // the open form
       this.chain = h('div');
       this.article = h('article', {
-        tabindex: -1, 'data-id': this.comment.id, 'aria-labelledby': `${ids.author} ${ids.when}`,
+        tabindex: -1, 'data-id': this.comment.id,
+        'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
       }, this.avatar, h('div', { class: 'main' }, this.head, this.answer, this.state, this.chain,
         this.body, this.actions, this.message, this.prompt, this.slot));
       this.children = h('ol', { class: 'replies', role: 'list' });
@@ -1503,7 +1503,8 @@
       const level = comment.author && comment.author.level;
       const badges = [];
       if (level) {
-        badges.push(h('span', { class: 'badge', title: text.levelLabel(level) }, text.level(level)));
+        const title = text.levelLabel(level);
+        badges.push(h('span', { class: 'badge', title }, text.level(level)));
       }
       const pinned = this.isPinned || isFlag(comment, 'pinned') || isFlag(comment, 'owner_pinned');
       if (pinned) badges.push(h('span', { class: 'badge pinned' }, text.pinned));
@@ -1530,12 +1531,13 @@
       this.like.button.hidden = !live;
       this.dislike.button.hidden = !live;
       this.replyButton.hidden = !live || !open;
+      const { text } = host.locale;
+      this.replyButton.setAttribute('aria-label', text.writeReply(host.nameOf(comment)));
       this.editButton.hidden = !live || !mine.can_edit;
       this.deleteButton.hidden = isGone(comment) || comment.state === 'sending' || !mine.can_delete;
       const floors = comment.path ? comment.path.length : 1;
       this.buildingButton.hidden = floors <= 2 || comment.state === 'sending';
       const shown = this.buildingButton.getAttribute('aria-expanded') === 'true';
-      const { text } = host.locale;
       this.buildingButton.textContent = shown ? text.hideBuilding : text.building(floors);
     }
 
@@ -1581,8 +1583,9 @@
 
     /** The first replies a list brings along, and whether there are more to ask for. */
     setReplies(replies, more) {
+      const order = [...replies];
       // Parents first, so that a tree can draw an answer under what it answers.
-      const order = [...replies].sort((a, b) => a.path.length - b.path.length);
+      if (this.host.mode === 'tree') order.sort((a, b) => a.path.length - b.path.length);
       for (const reply of order) this.host.place(reply, this.scope);
       this.showMore(more > 0);
     }
@@ -2085,7 +2088,8 @@
       this.notice.textContent = this.linkNotice || (this.isOpen ? '' : state);
       this.notice.hidden = !this.notice.textContent;
       // A text that is being written stays where its author can copy it.
-      this.composer.form.hidden = Boolean(this.linked) || (!this.isOpen && !this.composer.area.value);
+      const writing = this.composer.area.value !== '';
+      this.composer.form.hidden = Boolean(this.linked) || !(this.isOpen || writing);
     }
 
     close() {
@@ -2157,10 +2161,11 @@
      * come again in their place) and returns what stays, because the reader has just put it there.
      */
     forgetReplies(parent, items) {
+      const parentId = parent.comment.id;
       const listed = new Set(items.map((comment) => comment.id));
       const kept = [];
       for (const [id, view] of parent.scope.views) {
-        const below = id !== parent.comment.id && (view.comment.path || []).includes(parent.comment.id);
+        const below = id !== parentId && (view.comment.path || []).includes(parentId);
         if (!below || listed.has(id) || view.isPinned || parent.walk.seen.has(id)) continue;
         if (view.stays || view.slot.childElementCount > 0) {
           kept.push(view);

@@ -22,5 +22,6 @@ pub mod walk;
 pub mod content;
 pub mod words;
 
+pub mod edge;
 pub mod token;
 pub mod wire;

@@ -4,6 +4,7 @@
 //
 // GAILOU_CHROMIUM names the browser; GAILOU_BLOCKED_WORD with GAILOU_BLOCKED_CATEGORY names a word
 // the server's dictionary blocks. The demo threads (edge/web/demo-threads.jsonl) must be imported.
+// The server runs with GAILOU_LIMITS=off: the tests post faster than a person may.
 // Every test uses a subject and a text of its own, so the tests can be repeated on the same data.
 
 import assert from 'node:assert/strict';
@@ -40,7 +41,8 @@ async function openPage(subject, { lang = 'en', hash = '', context, ...options }
   return page;
 }
 
-const listLoaded = (page) => page.locator('.list[aria-busy="false"]').waitFor({ state: 'attached' });
+const listLoaded = (page) =>
+  page.locator('.list[aria-busy="false"]').waitFor({ state: 'attached' });
 
 async function withPage(subject, options, steps) {
   const page = await openPage(subject, options);
@@ -75,6 +77,9 @@ async function post(page, text) {
 async function has(locator, message) {
   await locator.first().waitFor({ timeout: WAIT_MS }).catch(() => assert.fail(message));
 }
+
+const isFocused = (locator) =>
+  locator.evaluate((node) => node.getRootNode().activeElement === node);
 
 async function attributeBecomes(locator, name, value) {
   const selector = `[${name}="${value}"]`;
@@ -125,8 +130,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
     await withPage(newSubject(), {}, async (page) => {
       await has(page.getByText('Be the first to comment.'), 'the empty state');
       const comment = await post(page, text);
-      assert.equal(await comment.evaluate((node) => node.getRootNode().activeElement === node), true,
-        'the new comment has the focus');
+      assert.equal(await isFocused(comment), true, 'the new comment has the focus');
       assert.equal(await mainForm(page).locator('textarea').inputValue(), '');
       await has(page.getByText('Posting as Test guest'), 'the guest is named');
       await has(page.locator('h2', { hasText: '1 comment' }), 'the count follows');
@@ -142,8 +146,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
       const root = await post(page, rootText);
       await root.getByRole('button', { name: 'Reply' }).click();
       const form = root.locator('form.composer');
-      assert.equal(await form.locator('textarea').evaluate(
-        (node) => node.getRootNode().activeElement === node), true, 'the reply box has the focus');
+      assert.equal(await isFocused(form.locator('textarea')), true, 'the reply box has the focus');
       await send(form, replyText, 'Reply');
       const reply = page.locator('.list > .item .replies article').filter({ hasText: replyText });
       await has(reply, 'the reply is shown under the root');
@@ -261,7 +264,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
       await comment.locator('textarea').fill('half a thought');
       await page.keyboard.press('Escape');
       assert.equal(await comment.locator('form').count(), 0);
-      assert.equal(await reply.evaluate((node) => node.getRootNode().activeElement === node), true);
+      assert.equal(await isFocused(reply), true);
       await reply.click();
       assert.equal(await comment.locator('textarea').inputValue(), 'half a thought', 'the draft');
     });
@@ -397,8 +400,9 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
     const evil = '<p onclick="window.pwned=1">still <b style="position:fixed">here</b>'
       + '<script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
       + '<a href=" java\nscript:window.pwned=1">a</a><a href="data:text/html,x">b</a>'
-      + '<svg><a href="javascript:window.pwned=1"><style><img src=x onerror="window.pwned=1">'
-      + '</style></a></svg><math><mtext><img src=x onerror="window.pwned=1"></mtext></math>'
+      + '<svg><a href="javascript:window.pwned=1"><style><img src=x '
+      + 'onerror="window.pwned=1"></style></a></svg>'
+      + '<math><mtext><img src=x onerror="window.pwned=1"></mtext></math>'
       + '<iframe srcdoc="<script>parent.pwned=1</script>"></iframe>'
       + '<form action="https://evil.example"><button>x</button></form></p>';
     await context.route('**/v1/subjects/article/hello/comments?*', async (route) => {
@@ -422,7 +426,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
     }
   });
 
-  test('a post whose outcome is unknown is repeated with the same key and stands once', async () => {
+  test('a post with an unknown outcome is sent again with its key and stands once', async () => {
     const text = newText('Sent twice');
     const subject = newSubject();
     const context = await browser.newContext({ locale: 'en-US' });

@@ -1,0 +1,25 @@
+# The words a person types. What they do is in scripts/.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## start everything on this machine; PORT=8787 and ORIGIN_PORT=8080 change where
+	@scripts/run.sh
+
+build: ## target/release/gailou and the Worker in edge/build
+	@scripts/build.sh
+
+test: ## every gate and every test
+	@scripts/test.sh
+
+check: ## the fast ones: format, lints, unit tests
+	@scripts/test.sh check
+
+bench: ## measure the parts that have a benchmark
+	@scripts/bench.sh
+
+clean: ## delete what was built; comments (data/) and installed tools stay
+	rm -rf target edge/build .wrangler .tools/log

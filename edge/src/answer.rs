@@ -1,0 +1,105 @@
+//! How the edge's own answers look: problems, request ids, and the headers every answer carries.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::Body;
+use axum::response::Response;
+use gailou_shared::wire::{Code, FieldError, Problem};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER, WWW_AUTHENTICATE,
+};
+
+/// The header with the request's id.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Headers of an answer that scripts of other sites may read.
+pub const EXPOSED: HeaderValue =
+    HeaderValue::from_static("ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale");
+
+/// The id of one request, sane by construction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as a header.
+    #[must_use]
+    pub fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).unwrap_or(HeaderValue::from_static("-"))
+    }
+}
+
+/// Gives ids to requests: a number for the isolate and a count, which is unique enough to find a
+/// request in the logs and costs no randomness per request.
+#[derive(Debug)]
+pub struct Ids {
+    seed: u64,
+    count: AtomicU64,
+}
+
+impl Ids {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self { seed, count: AtomicU64::new(0) }
+    }
+
+    /// The client's id when it is 1 to 64 of `A-Z a-z 0-9 _ -`, else a new one.
+    pub(crate) fn accept(&self, sent: Option<&str>) -> RequestId {
+        let sane = |id: &&str| {
+            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        };
+        match sent.filter(sane) {
+            Some(id) => RequestId(id.to_owned()),
+            None => {
+                let count = self.count.fetch_add(1, Ordering::Relaxed);
+                RequestId(format!("{:016x}-{count:x}", self.seed))
+            }
+        }
+    }
+}
+
+/// A problem of the edge's own. It holds nothing private, so any site's script may read it.
+#[must_use]
+pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Vec<FieldError>) -> Response {
+    let problem = Problem::new(code, detail.into(), id.as_str().to_owned(), errors);
+    let mut response = Response::new(Body::from(serde_json::to_vec(&problem).unwrap_or_default()));
+    *response.status_mut() = http::StatusCode::from_u16(problem.status).unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    headers.insert(REQUEST_ID, id.header());
+    match code {
+        Code::OriginUnreachable => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        Code::TokenMissing | Code::TokenInvalid => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        _ => {}
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sane_ids_are_taken_over() {
+        let ids = Ids::new(7);
+        for sane in ["a", "A-b_9", &"x".repeat(64)] {
+            assert_eq!(ids.accept(Some(sane)).as_str(), sane);
+        }
+        let mut seen = std::collections::HashSet::new();
+        for other in [None, Some(""), Some("a b"), Some("é"), Some("a\n"), Some(&*"x".repeat(65))] {
+            let id = ids.accept(other);
+            assert!(id.as_str().starts_with("0000000000000007-") && seen.insert(id.as_str().to_owned()), "{id:?}");
+        }
+    }
+}

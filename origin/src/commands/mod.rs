@@ -1,0 +1,177 @@
+//! The program: what a person types, and what becomes of it.
+//!
+//! `gailou` runs the server; every other command does its work where the data is: in the running
+//! server when there is one (through its socket), here when there is none. No rule of the product
+//! is in this module. Promise: 0 is done, 1 is failed, 2 is wrong usage.
+
+pub mod console;
+pub mod input;
+
+mod call;
+mod lock;
+mod serve;
+mod socket;
+
+mod doctor;
+mod export;
+mod import;
+mod line;
+mod token;
+mod words;
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Config, Options};
+use call::Call;
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "gailou", version, about = "Gailou, a comment system", disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// Where to listen; port 0 picks a free one [GAILOU_BIND; 127.0.0.1:8080]
+    #[arg(long, global = true, value_name = "ADDR:PORT")]
+    bind: Option<String>,
+    /// The directory that holds everything [GAILOU_DATA; data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<String>,
+    /// A TOML file with settings [GAILOU_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Everything in one process (the same as no command)
+    All,
+    /// The half of a cluster that answers requests
+    Serve,
+    /// The half of a cluster that works behind them
+    Job,
+    /// Brings threads in from JSON lines
+    Import {
+        /// The file, or - for standard input
+        #[arg(value_name = "FILE.jsonl")]
+        file: PathBuf,
+        /// Check everything first, and write nothing when a line is bad
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Writes threads to standard output, as import reads them
+    Export {
+        /// Only this subject
+        #[arg(long, value_name = "TYPE/KEY", value_parser = export::subject)]
+        subject: Option<export::Subject>,
+    },
+    /// Prints a member's token, signed by the shared secret
+    Token(token::Token),
+    /// The dictionary of the word filter
+    Words {
+        #[command(subcommand)]
+        command: Words,
+    },
+    /// Brings the tables up to date
+    Migrate,
+    /// Looks whether everything is in order
+    Doctor,
+}
+
+#[derive(Debug, Subcommand)]
+enum Words {
+    /// Replaces the dictionary by a file of `term TAB category [TAB action]`
+    Load {
+        /// The file, or - for standard input
+        #[arg(value_name = "FILE.tsv")]
+        file: PathBuf,
+        /// What is done about a term whose line does not say
+        #[arg(long, default_value = "review", value_parser = words::action)]
+        action: gailou_shared::words::Action,
+    },
+}
+
+/// What is left to do once the configuration is read.
+enum Work {
+    Serve,
+    Token(token::Token),
+    Call(Call, Option<PathBuf>),
+}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+/// Does what the arguments say; the exit code. Wrong arguments end the process.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let Cli { global, command } = Cli::parse_from(arguments);
+    let work = match command.unwrap_or(Command::All) {
+        Command::All => Work::Serve,
+        Command::Serve => return half_of_a_cluster("serve"),
+        Command::Job => return half_of_a_cluster("job"),
+        Command::Token(token) => Work::Token(token),
+        Command::Import { file, strict } => Work::Call(Call::Import { strict }, Some(file)),
+        Command::Export { subject } => Work::Call(Call::Export { subject }, None),
+        Command::Words { command: Words::Load { file, action } } => Work::Call(Call::Words { action }, Some(file)),
+        Command::Migrate => Work::Call(Call::Migrate, None),
+        Command::Doctor => Work::Call(Call::Doctor, None),
+    };
+    let config = match Config::load(Options { bind: global.bind, data: global.data, config: global.config }) {
+        Ok(config) => config,
+        Err(error) => return complain(&error.into(), USAGE),
+    };
+    match work {
+        Work::Serve => in_runtime("info", serve::run(config)),
+        Work::Token(token) => match token.sign(&config) {
+            Ok(text) => {
+                say(&text);
+                0
+            }
+            Err(error) => complain(&error, FAILED),
+        },
+        Work::Call(call, file) => in_runtime("warn", call::carry_out(config, call, file)),
+    }
+}
+
+fn half_of_a_cluster(name: &str) -> u8 {
+    let error = anyhow::anyhow!(
+        "`{name}` is one half of a cluster, and this build has no cluster feature; `gailou` alone runs everything"
+    );
+    complain(&error, USAGE)
+}
+
+/// Runs `work` with logs of this level (`RUST_LOG` changes it) on standard error.
+fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8 {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let colours = io::IsTerminal::is_terminal(&io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&error.into(), FAILED),
+    };
+    let done = runtime.block_on(work);
+    // A thread that still reads standard input must not hold up the end.
+    runtime.shutdown_background();
+    done.unwrap_or_else(|error| complain(&error, FAILED))
+}
+
+#[expect(clippy::print_stdout, reason = "a program's answer")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "a program's complaint")]
+fn complain(error: &anyhow::Error, code: u8) -> u8 {
+    eprintln!("gailou: {error:#}");
+    code
+}

@@ -1,0 +1,38 @@
+//! `/v1/members/{id}/comments`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use gailou_shared::limits;
+
+use super::request::{Query, member_id, page_key};
+use super::send;
+use super::subjects::json_page;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::service::{member, view};
+
+pub(super) async fn list_history(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let id = member_id(path)?;
+    let query = Query::of(&request)?;
+    let limit = query.number("limit", limits::PAGE, limits::PAGE_DEFAULT).map_err(|e| ApiError::fields(vec![e]))?;
+    let cursor = query.cursor(&app)?;
+    let key = page_key(
+        path,
+        &[
+            ("limit", (limit != limits::PAGE_DEFAULT).then(|| limit.to_string())),
+            ("cursor", query.get("cursor").map(str::to_owned)),
+        ],
+    );
+    let page = app
+        .pages
+        .get_or_build(&key, || async {
+            let page = member::history(&app, id, limit, cursor).await?;
+            let subjects = view::subjects(&page.data);
+            json_page(&page, subjects)
+        })
+        .await?;
+    Ok(send(&page, request.headers()))
+}

@@ -1,0 +1,38 @@
+//! `/v1/comments/{id}/like` and `/dislike`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use gailou_shared::id::CommentId;
+use gailou_shared::token::Member;
+use gailou_shared::wire::{Reacted, Reaction};
+
+use super::request::member_and_comment;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::service::change;
+use crate::store::React;
+
+type Answer = Result<Json<Reacted>, ApiError>;
+
+async fn react(app: &App, asked: Result<(Member, CommentId), ApiError>, react: React) -> Answer {
+    let (member, id) = asked?;
+    Ok(Json(change::react(app, &member, id, react).await?))
+}
+
+pub(super) async fn like(State(app): State<Arc<App>>, request: Request) -> Answer {
+    react(&app, member_and_comment(&app, &request), React::Put(Reaction::Like)).await
+}
+
+pub(super) async fn take_like(State(app): State<Arc<App>>, request: Request) -> Answer {
+    react(&app, member_and_comment(&app, &request), React::Take(Reaction::Like)).await
+}
+
+pub(super) async fn dislike(State(app): State<Arc<App>>, request: Request) -> Answer {
+    react(&app, member_and_comment(&app, &request), React::Put(Reaction::Dislike)).await
+}
+
+pub(super) async fn take_dislike(State(app): State<Arc<App>>, request: Request) -> Answer {
+    react(&app, member_and_comment(&app, &request), React::Take(Reaction::Dislike)).await
+}

@@ -1,0 +1,97 @@
+//! `/v1/subjects/{type}/{key}` and its comments; `/v1/counts`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use gailou_shared::content;
+use gailou_shared::id::SubjectKey;
+use gailou_shared::limits;
+use gailou_shared::rank::Sort;
+use gailou_shared::wire::{CountsBySubject, Data, SubjectCounts};
+
+use super::request::{self, Query, json_body, known_type, list_key, member, once, subject};
+use super::{JSON, send};
+use crate::app::App;
+use crate::cache::Built;
+use crate::error::ApiError;
+use crate::service::{page, publish};
+
+/// JSON that goes old when one of the subjects changes.
+pub(super) fn json_page(value: &impl serde::Serialize, subjects: Vec<SubjectKey>) -> Result<Built, ApiError> {
+    Ok(Built { body: serde_json::to_vec(value).map_err(ApiError::internal)?, content_type: JSON, subjects })
+}
+
+pub(super) async fn get_subject(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let key = subject(&known_type(&app, path, 2)?, path, 3)?;
+    let page = app
+        .pages
+        .get_or_build(path, || async { json_page(&page::subject(&app, &key).await?, vec![key.clone()]) })
+        .await?;
+    Ok(send(&page, request.headers()))
+}
+
+pub(super) async fn list_roots(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let key = subject(&known_type(&app, path, 2)?, path, 3)?;
+    let query = Query::of(&request)?;
+    let asked = query.asked(&app, &Sort::ALL)?;
+    let page = app
+        .pages
+        .get_or_build(&list_key(path, &query, &asked), || async {
+            json_page(&page::roots(&app, &key, asked).await?, vec![key.clone()])
+        })
+        .await?;
+    Ok(send(&page, request.headers()))
+}
+
+pub(super) async fn create_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path().to_owned();
+    let kind = known_type(&app, &path, 2)?;
+    let member = member(&app, request.headers())?;
+    let (headers, address) = (request.headers().clone(), request::address(&request));
+    let body = json_body(request).await?;
+    let key = subject(&kind, &path, 3)?;
+    let once = once(&headers, "POST", &path, &body)?;
+    let most = app.config.types.get(&kind).map_or(limits::CONTENT_CHARS, |t| t.max_chars);
+    let new = content::new_comment(&body, most).map_err(ApiError::fields)?;
+    let done = publish::publish(&app, &member, &address, key, new, once).await?;
+    let status = if done.held { StatusCode::ACCEPTED } else { StatusCode::CREATED };
+    let mut response = (status, axum::Json(done.comment)).into_response();
+    if done.replayed {
+        response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let query = Query::of(&request)?;
+    let mut names: Vec<&str> = query.all("subject").collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() || names.len() > limits::COUNT_SUBJECTS {
+        return Err(ApiError::field("subject", "must be given 1 to 100 times"));
+    }
+    let mut keys = Vec::with_capacity(names.len());
+    for name in &names {
+        let wrong = || ApiError::field("subject", "must be {type}/{key}");
+        let (kind, key) = name.split_once('/').ok_or_else(wrong)?;
+        page::threading(&app, kind)?;
+        keys.push(SubjectKey::new(kind, key).map_err(|e| ApiError::field("subject", e.to_string()))?);
+    }
+    // Names hold anything; JSON keeps them apart.
+    let name = format!("/v1/counts {}", serde_json::to_string(&names).map_err(ApiError::internal)?);
+    let page = app
+        .pages
+        .get_or_build(&name, || async {
+            let rows = app.store.subjects(&keys).await?;
+            let counts = keys.iter().zip(rows).map(|(key, row)| {
+                (key.to_string(), row.map_or_else(SubjectCounts::default, |r| SubjectCounts { roots: r.roots, comments: r.comments }))
+            });
+            json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())
+        })
+        .await?;
+    Ok(send(&page, request.headers()))
+}

@@ -1,0 +1,31 @@
+//! The port to the log: what is appended here is not lost any more.
+
+pub mod direct;
+
+use async_trait::async_trait;
+
+use crate::store::{Event, Outcome, StoreError};
+
+/// Why an event was not taken, or not known to be taken.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JournalError {
+    /// Too many events are waiting. Nothing was written.
+    #[error("too many writes are waiting")]
+    Full,
+    /// The journal has stopped. Whether the event was written is not known.
+    #[error("the journal has stopped")]
+    Closed,
+    /// The event alone cannot be stored. Nothing of it was written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Takes events in order. `Ok` means that the event survives the death of this process.
+#[async_trait]
+pub trait Journal: Send + Sync + std::fmt::Debug {
+    /// Appends an event and waits until it is safe. Events of concurrent callers are written
+    /// together; those of one caller keep their order.
+    async fn append(&self, event: Event) -> Result<Outcome, JournalError>;
+    /// Takes nothing more and waits until everything taken is safe.
+    async fn close(&self);
+}

@@ -1,0 +1,177 @@
+//! Changes to what is there: reactions, edits, deletion, pins, a moderator's decisions.
+
+use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
+
+use super::member::{is_owner, may_delete};
+use super::{page, publish, render, view};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::store::{Audit, Change, Event, Outcome, PinnedBy, React, Row, SubjectPatch};
+
+/// Likes, dislikes, or takes either back.
+///
+/// # Errors
+/// `comment_not_found` for what cannot be seen, or the journal's.
+pub async fn react(app: &App, member: &Member, id: CommentId, react: React) -> Result<Reacted, ApiError> {
+    match app.journal.append(Event::React { id, member: member.id, react }).await? {
+        Outcome::Reacted { likes, dislikes, reaction } => Ok(Reacted { id, likes, dislikes, reaction }),
+        _ => Err(ApiError::comment_not_found()),
+    }
+}
+
+async fn row(app: &App, id: CommentId) -> Result<Row, ApiError> {
+    app.store.comments(&[id]).await?.remove(&id).ok_or_else(ApiError::comment_not_found)
+}
+
+async fn append(app: &App, id: CommentId, change: Change, audit: Option<Audit>) -> Result<Row, ApiError> {
+    match app.journal.append(Event::Change { id, change, audit }).await? {
+        Outcome::NoComment => Err(ApiError::comment_not_found()),
+        _ => row(app, id).await,
+    }
+}
+
+/// `PATCH /v1/comments/{id}`: the author's, for a quarter of an hour.
+///
+/// # Errors
+/// `comment_not_found`, `forbidden`, `edit_window_over`, `content_rejected`, or the journal's.
+pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) -> Result<Comment, ApiError> {
+    let before = row(app, id).await?;
+    if before.state != State::Published {
+        return Err(ApiError::comment_not_found());
+    }
+    if before.author.id != member.id {
+        return Err(ApiError::new(Code::Forbidden, "only its author may edit a comment"));
+    }
+    if app.now() >= before.created_at + limits::EDIT_MS {
+        return Err(ApiError::new(Code::EditWindowOver, "a comment can be edited for 15 minutes"));
+    }
+    let filtered = publish::filter(app, content)?;
+    let html = render::html(&filtered.content);
+    let change = Change::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
+    let after = append(app, id, change, None).await?;
+    Ok(view::whole(&after, page::threading(app, after.subject.kind())?))
+}
+
+/// `DELETE /v1/comments/{id}`: nothing happens to what is deleted already.
+///
+/// # Errors
+/// `comment_not_found`, `forbidden`, or the journal's.
+pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), ApiError> {
+    let before = row(app, id).await?;
+    let is_author = before.author.id == member.id;
+    if before.state == State::Deleted {
+        return if is_author || member.role >= Role::Moderator || is_owner(app, &before, member).await? {
+            Ok(())
+        } else {
+            Err(ApiError::new(Code::Forbidden, "only its author, the subject's owner or a moderator may delete a comment"))
+        };
+    }
+    if !may_delete(app, &before, member).await? {
+        let error = if view::has_public_face(&before) {
+            ApiError::new(Code::Forbidden, "only its author, the subject's owner or a moderator may delete a comment")
+        } else {
+            ApiError::comment_not_found()
+        };
+        return Err(error);
+    }
+    let audit = (!is_author).then(|| Audit { actor: member.id, action: "delete", reason: None });
+    append(app, id, Change::State(State::Deleted), audit).await?;
+    Ok(())
+}
+
+/// `PUT` and `DELETE /v1/comments/{id}/pin`.
+///
+/// # Errors
+/// `comment_not_found`, `forbidden`, `invalid_request` when too many are pinned, or the journal's.
+pub async fn pin(app: &App, member: &Member, id: CommentId, on: bool) -> Result<Comment, ApiError> {
+    let before = row(app, id).await?;
+    if !before.visible() {
+        return Err(ApiError::comment_not_found());
+    }
+    let by = match (is_owner(app, &before, member).await?, member.role >= Role::Moderator) {
+        (true, _) => PinnedBy::Owner,
+        (false, true) => PinnedBy::Moderator,
+        (false, false) => return Err(ApiError::new(Code::Forbidden, "only the subject's owner or a moderator may pin a comment")),
+    };
+    let pinned = page::subject_row(app, &before.subject).await?.pinned;
+    if on && !pinned.contains(&id) && pinned.len() >= limits::PINS {
+        return Err(ApiError::field("id", format!("{} comments are pinned here already", limits::PINS)));
+    }
+    let audit = Audit { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };
+    let after = append(app, id, Change::Pin(on.then_some(by)), Some(audit)).await?;
+    Ok(view::public(&after, page::threading(app, after.subject.kind())?))
+}
+
+/// What a moderator decides about a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Approve,
+    Reject,
+    Hide,
+    Restore,
+    Delete,
+    Feature,
+    Unfeature,
+}
+
+impl Decision {
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "approve" => Self::Approve,
+            "reject" => Self::Reject,
+            "hide" => Self::Hide,
+            "restore" => Self::Restore,
+            "delete" => Self::Delete,
+            "feature" => Self::Feature,
+            "unfeature" => Self::Unfeature,
+            _ => return None,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Hide => "hide",
+            Self::Restore => "restore",
+            Self::Delete => "delete",
+            Self::Feature => "feature",
+            Self::Unfeature => "unfeature",
+        }
+    }
+
+    const fn change(self) -> Change {
+        match self {
+            Self::Approve | Self::Restore => Change::State(State::Published),
+            Self::Reject => Change::State(State::Rejected),
+            Self::Hide => Change::State(State::Hidden),
+            Self::Delete => Change::State(State::Deleted),
+            Self::Feature => Change::Feature(true),
+            Self::Unfeature => Change::Feature(false),
+        }
+    }
+}
+
+/// `POST /v1/admin/comments/{id}/decision`.
+///
+/// # Errors
+/// `comment_not_found`, or the journal's.
+pub async fn decide(app: &App, moderator: &Member, id: CommentId, decision: Decision, reason: Option<String>) -> Result<Comment, ApiError> {
+    let audit = Audit { actor: moderator.id, action: decision.name(), reason };
+    let after = append(app, id, decision.change(), Some(audit)).await?;
+    Ok(view::whole(&after, page::threading(app, after.subject.kind())?))
+}
+
+/// `PUT /v1/admin/subjects/{type}/{key}`.
+///
+/// # Errors
+/// `unknown_subject_type`, or the journal's.
+pub async fn subject(app: &App, admin: &Member, key: &SubjectKey, patch: SubjectPatch) -> Result<Subject, ApiError> {
+    page::threading(app, key.kind())?;
+    let audit = Some(Audit { actor: admin.id, action: "subject", reason: None });
+    app.journal.append(Event::Subject { key: key.clone(), patch, audit }).await?;
+    page::subject(app, key).await
+}

@@ -1,0 +1,95 @@
+//! What belongs to one member: their history, and their layer over shared pages.
+
+use std::collections::BTreeMap;
+
+use gailou_shared::cursor::{Cursor, List, Position};
+use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::limits;
+use gailou_shared::rank::Sort;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Overlay, Own, Page, PageInfo};
+
+use super::page::{bad_cursor, threading};
+use super::view;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::store::Row;
+
+/// A member's visible comments, newest first.
+///
+/// # Errors
+/// `bad_cursor`, or the store's.
+pub async fn history(app: &App, member: MemberId, limit: usize, cursor: Option<Cursor>) -> Result<Page, ApiError> {
+    let list = List::Member(member);
+    let below = match cursor {
+        None => None,
+        Some(Cursor { list: of, at: Position::After(id), .. }) if of == list => {
+            Some(CommentId::new(id).map_err(|_| bad_cursor("does not fit this list"))?)
+        }
+        Some(_) => return Err(bad_cursor("belongs to another list")),
+    };
+    let mut ids = app.store.history(member, below, limit + 1).await?;
+    let has_more = ids.len() > limit;
+    ids.truncate(limit);
+    let rows = app.store.comments(&ids).await?;
+    let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);
+    let next = ids.last().filter(|_| has_more).map(|last| {
+        app.cursor_key.print(&Cursor { list, sort: Sort::New, epoch, at: Position::After(last.get()) })
+    });
+    let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
+    // A type that is configured no more is not shown.
+    let data = seen.filter_map(|row| Some(view::public(row, app.threading(row.subject.kind())?))).collect();
+    Ok(Page { data, page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() }, subject: None })
+}
+
+/// What the reader thinks of these comments and may do with them, and their own that are in no list.
+///
+/// # Errors
+/// The store's.
+pub async fn overlay(app: &App, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
+    let pending = app.store.pending(reader.id, limits::PENDING).await?;
+    let reactions = app.store.reactions(reader.id, ids).await?;
+    let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
+    let rows = app.store.comments(&wanted).await?;
+    let mut data = BTreeMap::new();
+    for id in ids {
+        if let Some(row) = rows.get(id).filter(|row| view::has_public_face(row) || row.author.id == reader.id) {
+            let own = Own {
+                reaction: reactions.get(id).copied(),
+                can_edit: may_edit(row, reader, app.now()),
+                can_delete: may_delete(app, row, reader).await?,
+            };
+            data.insert(*id, own);
+        }
+    }
+    let mut own = Vec::with_capacity(pending.len());
+    for row in pending.iter().filter_map(|id| rows.get(id)) {
+        own.push(view::whole(row, threading(app, row.subject.kind())?));
+    }
+    Ok(Overlay { data, pending: own })
+}
+
+/// Authors edit what is not gone, for a quarter of an hour.
+pub fn may_edit(row: &Row, reader: &Member, now: u64) -> bool {
+    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_MS
+}
+
+/// Authors, the subject's owner and moderators delete.
+///
+/// # Errors
+/// The store's.
+pub async fn may_delete(app: &App, row: &Row, reader: &Member) -> Result<bool, ApiError> {
+    if row.state == gailou_shared::wire::State::Deleted {
+        return Ok(false);
+    }
+    Ok(row.author.id == reader.id || reader.role >= Role::Moderator || is_owner(app, row, reader).await?)
+}
+
+/// Whether the reader owns the subject of a comment.
+///
+/// # Errors
+/// The store's.
+pub async fn is_owner(app: &App, row: &Row, reader: &Member) -> Result<bool, ApiError> {
+    let subject = super::page::subject_row(app, &row.subject).await?;
+    Ok(subject.owner_id == Some(reader.id))
+}

@@ -1,0 +1,188 @@
+//! Publishing: everything that can refuse is decided here, once, before the append.
+
+use gailou_shared::content::NewComment;
+use gailou_shared::id::{MemberKind, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState, Visibility};
+use gailou_shared::words::Verdict;
+
+use super::{page, render, view};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::store::{Event, NewRow, Outcome, Remembered, Row};
+
+/// A request that must not be carried out twice.
+#[derive(Debug, Clone)]
+pub struct Once {
+    /// The key its sender chose.
+    pub key: String,
+    /// Hash over method, path and body.
+    pub request: [u8; 32],
+}
+
+/// The answer to a new comment.
+#[derive(Debug)]
+pub struct Published {
+    pub comment: Comment,
+    /// Whether it waits for a moderator.
+    pub held: bool,
+    /// Whether an earlier request with the same key made it.
+    pub replayed: bool,
+}
+
+/// The text as it will be shown, and what the filter made of it.
+#[derive(Debug)]
+pub struct Filtered {
+    pub content: String,
+    /// The text as written, where part of it is masked.
+    pub written: Option<String>,
+    pub state: State,
+}
+
+/// What the dictionary says of a text.
+///
+/// # Errors
+/// `content_rejected` names the categories, never the terms.
+pub fn filter(app: &App, text: String) -> Result<Filtered, ApiError> {
+    Ok(match app.words().check(&text) {
+        Verdict::Pass => Filtered { content: text, written: None, state: State::Published },
+        Verdict::Mask { text: masked, .. } => Filtered { content: masked, written: Some(text), state: State::Published },
+        Verdict::Review { .. } => Filtered { content: text, written: None, state: State::Review },
+        Verdict::Block { categories } => {
+            let detail = format!("contains words that are not allowed here: {}", categories.join(", "));
+            return Err(ApiError {
+                errors: vec![FieldError::new("content", detail.clone())],
+                ..ApiError::new(Code::ContentRejected, format!("the comment {detail}"))
+            });
+        }
+    })
+}
+
+/// `POST /v1/subjects/{type}/{key}/comments`.
+///
+/// # Errors
+/// Every refusal of the contract for a new comment.
+pub async fn publish(
+    app: &App,
+    member: &Member,
+    address: &str,
+    key: SubjectKey,
+    new: NewComment,
+    once: Option<Once>,
+) -> Result<Published, ApiError> {
+    if let Some(once) = &once {
+        let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
+        if let Some(done) = app.store.remembered(member.id, &once.key, since).await? {
+            return replay(app, &done, once).await;
+        }
+    }
+    let threading = page::threading(app, key.kind())?;
+    may_post(app, member, &key).await?;
+    let filtered = filter(app, new.content)?;
+    let parent = match new.parent_id {
+        None => None,
+        Some(id) => {
+            let parent = app.store.comments(&[id]).await?.remove(&id).filter(|p| p.visible() && p.subject == key);
+            Some(parent.ok_or_else(|| ApiError::new(Code::ParentNotFound, "the comment to answer is not there"))?)
+        }
+    };
+    app.limits.post(member.id, address, &key)?;
+    let now = app.now();
+    let id = app.ids.next(key.slot(), now);
+    let path = threading.place(parent.as_ref().map(|p| &p.path), id).map_err(|e| ApiError::field("parent_id", e.to_string()))?;
+    let names = if new.mentions.is_empty() { Default::default() } else { app.store.names(&new.mentions).await? };
+    let mentions = new.mentions.iter().map(|id| Named { id: *id, name: names.get(id).cloned().unwrap_or_default() }).collect();
+    let row = NewRow {
+        subject: key,
+        path,
+        parent_id: new.parent_id,
+        reply_to: parent.map(|p| Named { id: p.author.id, name: p.author.name }),
+        state: filtered.state,
+        visibility: new.visibility,
+        author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
+        created_at: now,
+        html: render::html(&filtered.content),
+        content: filtered.content,
+        written: filtered.written,
+        mentions,
+        idempotency: once.as_ref().map(|o| (o.key.clone(), o.request)),
+        imported: None,
+    };
+    match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
+        Outcome::Published { floor } => {
+            let held = row.state == State::Review;
+            Ok(Published { comment: view::whole(&fresh(row, floor), threading), held, replayed: false })
+        }
+        // Two requests with one key at the same time: the other one was first.
+        Outcome::Replayed { .. } | Outcome::Mismatch => {
+            let once = once.ok_or_else(|| ApiError::internal("a replay without a key"))?;
+            let done = app.store.remembered(member.id, &once.key, 0).await?;
+            replay(app, &done.ok_or_else(|| ApiError::internal("a replay of nothing"))?, &once).await
+        }
+        other => Err(ApiError::internal(format_args!("publish: {other:?}"))),
+    }
+}
+
+async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<(), ApiError> {
+    let kind = app.config.types.get(key.kind());
+    let is_guest = member.id.kind() == MemberKind::Guest;
+    if is_guest && !(app.config.auth.guests && kind.is_some_and(|k| k.guests)) {
+        return Err(ApiError::new(Code::GuestsNotAllowed, "guests may not post here"));
+    }
+    let least = kind.map_or(0, |k| k.min_level);
+    if member.level < least && member.role < Role::Moderator {
+        return Err(ApiError::new(Code::LevelTooLow, format!("posting here needs level {least}")));
+    }
+    match page::subject_row(app, key).await?.state {
+        SubjectState::Open => Ok(()),
+        SubjectState::Closed | SubjectState::Hidden => Err(ApiError::new(Code::SubjectClosed, "this subject takes no comments")),
+    }
+}
+
+/// The first answer again: the comment as it was when it was made.
+async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, ApiError> {
+    if done.request != once.request {
+        return Err(ApiError::new(Code::IdempotencyMismatch, "this Idempotency-Key was used for another request"));
+    }
+    let row = app.store.comments(&[done.id]).await?.remove(&done.id).ok_or_else(ApiError::comment_not_found)?;
+    let threading = page::threading(app, row.subject.kind())?;
+    let first = app.store.first_text(done.id).await?;
+    let (content, html) = match first {
+        None => (row.content.clone(), row.html.clone()),
+        Some(text) => (text.clone(), render::html(&text)),
+    };
+    let held = done.state == State::Review;
+    let floor = row.floor.filter(|_| !held);
+    let row = Row { content, html, state: done.state, floor, likes: 0, dislikes: 0, replies: 0, edited_at: None, flags: vec![], parent_gone: false, ..row };
+    Ok(Published { comment: view::whole(&row, threading), held, replayed: true })
+}
+
+/// The row a new comment has just become.
+fn fresh(new: NewRow, floor: Option<u64>) -> Row {
+    Row {
+        subject: new.subject,
+        path: new.path,
+        parent_id: new.parent_id,
+        reply_to: new.reply_to,
+        parent_gone: false,
+        floor,
+        state: new.state,
+        visibility: new.visibility,
+        flags: vec![],
+        author: new.author,
+        likes: 0,
+        dislikes: 0,
+        replies: 0,
+        created_at: new.created_at,
+        edited_at: None,
+        content: new.content,
+        html: new.html,
+        mentions: new.mentions,
+    }
+}
+
+/// Whether others will see a comment like this in lists.
+pub fn is_public(comment: &Comment) -> bool {
+    comment.state == State::Published && comment.visibility == Visibility::Everyone
+}

@@ -1,0 +1,59 @@
+//! Which ranked snapshot a first page begins with.
+//!
+//! A snapshot is stored only when a walk goes on beyond its first page, and the larger it is the
+//! longer it is used: 3 ms an id, so at most 2.7 kB a second are stored for a list and a sort.
+
+use std::sync::Arc;
+
+use gailou_shared::cursor::List;
+use gailou_shared::rank::Sort;
+use gailou_shared::walk::Snapshot;
+use moka::sync::Cache;
+
+/// Milliseconds a snapshot is used for each id it holds: 3 s for a thousand.
+const USE_MS_PER_ID: u64 = 3;
+/// A snapshot that goes on being the same is stored again after this, in milliseconds, so that it
+/// is kept as long as the newest cursor needs it.
+const KEEP_MS: u64 = 3_600_000;
+
+#[derive(Debug, Clone)]
+struct Last {
+    snapshot: Arc<Snapshot>,
+    made_at: u64,
+    stored_at: u64,
+}
+
+/// The last stored snapshot of each list.
+#[derive(Debug)]
+pub struct Snapshots(Cache<(List, Sort), Last>);
+
+impl Snapshots {
+    pub fn new() -> Self {
+        Self(Cache::builder().max_capacity(2_000).build())
+    }
+
+    /// The snapshot in use at `now`, if it is young enough.
+    pub fn current(&self, list: List, sort: Sort, now: u64) -> Option<Arc<Snapshot>> {
+        let last = self.0.get(&(list, sort))?;
+        let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_MS_PER_ID;
+        young.then_some(last.snapshot)
+    }
+
+    /// Whether this snapshot has to be stored before a cursor may name it.
+    pub fn needs_storing(&self, list: List, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
+        self.0.get(&(list, sort)).is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
+    }
+
+    /// Notes that `snapshot` is in use from `now` on, and whether it was stored just now.
+    pub fn put(&self, list: List, sort: Sort, snapshot: Arc<Snapshot>, now: u64, stored: bool) {
+        let before = self.0.get(&(list, sort)).map_or(now, |l| l.stored_at);
+        let stored_at = if stored { now } else { before };
+        self.0.insert((list, sort), Last { snapshot, made_at: now, stored_at });
+    }
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,142 @@
+//! One comment and what surrounds it: its tree, its chain (盖楼), its context.
+
+use std::collections::HashMap;
+
+use gailou_shared::cursor::{Cursor, List, Position};
+use gailou_shared::id::CommentId;
+use gailou_shared::limits;
+use gailou_shared::path::{Path, Threading};
+use gailou_shared::rank::Sort;
+use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
+
+use super::page::{self, Asked, bad_cursor, threading};
+use super::view;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::store::Row;
+
+/// Siblings shown with a permalink.
+const SIBLINGS: usize = 10;
+
+/// The row of a comment that readers may ask for.
+///
+/// # Errors
+/// `comment_not_found`, or the store's.
+pub async fn find(app: &App, id: CommentId) -> Result<Row, ApiError> {
+    let row = app.store.comments(&[id]).await?.remove(&id).filter(view::has_public_face);
+    row.ok_or_else(ApiError::comment_not_found)
+}
+
+/// `GET /v1/comments/{id}`.
+///
+/// # Errors
+/// `unknown_subject_type` when its type is configured no more.
+pub fn comment(app: &App, row: &Row) -> Result<Comment, ApiError> {
+    Ok(view::public(row, threading(app, row.subject.kind())?))
+}
+
+/// The chain from the root to the comment.
+///
+/// # Errors
+/// The store's.
+pub async fn ancestors(app: &App, row: &Row) -> Result<Vec<Comment>, ApiError> {
+    let threading = threading(app, row.subject.kind())?;
+    let ids: Vec<_> = row.path.ids().collect();
+    let rows = app.store.comments(&ids).await?;
+    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect())
+}
+
+/// What a permalink needs.
+///
+/// # Errors
+/// The store's.
+pub async fn context(app: &App, row: &Row) -> Result<Context, ApiError> {
+    let threading = threading(app, row.subject.kind())?;
+    let mut ancestors = ancestors(app, row).await?;
+    let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
+    let ids = app.store.siblings(&row.path, SIBLINGS).await?;
+    let rows = app.store.comments(&ids).await?;
+    let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
+    let root_page = page::roots(app, &row.subject, Asked::first(limits::PAGE_DEFAULT)).await?;
+    Ok(Context { ancestors, comment, siblings, root_page })
+}
+
+/// A comment with what is drawn under it: `depth` levels, at most `limit` nodes, in path order.
+///
+/// # Errors
+/// `bad_cursor`, or the store's.
+pub async fn tree(app: &App, top: &Row, depth: usize, limit: usize, cursor: Option<Cursor>) -> Result<Tree, ApiError> {
+    let threading = threading(app, top.subject.kind())?;
+    let from = top.path.depth();
+    let (after, left) = match cursor {
+        None => (None, top.replies),
+        Some(Cursor { list, at, .. }) if list == List::Tree(top.id()) => match at {
+            Position::Child(child, left) => (Some(resume_after(app, threading, from, child).await?), left),
+            _ => (None, top.replies),
+        },
+        Some(_) => return Err(bad_cursor("belongs to another list")),
+    };
+    let bottom = deepest_true_depth(threading, from, depth);
+    // One more than fits tells where the answer is cut.
+    let mut rows = app.store.subtree(&top.path, after.as_deref(), bottom, limit + 1).await?;
+    let cut = if rows.len() > limit { rows.pop().map(|row| row.path) } else { None };
+    let mut children: HashMap<CommentId, Vec<Row>> = HashMap::new();
+    for row in rows {
+        if let Some(parent) = threading.drawn_under(&row.path, from) {
+            children.entry(parent).or_default().push(row);
+        }
+    }
+    Ok(Drawing { app, threading, from, cut }.node(top, left, &mut children))
+}
+
+/// The key that what comes after `child` is beyond: after its descendants, or, where those are
+/// drawn beside it, after itself.
+async fn resume_after(app: &App, threading: Threading, from: usize, child: CommentId) -> Result<Vec<u8>, ApiError> {
+    let row = app.store.comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
+    let mut key = row.path.as_bytes().to_vec();
+    if row.path.depth() < threading.deepest().max(from + 1) {
+        // An id is below 2^63, so no descendant's next byte is this large.
+        key.push(u8::MAX);
+    }
+    Ok(key)
+}
+
+/// How deep in true depth `depth` drawn levels below `from` reach: at the level limit everything
+/// deeper is drawn on that level.
+fn deepest_true_depth(threading: Threading, from: usize, depth: usize) -> usize {
+    let limit = threading.deepest().max(from + 1);
+    if from + depth >= limit { limits::DEPTH } else { from + depth }
+}
+
+struct Drawing<'a> {
+    app: &'a App,
+    threading: Threading,
+    from: usize,
+    /// The first comment that did not fit.
+    cut: Option<Path>,
+}
+
+impl Drawing<'_> {
+    /// A node with its children. `left`: visible comments to be drawn below it that earlier answers
+    /// of the same walk did not show.
+    fn node(&self, row: &Row, left: u64, children: &mut HashMap<CommentId, Vec<Row>>) -> Tree {
+        let rows = children.remove(&row.id()).unwrap_or_default();
+        // On the last level deeper replies are drawn beside a child: it stands for itself alone.
+        let last_level = row.path.depth() + 1 >= self.threading.deepest().max(self.from + 1);
+        let mut shown = 0;
+        let mut nodes = Vec::with_capacity(rows.len());
+        for child in &rows {
+            let below = if last_level { 0 } else { child.replies };
+            shown += u64::from(child.visible()) + below;
+            nodes.push(self.node(child, below, children));
+        }
+        let count = left.saturating_sub(shown);
+        let is_cut = self.cut.as_ref().is_some_and(|cut| row.path.is_ancestor_of(cut));
+        let more = (count > 0 && (is_cut || nodes.is_empty())).then(|| {
+            let at = rows.last().map_or(Position::After(0), |child| Position::Child(child.id(), count));
+            let cursor = Cursor { list: List::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
+            TreeMore { count, cursor: self.app.cursor_key.print(&cursor) }
+        });
+        Tree { comment: view::public(row, self.threading), children: nodes, more }
+    }
+}

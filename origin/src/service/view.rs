@@ -1,0 +1,57 @@
+//! Rows as readers see them: levels by the mode, tombstones emptied.
+
+use gailou_shared::id::SubjectKey;
+use gailou_shared::path::Threading;
+use gailou_shared::wire::{Comment, State, SubjectRef};
+
+use crate::store::Row;
+
+/// The comment as every reader sees it.
+pub fn public(row: &Row, threading: Threading) -> Comment {
+    if row.visible() { whole(row, threading) } else { tombstone(row, threading) }
+}
+
+/// The comment as its author sees it: with its content, whatever its state, unless it is deleted.
+pub fn whole(row: &Row, threading: Threading) -> Comment {
+    let id = row.id();
+    Comment {
+        id,
+        subject: SubjectRef::from(&row.subject),
+        author: Some(row.author.clone()),
+        parent_id: row.parent_id,
+        root_id: row.path.root_id(),
+        reply_to: row.reply_to.clone().filter(|_| !row.parent_gone),
+        path: row.path.ids().collect(),
+        level: threading.level(row.path.depth()).try_into().unwrap_or(u8::MAX),
+        floor: row.floor,
+        content: row.content.clone(),
+        html: row.html.clone(),
+        mentions: row.mentions.clone(),
+        media: vec![],
+        state: row.state,
+        visibility: row.visibility,
+        flags: row.flags.clone(),
+        likes: row.likes,
+        dislikes: row.dislikes,
+        replies: row.replies,
+        created_at: row.created_at,
+        edited_at: row.edited_at,
+        top_replies: None,
+        more_replies: None,
+    }
+}
+
+fn tombstone(row: &Row, threading: Threading) -> Comment {
+    Comment { author: None, content: String::new(), html: String::new(), mentions: vec![], ..whole(row, threading) }
+}
+
+/// Whether a comment can be asked for by its id: visible, or visible once.
+pub fn has_public_face(row: &Row) -> bool {
+    row.visible() || row.floor.is_some() || row.state == State::Deleted
+}
+
+/// The subjects of these comments, each once.
+pub fn subjects(comments: &[Comment]) -> Vec<SubjectKey> {
+    let keys = comments.iter().filter_map(|c| SubjectKey::new(&c.subject.r#type, &c.subject.key).ok());
+    keys.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}

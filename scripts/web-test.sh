@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The page in headless Chromium, against an origin and an edge of its own, on free ports and with
+# data of its own that are gone afterwards; then once more with the origin stopped.
+#
+# Needs what `scripts/setup.sh test` installs, target/debug/gailou (or E2E_GAILOU) and edge/build.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# Beside what another run may be writing at the same time.
+LOGS=$LOGS/web
+mkdir -p "$LOGS"
+work=$(mktemp -d)
+# shellcheck disable=SC2317 # lib.sh calls it
+at_exit() { rm -rf "$work"; }
+
+gailou=${E2E_GAILOU:-$TARGET/debug/gailou}
+word=zzblockedzz
+category=abuse
+
+quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "failed: $*"; }; }
+
+# page FILE: the E2E_ variables are for the test alone, and no GAILOU_ one is.
+page() {
+  env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category \
+    GAILOU_BASE="$edge_url" GAILOU_CHROMIUM="${E2E_CHROMIUM:-}" GAILOU_OFFLINE="${E2E_OFFLINE:-}" \
+    GAILOU_BLOCKED_WORD=$word GAILOU_BLOCKED_CATEGORY=$category \
+    node --test --test-reporter=spec "$1"
+}
+
+[ -x "$gailou" ] || die "$gailou is not there"
+for variable in "${!GAILOU_@}"; do unset "$variable"; done
+export GAILOU_DATA=$work/data GAILOU_LIMITS=off
+
+start_origin "$gailou" --bind 127.0.0.1:0 || exit 1
+quietly "$gailou" import edge/web/demo-threads.jsonl
+printf '%s\t%s\tblock\n' $word $category >"$work/words.tsv"
+quietly "$gailou" words load "$work/words.tsv"
+start_edge 0 "$work/edge" "$origin_url" || exit 1
+
+status=0
+page tests/web/page.test.mjs || status=1
+stop "$origin"
+E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
+if [ $status != 0 ]; then log_tail "$LOGS/origin.log" "$LOGS/edge.out" "$LOGS/edge.log"; fi
+exit $status

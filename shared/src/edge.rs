@@ -1,0 +1,175 @@
+//! How the edge vouches for a request it forwards: one header, signed with the edge secret.
+//!
+//! The signature covers the time, method, path with query, client address and body, so that none
+//! of them can be changed or sent again later than [`WINDOW_SECONDS`]. It says nothing of who the
+//! member is (that is [`crate::token`]), and within the window the same request can be sent
+//! again: writes have their idempotency keys for that. The time is a parameter.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::fmt::Write as _;
+
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256};
+
+/// The header with the client's address, which counts only beside a valid [`SIGNATURE_HEADER`].
+pub const CLIENT_HEADER: &str = "x-gailou-client";
+/// The header with time and signature: `t=<unix seconds>,v1=<hex>`.
+pub const SIGNATURE_HEADER: &str = "x-gailou-edge";
+/// How far the time of a signature may be from the verifier's, in seconds, either way.
+pub const WINDOW_SECONDS: u64 = 60;
+
+/// What is signed of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    /// The method, in capitals.
+    pub method: &'a str,
+    /// Path and query, as on the request line.
+    pub path_query: &'a str,
+    /// The client's address, as in [`CLIENT_HEADER`]; empty when that header is not there.
+    pub client: &'a str,
+    /// The whole body.
+    pub body: &'a [u8],
+}
+
+/// Why a signature is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadSignature {
+    /// Not `t=<digits>,v1=<64 hex digits>`.
+    Malformed,
+    /// Its time is more than [`WINDOW_SECONDS`] away.
+    Time,
+    /// Signed with another secret, or for another request.
+    Mismatch,
+}
+
+impl fmt::Display for BadSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the edge signature is malformed",
+            Self::Time => "the edge signature is too old or from the future",
+            Self::Mismatch => "the edge signature does not fit",
+        })
+    }
+}
+
+impl core::error::Error for BadSignature {}
+
+/// The value of [`SIGNATURE_HEADER`] for `request` at `now` (Unix seconds).
+///
+/// ```
+/// use gailou_shared::edge::{Signed, sign, verify};
+/// let request = Signed { method: "GET", path_query: "/v1/me/overlay?ids=7", client: "192.0.2.1", body: b"" };
+/// let header = sign(b"secret", 1_800_000_000, &request);
+/// assert!(header.starts_with("t=1800000000,v1="));
+/// assert_eq!(verify(b"secret", 1_800_000_030, &request, &header), Ok(()));
+/// ```
+#[must_use]
+pub fn sign(secret: &[u8], now: u64, request: &Signed<'_>) -> String {
+    let Some(mac) = mac(secret, now, request) else { return String::new() };
+    format!("t={now},v1={}", hex(&mac.finalize().into_bytes()))
+}
+
+/// Whether `header` vouches for `request` at `now` (Unix seconds). Compares in constant time.
+///
+/// # Errors
+/// [`BadSignature`] says which rule it breaks.
+pub fn verify(secret: &[u8], now: u64, request: &Signed<'_>, header: &str) -> Result<(), BadSignature> {
+    let (time, signature) = parse(header).ok_or(BadSignature::Malformed)?;
+    if now.abs_diff(time) > WINDOW_SECONDS {
+        return Err(BadSignature::Time);
+    }
+    let mac = mac(secret, time, request).ok_or(BadSignature::Mismatch)?;
+    mac.verify_slice(&signature).map_err(|_| BadSignature::Mismatch)
+}
+
+/// HMAC takes keys of any length; `None` is not expected.
+fn mac(secret: &[u8], time: u64, request: &Signed<'_>) -> Option<Hmac<Sha256>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+    let Signed { method, path_query, client, body } = request;
+    let body = hex(&Sha256::digest(body));
+    mac.update(format!("{time}\n{method}\n{path_query}\n{client}\n{body}").as_bytes());
+    Some(mac)
+}
+
+fn parse(header: &str) -> Option<(u64, [u8; 32])> {
+    let (time, hex) = header.strip_prefix("t=")?.split_once(",v1=")?;
+    if time.is_empty() || !time.bytes().all(|b| b.is_ascii_digit()) || hex.len() != 64 {
+        return None;
+    }
+    let mut signature = [0; 32];
+    for (byte, pair) in signature.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+        let pair = core::str::from_utf8(pair).ok().filter(|p| p.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some((time.parse().ok()?, signature))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const NOW: u64 = 1_800_000_000;
+    const REQUEST: Signed<'_> =
+        Signed { method: "POST", path_query: "/v1/guests?x=1", client: "192.0.2.1", body: br#"{"name":"a"}"# };
+
+    #[test]
+    fn the_format_is_fixed() {
+        let text = format!("{NOW}\nPOST\n/v1/guests?x=1\n192.0.2.1\n{}", hex(&Sha256::digest(REQUEST.body)));
+        let mut mac = Hmac::<Sha256>::new_from_slice(b"secret").unwrap();
+        mac.update(text.as_bytes());
+        assert_eq!(sign(b"secret", NOW, &REQUEST), format!("t={NOW},v1={}", hex(&mac.finalize().into_bytes())));
+    }
+
+    #[test]
+    fn it_fits_one_request_for_a_minute() {
+        let header = sign(b"secret", NOW, &REQUEST);
+        let check = |now, request: Signed<'_>, expected| {
+            assert_eq!(verify(b"secret", now, &request, &header), expected, "{now} {request:?}");
+        };
+        check(NOW + 60, REQUEST, Ok(()));
+        check(NOW - 60, REQUEST, Ok(()));
+        check(NOW + 61, REQUEST, Err(BadSignature::Time));
+        check(NOW - 61, REQUEST, Err(BadSignature::Time));
+        check(NOW, Signed { method: "PUT", ..REQUEST }, Err(BadSignature::Mismatch));
+        check(NOW, Signed { path_query: "/v1/guests", ..REQUEST }, Err(BadSignature::Mismatch));
+        check(NOW, Signed { client: "192.0.2.2", ..REQUEST }, Err(BadSignature::Mismatch));
+        check(NOW, Signed { body: b"{}", ..REQUEST }, Err(BadSignature::Mismatch));
+        assert_eq!(verify(b"other", NOW, &REQUEST, &header), Err(BadSignature::Mismatch));
+    }
+
+    #[test]
+    fn nothing_else_is_a_signature() {
+        let good = sign(b"secret", NOW, &REQUEST);
+        for bad in ["", "t=", "t=1", "t=,v1=", "t=+1,v1=", &good.replace("v1", "v2"), &good[..good.len() - 1]] {
+            assert_eq!(verify(b"secret", NOW, &REQUEST, bad), Err(BadSignature::Malformed), "{bad}");
+        }
+        let later = good.replace(&NOW.to_string(), &(NOW + 1).to_string());
+        assert_eq!(verify(b"secret", NOW, &REQUEST, &later), Err(BadSignature::Mismatch));
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_refused(header: String, body: Vec<u8>) {
+            prop_assert!(verify(b"secret", NOW, &Signed { body: &body, ..REQUEST }, &header).is_err());
+        }
+
+        #[test]
+        fn what_is_signed_is_accepted(secret: Vec<u8>, path_query: String, client: String, body: Vec<u8>) {
+            let request = Signed { method: "PATCH", path_query: &path_query, client: &client, body: &body };
+            prop_assert_eq!(verify(&secret, NOW, &request, &sign(&secret, NOW, &request)), Ok(()));
+        }
+    }
+}
