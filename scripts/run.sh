@@ -64,14 +64,14 @@ say "Ctrl-C stops it. Logs: .tools/log/origin.log, .tools/log/edge.out"
 # Asked to stop, it has done what it should.
 trap 'exit 0' INT TERM HUP
 
-while alive "$origin" && alive "$edge"; do sleep 0.3; done
+while alive "$origin" && alive "$edge"; do sleep 0.3; done 2>/dev/null
 if alive "$origin"; then
-  finish "$edge"
+  wait "$edge"
   status=$?
   log_tail "$LOGS/edge.out" "$LOGS/edge.log"
   die "the edge ended by itself (status $status)"
 fi
-finish "$origin"
+wait "$origin"
 status=$?
 log_tail "$LOGS/origin.log"
 die "the origin ended by itself (status $status)"

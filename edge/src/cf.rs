@@ -221,12 +221,12 @@ struct Remote(Arc<str>);
 impl Origin for Remote {
     fn send(&self, request: ToOrigin, deadline_ms: u32) -> Task<'_, Result<FromOrigin, OriginFailed>> {
         Box::pin(SendFuture::new(async move {
-            let abort = web_sys::AbortController::new().map_err(failed)?;
+            let abort = web_sys::AbortController::new().map_err(|error| failed(&error))?;
             let signal = abort.signal();
             let answer = send(&self.0, request, &signal);
             let deadline = Delay::from(Duration::from_millis(deadline_ms.into()));
             match select(Box::pin(answer), Box::pin(deadline)).await {
-                Either::Left((answer, _)) => answer.map_err(failed),
+                Either::Left((answer, _)) => answer.map_err(|error| failed(&error)),
                 Either::Right(_) => {
                     abort.abort();
                     Err(OriginFailed(format!("no answer within {deadline_ms} ms")))
@@ -236,7 +236,7 @@ impl Origin for Remote {
     }
 }
 
-fn failed(error: JsValue) -> OriginFailed {
+fn failed(error: &JsValue) -> OriginFailed {
     OriginFailed(format!("{error:?}"))
 }
 

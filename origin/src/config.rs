@@ -15,7 +15,6 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use gailou_shared::limits;
 use gailou_shared::rank::Weights;
 use gailou_shared::token::TokenKey;
 
@@ -51,7 +50,7 @@ pub struct Config {
     pub cursor_secret: Option<Secret>,
     pub edge: Edge,
     pub cors: Cors,
-    /// `types.NAME`: at most [`limits::TYPES`].
+    /// `types.NAME`: at most [`gailou_shared::limits::TYPES`].
     pub types: BTreeMap<String, SubjectType>,
 }
 
@@ -170,7 +169,10 @@ impl Config {
         if let Some(path) = options.config.or(named) {
             let shown = path.display().to_string();
             let text = fs::read_to_string(&path).map_err(|e| {
-                ConfigError::new("the configuration", format!("{shown:?} cannot be read: {e} (--config, GAILOU_CONFIG)"))
+                ConfigError::new(
+                    "the configuration",
+                    format!("{shown:?} cannot be read: {e} (--config, GAILOU_CONFIG)"),
+                )
             })?;
             layers.file(&text, &shown)?;
         }

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `gailou` program. Everything it does is in [`gailou::commands`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(gailou::commands::run(std::env::args_os()))
+}

@@ -1,9 +1,9 @@
 // The page while the origin is down: run it after the caller has stopped the origin, with the page
 // of `article/hello` seen through the edge before that.
 //
-//   GAILOU_BASE=http://127.0.0.1:8787 GAILOU_OFFLINE=1 node --test tests/web/offline.test.mjs
+//   E2E_BASE=http://127.0.0.1:8787 E2E_OFFLINE=1 node --test tests/web/offline.test.mjs
 //
-// Without GAILOU_OFFLINE it skips itself while the origin answers, so that it can lie beside the
+// Without E2E_OFFLINE it skips itself while the origin answers, so that it can lie beside the
 // other tests; with it, an origin that answers is a failure.
 
 import assert from 'node:assert/strict';
@@ -11,9 +11,9 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 
-const BASE = (process.env.GAILOU_BASE || '').replace(/\/$/, '');
-const CHROMIUM = process.env.GAILOU_CHROMIUM || '/usr/bin/chromium';
-const SUBJECT = process.env.GAILOU_OFFLINE_SUBJECT || 'article/hello';
+const BASE = (process.env.E2E_BASE || '').replace(/\/$/, '');
+const CHROMIUM = process.env.E2E_CHROMIUM || '/usr/bin/chromium';
+const SUBJECT = process.env.E2E_OFFLINE_SUBJECT || 'article/hello';
 // Three retries, each after the server's Retry-After of at most 10 s.
 const RETRIES_MS = 60_000;
 
@@ -28,8 +28,8 @@ async function originAnswers() {
 }
 
 async function skipReason() {
-  if (!BASE) return 'GAILOU_BASE is not set';
-  if (process.env.GAILOU_OFFLINE) return false;
+  if (!BASE) return 'E2E_BASE is not set';
+  if (process.env.E2E_OFFLINE) return false;
   return (await originAnswers()) ? 'the origin is up' : false;
 }
 

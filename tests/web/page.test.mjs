@@ -1,8 +1,8 @@
 // The comment element in a real browser, against a running server.
 //
-//   GAILOU_BASE=http://127.0.0.1:8787 node --test tests/web/
+//   E2E_BASE=http://127.0.0.1:8787 node --test tests/web/
 //
-// GAILOU_CHROMIUM names the browser; GAILOU_BLOCKED_WORD with GAILOU_BLOCKED_CATEGORY names a word
+// E2E_CHROMIUM names the browser; E2E_BLOCKED_WORD with E2E_BLOCKED_CATEGORY names a word
 // the server's dictionary blocks. The demo threads (edge/web/demo-threads.jsonl) must be imported.
 // The server runs with GAILOU_LIMITS=off: the tests post faster than a person may.
 // Every test uses a subject and a text of its own, so the tests can be repeated on the same data.
@@ -13,10 +13,10 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 
-const BASE = (process.env.GAILOU_BASE || '').replace(/\/$/, '');
-const CHROMIUM = process.env.GAILOU_CHROMIUM || '/usr/bin/chromium';
-const BLOCKED_WORD = process.env.GAILOU_BLOCKED_WORD;
-const BLOCKED_CATEGORY = process.env.GAILOU_BLOCKED_CATEGORY;
+const BASE = (process.env.E2E_BASE || '').replace(/\/$/, '');
+const CHROMIUM = process.env.E2E_CHROMIUM || '/usr/bin/chromium';
+const BLOCKED_WORD = process.env.E2E_BLOCKED_WORD;
+const BLOCKED_CATEGORY = process.env.E2E_BLOCKED_CATEGORY;
 const PHONE = { width: 390, height: 844 };
 const WAIT_MS = 15_000;
 
@@ -96,7 +96,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
+describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
   test('shows the seeded comments, the pinned one first and once', async () => {
     const seeded = threads.filter((line) => line.subject === 'article:hello');
     const pinned = seeded.find((line) => line.pinned);
@@ -221,7 +221,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
   });
 
   test('a blocked word is refused with its category and the text stays', {
-    skip: BLOCKED_WORD ? false : 'GAILOU_BLOCKED_WORD is not set',
+    skip: BLOCKED_WORD ? false : 'E2E_BLOCKED_WORD is not set',
   }, async () => {
     const text = `${newText('This has')} ${BLOCKED_WORD} in it`;
     await withPage(newSubject(), {}, async (page) => {
@@ -364,7 +364,7 @@ describe('the page', { skip: BASE ? false : 'GAILOU_BASE is not set' }, () => {
   }
 
   test('a phone has no horizontal scroll', async () => {
-    for (const subject of ['article/hello', 'video/2', 'topic/building', 'post/flat']) {
+    for (const subject of ['article/hello', 'video/tour', 'topic/building', 'post/flat']) {
       await withPage(subject, { viewport: PHONE, lang: 'zh' }, async (page) => {
         await comments(page).first().waitFor();
         const more = await page.locator('.more-replies:visible').count();

@@ -64,7 +64,7 @@ async fn migrated(app: &App, console: &mut dyn Console) -> anyhow::Result<u8> {
 
 /// Where a command can work.
 enum Place {
-    Here(#[expect(dead_code, reason = "held, not read")] Lock),
+    Here(Lock),
     Server(UnixStream),
 }
 

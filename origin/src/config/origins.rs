@@ -33,7 +33,11 @@ impl Origins {
     /// # Errors
     /// The text that is neither `*` nor `scheme://host`, `scheme://host:port`, `scheme://host:*`.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        texts.into_iter().map(|text| rule(text.trim()).ok_or_else(|| text.to_owned())).collect::<Result<_, _>>().map(Self)
+        texts
+            .into_iter()
+            .map(|text| rule(text.trim()).ok_or_else(|| text.to_owned()))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// Whether a page of `origin` (as the header says it) may write.

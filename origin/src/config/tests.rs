@@ -29,7 +29,12 @@ fn nothing_given_is_the_embedded_mode() {
     let modes: Vec<_> = config.types.iter().map(|(name, kind)| (name.as_str(), kind.mode, kind.level_limit)).collect();
     assert_eq!(
         modes,
-        [("article", Mode::Tree, 3), ("post", Mode::Flat, 3), ("topic", Mode::Building, 3), ("video", Mode::TwoLevel, 3)]
+        [
+            ("article", Mode::Tree, 3),
+            ("post", Mode::Flat, 3),
+            ("topic", Mode::Building, 3),
+            ("video", Mode::TwoLevel, 3)
+        ]
     );
     assert_eq!(config.weights("video"), Weights::default());
 }
@@ -55,7 +60,10 @@ fn the_environment_replaces_the_file_and_secrets_are_text() {
     assert_eq!((video.mode, video.max_chars, video.hot.like), (Mode::TwoLevel, 100, 2_000));
     assert_eq!(video.weights().half_life_ms, None);
     let qa = &config.types["qa"];
-    assert_eq!((qa.threading().deepest(), qa.min_level, config.guests("qa"), config.guests("video")), (5, 2, false, true));
+    assert_eq!(
+        (qa.threading().deepest(), qa.min_level, config.guests("qa"), config.guests("video")),
+        (5, 2, false, true)
+    );
     assert!(config.origins("qa").allow("https://a.example") && !config.origins("qa").allow("http://localhost"));
     assert!(!format!("{config:?}").contains(GOOD));
 }

@@ -1,0 +1,282 @@
+//! The origin's figures, as ratios against a peer or a goal in the same run.
+//!
+//! Client and server share the machine's cores, as do the peer and its client: the ratio is what
+//! counts, not the rate. Every write is acknowledged only when it is on disk.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::get;
+use gailou::app::App;
+use gailou::config::Config;
+use gailou::service::page::{self, Asked};
+use gailou::store::{Event, NewRow, React};
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::rank::Sort;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Author, Reaction, State, Visibility};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const CONNECTIONS: usize = 64;
+const ROUND: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 3;
+
+fn main() -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
+}
+
+async fn run() -> anyhow::Result<()> {
+    let data = std::env::temp_dir().join(format!("gailou-bench-{}", std::process::id()));
+    let mut config = Config { data: data.clone(), ..Config::default() };
+    config.limits.enabled = false;
+    let app = App::open(config).await?;
+    let origin = serve(gailou::http::router(app.clone())).await?;
+
+    let hot = SubjectKey::new("article", "hot")?;
+    fill(&app, &hot, 200, 40).await?;
+    let path = "/v1/subjects/article/hot/comments";
+    let body = request(origin, &get_request(path)).await?;
+    let peer = serve(bare(body)).await?;
+    let (ours, bare) = alternate(origin, peer, path).await?;
+    println!("hot page, {ROUNDS} rounds of {CONNECTIONS} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}", ours / bare);
+
+    let posts = rate(origin, |n| post_request(&app, n)).await?;
+    println!("acknowledged posts: {posts:.0}/s, {:.2} of the goal of 20,000/s", posts / 20_000.0);
+    let ids = ids(&app, &hot).await?;
+    let one = rate(origin, |n| like_request(&app, ids[0], n)).await?;
+    println!("acknowledged likes of one comment: {one:.0}/s, {:.2} of the goal of 40,000/s", one / 40_000.0);
+    let many = rate(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
+    println!("acknowledged likes of {} comments: {many:.0}/s, {:.2} of the goal of 40,000/s", ids.len(), many / 40_000.0);
+    let journal = journal_likes(&app, ids[0]).await?;
+    println!("likes without HTTP and tokens (the journal alone): {journal:.0}/s, {:.2} of the goal", journal / 40_000.0);
+
+    let large = SubjectKey::new("article", "large")?;
+    fill(&app, &large, 100_000, 2_000).await?;
+    for sort in [Sort::New, Sort::Hot] {
+        let (first, deep) = depth(&app, &large, sort).await?;
+        println!(
+            "page 500 of 100,000 comments by {}: {:.2} times page 1 ({:.0} µs and {:.0} µs, uncached)",
+            sort.name(),
+            deep / first,
+            deep * 1e6,
+            first * 1e6
+        );
+    }
+    app.close().await;
+    std::fs::remove_dir_all(data)?;
+    Ok(())
+}
+
+async fn serve(router: Router) -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(address)
+}
+
+/// A handler that knows nothing but these bytes.
+fn bare(body: Vec<u8>) -> Router {
+    let body = bytes::Bytes::from(body);
+    Router::new().route(
+        "/v1/subjects/{type}/{key}/comments",
+        get(move || async move { ([(header::CONTENT_TYPE, "application/json")], body) }),
+    )
+}
+
+fn author(n: u64) -> Author {
+    let id = MemberId::new(n + 1).unwrap_or(MemberId::guest(n));
+    Author { id, name: format!("reader {n}"), avatar: None, level: 1 }
+}
+
+/// `count` roots, and a like for the first `liked` of them.
+async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
+    let mut waiting = tokio::task::JoinSet::new();
+    for n in 0..count {
+        let id = app.ids.next(subject.slot(), app.now());
+        let content = format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
+        let row = NewRow {
+            subject: subject.clone(),
+            path: Path::root(id),
+            parent_id: None,
+            reply_to: None,
+            state: State::Published,
+            visibility: Visibility::Everyone,
+            author: author(n % 5_000),
+            created_at: app.now(),
+            html: gailou::service::render::html(&content),
+            content,
+            written: None,
+            mentions: vec![],
+            idempotency: None,
+            imported: None,
+        };
+        let app = app.clone();
+        waiting.spawn(async move {
+            app.journal.append(Event::Publish(Box::new(row))).await?;
+            if n < liked {
+                let react = React::Put(Reaction::Like);
+                app.journal.append(Event::React { id, member: MemberId::guest(n), react }).await?;
+            }
+            anyhow::Ok(())
+        });
+        while waiting.len() >= 4_000 {
+            waiting.join_next().await.transpose()?.transpose()?;
+        }
+    }
+    while let Some(done) = waiting.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+async fn ids(app: &Arc<App>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
+    let asked = Asked { sort: Sort::New, limit: 100, cursor: None };
+    let page = page::roots(app, subject, asked).await.map_err(|e| anyhow::anyhow!(e.detail))?;
+    Ok(page.data.iter().map(|c| c.id).collect())
+}
+
+fn token(app: &App, n: u64) -> String {
+    let a = author(n);
+    let member = Member { id: a.id, name: a.name, avatar: None, level: 1, role: Role::Member };
+    app.token_key.sign(&member, "gailou", app.now() / 1_000 + 3_600).unwrap_or_default()
+}
+
+fn get_request(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").into_bytes()
+}
+
+fn post_request(app: &App, n: u64) -> Vec<u8> {
+    let body = format!("{{\"content\":\"comment {n}: 写得真好, with enough words around it to be like one that people write\"}}");
+    format!(
+        "POST /v1/subjects/article/posts-{}/comments HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\nidempotency-key: key-{n}\r\ncontent-length: {}\r\n\r\n{body}",
+        n % 8,
+        token(app, n),
+        body.len()
+    )
+    .into_bytes()
+}
+
+fn like_request(app: &App, id: CommentId, n: u64) -> Vec<u8> {
+    format!("PUT /v1/comments/{id}/like HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: 0\r\n\r\n", token(app, n))
+        .into_bytes()
+}
+
+/// Sends a request and reads the whole answer; its body.
+async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> anyhow::Result<(usize, usize)> {
+    stream.write_all(request).await?;
+    buffer.clear();
+    loop {
+        anyhow::ensure!(stream.read_buf(buffer).await? > 0, "the server closed the connection");
+        let Some(head) = buffer.windows(4).position(|w| w == b"\r\n\r\n") else { continue };
+        let text = std::str::from_utf8(&buffer[..head])?;
+        anyhow::ensure!(text.starts_with("HTTP/1.1 20"), "refused: {}", text.lines().next().unwrap_or(""));
+        let length = text.lines().find_map(|l| l.strip_prefix("content-length: ")).and_then(|v| v.parse::<usize>().ok()).unwrap_or(0);
+        if buffer.len() >= head + 4 + length {
+            return Ok((head + 4, length));
+        }
+    }
+}
+
+async fn request(to: SocketAddr, request: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let (mut stream, mut buffer) = (TcpStream::connect(to).await?, Vec::new());
+    let (start, length) = exchange(&mut stream, request, &mut buffer).await?;
+    Ok(buffer[start..start + length].to_vec())
+}
+
+/// Answers a second, from [`CONNECTIONS`] connections that each send the next of `requests`.
+async fn drive(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result<f64> {
+    let (next, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let began = Instant::now();
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..CONNECTIONS {
+        let (requests, next, done) = (requests.clone(), next.clone(), done.clone());
+        clients.spawn(async move {
+            let (mut stream, mut buffer) = (TcpStream::connect(to).await?, Vec::with_capacity(64 * 1024));
+            stream.set_nodelay(true)?;
+            while began.elapsed() < ROUND {
+                let n = next.fetch_add(1, Ordering::Relaxed) as usize;
+                let Some(request) = requests.get(if requests.len() == 1 { 0 } else { n }) else { break };
+                exchange(&mut stream, request, &mut buffer).await?;
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(client) = clients.join_next().await {
+        client??;
+    }
+    Ok(done.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
+}
+
+/// The medians of rounds that take turns.
+async fn alternate(a: SocketAddr, b: SocketAddr, path: &str) -> anyhow::Result<(f64, f64)> {
+    let requests = Arc::new(vec![get_request(path)]);
+    let (mut of_a, mut of_b) = (vec![], vec![]);
+    for _ in 0..ROUNDS {
+        of_a.push(drive(a, requests.clone()).await?);
+        of_b.push(drive(b, requests.clone()).await?);
+    }
+    Ok((median(of_a), median(of_b)))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The rate of writes that are made beforehand, each once.
+async fn rate(to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
+    drive(to, Arc::new((0..120_000).map(make).collect())).await
+}
+
+async fn journal_likes(app: &Arc<App>, id: CommentId) -> anyhow::Result<f64> {
+    let began = Instant::now();
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..256u64 {
+        let app = app.clone();
+        clients.spawn(async move {
+            let mut n = 0u64;
+            while began.elapsed() < ROUND {
+                let member = MemberId::guest(client << 32 | n);
+                app.journal.append(Event::React { id, member, react: React::Put(Reaction::Like) }).await?;
+                n += 1;
+            }
+            anyhow::Ok(n)
+        });
+    }
+    let mut all = 0;
+    while let Some(n) = clients.join_next().await {
+        all += n??;
+    }
+    Ok(all as f64 / began.elapsed().as_secs_f64())
+}
+
+/// Seconds for page 1 and page 500, built from the store; medians of eleven.
+async fn depth(app: &Arc<App>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
+    let wrong = |e: gailou::error::ApiError| anyhow::anyhow!(e.detail);
+    let mut asked = Asked { sort, limit: 20, cursor: None };
+    let first = timed(app, subject, asked).await?;
+    for _ in 1..500 {
+        let page = page::roots(app, subject, asked).await.map_err(wrong)?;
+        let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
+        asked.cursor = Some(app.cursor_key.parse(&next)?);
+    }
+    Ok((first, timed(app, subject, asked).await?))
+}
+
+async fn timed(app: &Arc<App>, subject: &SubjectKey, asked: Asked) -> anyhow::Result<f64> {
+    let mut times = vec![];
+    for _ in 0..11 {
+        let began = Instant::now();
+        page::roots(app, subject, asked).await.map_err(|e| anyhow::anyhow!(e.detail))?;
+        times.push(began.elapsed().as_secs_f64());
+    }
+    Ok(median(times))
+}

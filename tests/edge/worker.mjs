@@ -1,0 +1,71 @@
+// Starts `wrangler dev` with a state of its own, in a process group of its own, and ends both.
+
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const BIN = join(ROOT, "node_modules/.bin");
+const ENV = {
+  ...process.env,
+  // The pinned tools, and the Node beside them where the system's is too old for wrangler.
+  PATH: `${BIN}${delimiter}${process.env.PATH}`,
+  CI: "1",
+  EDGE_BUILT: "1",
+  WRANGLER_SEND_METRICS: "false",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+};
+
+export async function newState() {
+  const dir = await mkdtemp(join(tmpdir(), "gailou-edge-"));
+  return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Puts `value` into the local KV that a worker with this state will read. */
+export async function putKv(state, key, value) {
+  const args = ["kv", "key", "put", "--binding", "PAGES", "--local", "--persist-to", state.dir, key, value];
+  await promisify(execFile)(join(BIN, "wrangler"), args, { cwd: ROOT, env: ENV });
+}
+
+export async function startWorker(state, vars) {
+  const args = ["dev", "--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0", "--persist-to", state.dir];
+  for (const [name, value] of Object.entries(vars)) args.push("--var", `${name}:${value}`);
+  const child = spawn(join(BIN, "wrangler"), args, {
+    cwd: ROOT,
+    env: ENV,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const url = await new Promise((ready, failed) => {
+    const timer = setTimeout(() => failed(new Error(`wrangler is not ready after 60 s:\n${output}`)), 60_000);
+    const read = (chunk) => {
+      output = (output + chunk).slice(-20_000);
+      const found = output.match(/Ready on (http:\/\/\S+)/);
+      if (found) clearTimeout(timer), ready(found[1]);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("exit", (code) => (clearTimeout(timer), failed(new Error(`wrangler ended (${code}):\n${output}`))));
+  });
+  const ended = new Promise((done) => child.on("exit", done));
+  return {
+    url,
+    log: () => output,
+    stop: async () => {
+      const group = (signal) => {
+        try {
+          process.kill(-child.pid, signal);
+        } catch {
+          // It has ended.
+        }
+      };
+      group("SIGTERM");
+      await Promise.race([ended, new Promise((done) => setTimeout(done, 3_000))]);
+      group("SIGKILL");
+    },
+  };
+}
