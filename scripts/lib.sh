@@ -134,8 +134,8 @@ step() {
   while alive "$pid"; do
     spent=$((SECONDS - began))
     if [ -n "$live_line" ]; then
-      last=$(tail -n 1 "$log" | tr -d '\r' | tr -s ' ' | cut -c 1-40)
-      printf '\r\033[K  %-6s %12s  %s · %s' '...' "$(duration $spent)" "$name" "$last"
+      last=$(printf '  %-6s %12s  %s: %s' ... "$(duration $spent)" "$name" "$(tail -n 1 "$log" | tr -d '\r' | sed 's/^ *//')")
+      printf '\r\033[K%s' "${last:0:${COLUMNS:-80} - 1}"
     elif [ $spent -ge $((told * 60 + 2)) ]; then
       if [ $told = 0 ]; then say "  ...                  $name"; else say "  ...    $(printf '%12s' "$(duration $spent)")  $name"; fi
       told=$((told + 1))
@@ -195,11 +195,11 @@ start_origin() {
   fi
 }
 
-# start_edge PORT DIR ORIGIN_URL: wrangler dev with its state in DIR; its process is in $edge, its
-# address in $edge_url. Port 0 picks a free one.
+# start_edge PORT DIR ORIGIN_URL ARGUMENT...: wrangler dev with its state in DIR; its process is in
+# $edge, its address in $edge_url. Port 0 picks a free one.
 start_edge() {
   start edge env CI=1 WRANGLER_SEND_METRICS=false CLOUDFLARE_CF_FETCH_ENABLED=false EDGE_BUILT=1 \
-    wrangler dev --ip 127.0.0.1 --port "$1" --inspector-port 0 --persist-to "$2" --var "ORIGIN:$3"
+    wrangler dev --ip 127.0.0.1 --port "$1" --inspector-port 0 --persist-to "$2" --var "ORIGIN:$3" "${@:4}"
   edge=$child
   local until=$((SECONDS + 120))
   if wait_line "$edge" "$LOGS/edge.out" 'Ready on (http://[^[:space:]]+)' 120; then

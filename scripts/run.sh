@@ -52,8 +52,21 @@ step "import the demo threads" import "$GAILOU" import edge/web/demo-threads.jso
 
 # What the edge keeps are copies of this origin's pages: those of an earlier run may be of other data.
 rm -rf .wrangler/run
+mkdir -p .wrangler/run
+# In a file, because every user of the machine can read a command line.
+secrets=.wrangler/run/secrets.env
+(
+  umask 077
+  for name in EDGE_SECRET TOKEN_SECRET; do
+    variable=GAILOU_$name
+    if [ -n "${!variable:-}" ]; then printf "%s='%s'\n" $name "${!variable}"; fi
+  done >$secrets
+)
+# Wrangler then leaves .dev.vars unread.
+from_file=()
+if [ -s $secrets ]; then from_file=(--env-file "$secrets"); fi
 began=$SECONDS
-start_edge "$PORT" .wrangler/run "$origin_url" || exit 1
+start_edge "$PORT" .wrangler/run "$origin_url" "${from_file[@]}" || exit 1
 report ok $((SECONDS - began)) "start the edge at $edge_url"
 
 say ""
@@ -62,7 +75,7 @@ say ""
 say "Ctrl-C stops it. Logs: .tools/log/origin.log, .tools/log/edge.out"
 
 # Asked to stop, it has done what it should.
-trap 'exit 0' INT TERM HUP
+trap 'say "Stopping."; exit 0' INT TERM HUP
 
 while alive "$origin" && alive "$edge"; do sleep 0.3; done 2>/dev/null
 if alive "$origin"; then

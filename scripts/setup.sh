@@ -24,7 +24,7 @@ as_root() {
 apt() {
   local program=$1
   shift
-  command -v "$program" >/dev/null && return
+  type -P "$program" >/dev/null && return
   command -v apt-get >/dev/null || { fail "$program is missing, and there is no apt-get to install it"; return; }
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || { fail "$program is missing: apt-get install $*"; return; }
@@ -37,7 +37,7 @@ apt() {
   }
   step "install $* (apt)" "apt-$program" apt_install "$@" || return
   hash -r
-  command -v "$program" >/dev/null || fail "$program is still missing after apt-get install $*"
+  type -P "$program" >/dev/null || fail "$program is still missing after apt-get install $*"
 }
 
 setup_rust() {
@@ -120,14 +120,14 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
-# The programs Chromium goes by; E2E_CHROMIUM names another.
-chromium() {
+# The browser for the tests; E2E_CHROMIUM names another than those that go by these names.
+find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
-  command -v chromium || command -v chromium-browser || command -v google-chrome
+  type -P chromium || type -P chromium-browser || type -P google-chrome
 }
 
 setup_chromium() {
-  [ -x "$(chromium)" ] || apt chromium chromium
+  find_chromium >/dev/null || apt chromium chromium
 }
 
 # setup run|test|check|bench

@@ -13,9 +13,9 @@ passed=0 failed=0 skipped=0
 table=()
 began=$SECONDS
 
-# sum REGEX FILE: the sum of the numbers in the regex's group.
+# sum REGEX FILE: the sum of the numbers in the lines of this form, of which `N` in the regex is one.
 sum() {
-  sed -nE "s/$1/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
+  sed -nE "s/${1/N/([0-9]+)}/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
 # stage NAME LOG COMMAND...: a step whose tests are counted from the closing lines of cargo and Node.
@@ -24,9 +24,9 @@ stage() {
   shift 2
   step "$name" "$log" "$@" || status=FAILED
   log=$LOGS/$log.log
-  ok=$(($(sum '^test result: .* ([0-9]+) passed;.*' "$log") + $(sum '^[^ ]+ pass ([0-9]+)$' "$log")))
-  bad=$(($(sum '^test result: .* ([0-9]+) failed;.*' "$log") + $(sum '^[^ ]+ fail ([0-9]+)$' "$log")))
-  skip=$(($(sum '^test result: .* ([0-9]+) ignored;.*' "$log") + $(sum '^[^ ]+ skipped ([0-9]+)$' "$log")))
+  ok=$(($(sum '^test result: .* N passed;.*' "$log") + $(sum '^[^ ]+ pass N$' "$log")))
+  bad=$(($(sum '^test result: .* N failed;.*' "$log") + $(sum '^[^ ]+ fail N$' "$log") + $(sum '^[^ ]+ cancelled N$' "$log")))
+  skip=$(($(sum '^test result: .* N ignored;.*' "$log") + $(sum '^[^ ]+ skipped N$' "$log")))
   if [ $((ok + bad)) -gt 0 ]; then count="$ok passed, $bad failed"; fi
   if [ "$skip" -gt 0 ]; then count="${count:-0 passed, 0 failed}, $skip skipped"; fi
   if [ $status = ok ] && [ "$ok" = 0 ]; then ok=1; fi
@@ -46,10 +46,8 @@ builds() {
   cargo build --locked --workspace --bins && if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
 }
 
-has_edge() { grep -q '^name = "gailou-edge"' edge/Cargo.toml 2>/dev/null; }
-
 lints() {
-  stage "format" fmt cargo fmt --all --check
+  stage "format" fmt cargo fmt --all --check -- --color never
   stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
   stage "lints (Worker)" clippy-wasm \
     cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
@@ -79,7 +77,7 @@ case $mode in
   check) setup check || exit 1 ;;
   *) die "usage: scripts/test.sh [check]" ;;
 esac
-E2E_CHROMIUM=$(chromium)
+E2E_CHROMIUM=$(find_chromium)
 export E2E_CHROMIUM
 
 "$mode"

@@ -79,7 +79,8 @@ pub enum Outcome {
     Unreachable,
 }
 
-/// Whether the origin was reached lately, as this isolate knows.
+/// Whether the origin lately answered for pages, as this isolate knows. Writes do not count: an
+/// origin that cannot take any may well serve pages.
 #[derive(Debug, Default)]
 pub struct Health {
     failed_ms: AtomicU64,
@@ -87,7 +88,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// The last attempt failed, and that was less than [`DOWN_MS`] ago: who has a copy serves it
+    /// The last attempt failed, and that was less than 5 s ago: who has a copy serves it
     /// instead of waiting for a deadline.
     #[must_use]
     pub fn is_down(&self, now_ms: u64) -> bool {
@@ -95,7 +96,7 @@ impl Health {
         failed != 0 && now_ms.saturating_sub(failed) < DOWN_MS
     }
 
-    /// Whether to try a failing origin now; true once every [`PROBE_MS`].
+    /// Whether to try a failing origin now; true once a second.
     pub fn may_probe(&self, now_ms: u64) -> bool {
         let due = now_ms.saturating_sub(self.probed_ms.load(Ordering::Relaxed)) >= PROBE_MS;
         if due {
@@ -104,7 +105,8 @@ impl Health {
         due
     }
 
-    fn note(&self, up: bool, now_ms: u64) {
+    /// Notes how an attempt ended.
+    pub fn note(&self, up: bool, now_ms: u64) {
         self.failed_ms.store(if up { 0 } else { now_ms.max(1) }, Ordering::Relaxed);
     }
 }
@@ -150,7 +152,7 @@ pub async fn send(edge: &Edge, world: &World, asker: &Asker, message: Message) -
         }
     }
     let sent = world.origin.send(ToOrigin { method, path_query, headers, body, want }, deadline_ms).await;
-    let outcome = match sent {
+    match sent {
         Err(_) => Outcome::Unreachable,
         Ok(answer) => match answer.status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
@@ -159,9 +161,7 @@ pub async fn send(edge: &Edge, world: &World, asker: &Asker, message: Message) -
             }
             _ => Outcome::Answered(answer),
         },
-    };
-    edge.health.note(matches!(outcome, Outcome::Answered(_)), world.clock.now_ms());
-    outcome
+    }
 }
 
 fn is_problem(headers: &HeaderMap) -> bool {

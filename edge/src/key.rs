@@ -162,6 +162,10 @@ fn counts(query: &str) -> Option<Key> {
 /// `type/key`, encoded.
 fn subject(kind: &str, key: &str) -> Option<String> {
     let subject = SubjectKey::new(&decode(kind)?, &decode(key)?).ok()?;
+    // As a segment these mean another path, however they are encoded.
+    if matches!(subject.key(), "." | "..") {
+        return None;
+    }
     Some(format!("{}/{}", subject.kind(), utf8_percent_encode(subject.key(), RESERVED)))
 }
 
@@ -251,6 +255,7 @@ mod tests {
             "/v1/subjects/Article/7",
             "/v1/subjects/article/",
             "/v1/subjects/article/%FF",
+            "/v1/subjects/article/%2e%2E/comments",
             "/v1/comments/05",
             "/v1/comments/x/replies",
             "/v1/comments/5/replies?sort=top",

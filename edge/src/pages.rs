@@ -229,7 +229,9 @@ async fn fetch(edge: &Arc<Edge>, world: &World, ask: &Ask, known: Option<&Arc<Pa
         want: Want::Whole,
         deadline_ms: READ_MS,
     };
-    let answer = match forward::send(edge, world, &ask.asker, message).await {
+    let outcome = forward::send(edge, world, &ask.asker, message).await;
+    edge.health.note(matches!(outcome, Outcome::Answered(_)), world.clock.now_ms());
+    let answer = match outcome {
         Outcome::Answered(answer) => answer,
         Outcome::Troubled(answer) => return Fetched::Failed(Some(answer)),
         Outcome::Unreachable => return Fetched::Failed(None),

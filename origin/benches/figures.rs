@@ -36,15 +36,22 @@ async fn run() -> anyhow::Result<()> {
     let mut config = Config { data: data.clone(), ..Config::default() };
     config.limits.enabled = false;
     let app = App::open(config).await?;
-    let origin = serve(gailou::http::router(app.clone())).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let origin = listener.local_addr()?;
+    tokio::spawn(gailou::http::serve(app.clone(), listener, std::future::pending()));
 
     let hot = SubjectKey::new("article", "hot")?;
     fill(&app, &hot, 200, 40).await?;
     let path = "/v1/subjects/article/hot/comments";
     let body = request(origin, &get_request(path)).await?;
-    let peer = serve(bare(body)).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let peer = listener.local_addr()?;
+    tokio::spawn(async move { axum::serve(listener, bare(body)).await });
     let (ours, bare) = alternate(origin, peer, path).await?;
-    println!("hot page, {ROUNDS} rounds of {CONNECTIONS} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}", ours / bare);
+    println!(
+        "hot page, {ROUNDS} rounds of {CONNECTIONS} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}",
+        ours / bare
+    );
 
     let posts = rate(origin, |n| post_request(&app, n)).await?;
     println!("acknowledged posts: {posts:.0}/s, {:.2} of the goal of 20,000/s", posts / 20_000.0);
@@ -52,9 +59,16 @@ async fn run() -> anyhow::Result<()> {
     let one = rate(origin, |n| like_request(&app, ids[0], n)).await?;
     println!("acknowledged likes of one comment: {one:.0}/s, {:.2} of the goal of 40,000/s", one / 40_000.0);
     let many = rate(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
-    println!("acknowledged likes of {} comments: {many:.0}/s, {:.2} of the goal of 40,000/s", ids.len(), many / 40_000.0);
+    println!(
+        "acknowledged likes of {} comments: {many:.0}/s, {:.2} of the goal of 40,000/s",
+        ids.len(),
+        many / 40_000.0
+    );
     let journal = journal_likes(&app, ids[0]).await?;
-    println!("likes without HTTP and tokens (the journal alone): {journal:.0}/s, {:.2} of the goal", journal / 40_000.0);
+    println!(
+        "likes without HTTP and tokens (the journal alone): {journal:.0}/s, {:.2} of the goal",
+        journal / 40_000.0
+    );
 
     let large = SubjectKey::new("article", "large")?;
     fill(&app, &large, 100_000, 2_000).await?;
@@ -71,13 +85,6 @@ async fn run() -> anyhow::Result<()> {
     app.close().await;
     std::fs::remove_dir_all(data)?;
     Ok(())
-}
-
-async fn serve(router: Router) -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    Ok(address)
 }
 
 /// A handler that knows nothing but these bytes.
@@ -99,7 +106,8 @@ async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> a
     let mut waiting = tokio::task::JoinSet::new();
     for n in 0..count {
         let id = app.ids.next(subject.slot(), app.now());
-        let content = format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
+        let content =
+            format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
         let row = NewRow {
             subject: subject.clone(),
             path: Path::root(id),
@@ -152,7 +160,9 @@ fn get_request(path: &str) -> Vec<u8> {
 }
 
 fn post_request(app: &App, n: u64) -> Vec<u8> {
-    let body = format!("{{\"content\":\"comment {n}: 写得真好, with enough words around it to be like one that people write\"}}");
+    let body = format!(
+        "{{\"content\":\"comment {n}: 写得真好, with enough words around it to be like one that people write\"}}"
+    );
     format!(
         "POST /v1/subjects/article/posts-{}/comments HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\n\
          content-type: application/json\r\nidempotency-key: key-{n}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -164,8 +174,11 @@ fn post_request(app: &App, n: u64) -> Vec<u8> {
 }
 
 fn like_request(app: &App, id: CommentId, n: u64) -> Vec<u8> {
-    format!("PUT /v1/comments/{id}/like HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: 0\r\n\r\n", token(app, n))
-        .into_bytes()
+    format!(
+        "PUT /v1/comments/{id}/like HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: 0\r\n\r\n",
+        token(app, n)
+    )
+    .into_bytes()
 }
 
 /// Sends a request and reads the whole answer; its body.
@@ -177,7 +190,11 @@ async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) 
         let Some(head) = buffer.windows(4).position(|w| w == b"\r\n\r\n") else { continue };
         let text = std::str::from_utf8(&buffer[..head])?;
         anyhow::ensure!(text.starts_with("HTTP/1.1 20"), "refused: {}", text.lines().next().unwrap_or(""));
-        let length = text.lines().find_map(|l| l.strip_prefix("content-length: ")).and_then(|v| v.parse::<usize>().ok()).unwrap_or(0);
+        let length = text
+            .lines()
+            .find_map(|l| l.strip_prefix("content-length: "))
+            .and_then(|v| v.parse::<usize>().ok())
+            .unwrap_or(0);
         if buffer.len() >= head + 4 + length {
             return Ok((head + 4, length));
         }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
+use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Threading;
 use gailou_shared::token::TokenKey;
+use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
 
 use crate::cache::Pages;
@@ -60,6 +62,8 @@ pub struct App {
     pub ids: Ids,
     pub pages: Arc<Pages>,
     pub snapshots: Snapshots,
+    /// Whether subjects take comments, for [`STATES`]; dropped when it changes here.
+    pub subject_states: moka::sync::Cache<SubjectKey, SubjectState>,
     pub limits: Limits,
     pub cursor_key: CursorKey,
     pub token_key: TokenKey,
@@ -70,6 +74,9 @@ pub struct App {
 
 /// How often what has outlived its time is forgotten.
 const SWEEP: Duration = Duration::from_secs(600);
+
+/// How long a subject's state is believed.
+const STATES: Duration = Duration::from_secs(1);
 
 impl App {
     /// Opens the data directory (made when it is missing), brings its tables up to date and starts
@@ -119,6 +126,7 @@ impl App {
             guest_key,
             words: RwLock::default(),
             snapshots: Snapshots::new(),
+            subject_states: moka::sync::Cache::builder().max_capacity(10_000).time_to_live(STATES).build(),
             pages,
             journal,
             store,

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
 
@@ -22,6 +23,9 @@ const LIFE: Duration = Duration::from_millis(250);
 const BYTES: u64 = 32 * 1024 * 1024;
 /// A page is served although it is old while it is younger than this many times its cost.
 const COSTS: u32 = 4;
+
+/// Places for subjects: half a megabyte.
+const SUBJECTS: usize = 65_536;
 
 /// What a builder makes.
 #[derive(Debug)]
@@ -38,7 +42,8 @@ pub struct Ready {
     pub body: Bytes,
     pub etag: HeaderValue,
     pub content_type: &'static str,
-    subjects: Vec<u64>,
+    /// Their places among the changed.
+    subjects: Vec<usize>,
     /// Commits that had happened before it was built.
     mark: u64,
     built: Instant,
@@ -49,8 +54,9 @@ pub struct Ready {
 #[derive(Debug)]
 pub struct Pages {
     pages: moka::future::Cache<String, Arc<Ready>>,
-    /// The last commit that changed a subject. Older than the life of a page is as good as none.
-    changed: moka::sync::Cache<u64, u64>,
+    /// The last commit that changed a subject, by hash. Subjects that share a place make each
+    /// other's pages old now and then, which costs a build and nothing else.
+    changed: Box<[AtomicU64]>,
     commits: AtomicU64,
     hasher: RandomState,
 }
@@ -60,10 +66,12 @@ impl Pages {
         Self {
             pages: moka::future::Cache::builder()
                 .max_capacity(BYTES)
-                .weigher(|key: &String, page: &Arc<Ready>| (key.len() + page.body.len() + 256).try_into().unwrap_or(u32::MAX))
+                .weigher(|key: &String, page: &Arc<Ready>| {
+                    (key.len() + page.body.len() + 256).try_into().unwrap_or(u32::MAX)
+                })
                 .time_to_live(LIFE)
                 .build(),
-            changed: moka::sync::Cache::builder().max_capacity(100_000).time_to_live(LIFE * 4).build(),
+            changed: (0..SUBJECTS).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
             hasher: RandomState::new(),
         }
@@ -73,12 +81,21 @@ impl Pages {
     pub fn committed(&self, changed: &[(SubjectKey, u64)]) {
         let commit = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
         for (subject, _) in changed {
-            self.changed.insert(self.hasher.hash_one(subject), commit);
+            self.changed[self.place(subject)].store(commit, Ordering::SeqCst);
         }
     }
 
+    fn place(&self, subject: &SubjectKey) -> usize {
+        self.hasher.hash_one(subject) as usize % SUBJECTS
+    }
+
     fn old(&self, page: &Ready) -> bool {
-        page.subjects.iter().any(|s| self.changed.get(s).is_some_and(|commit| commit > page.mark))
+        page.subjects.iter().any(|place| self.changed[*place].load(Ordering::SeqCst) > page.mark)
+    }
+
+    /// The page under this key if it may be served and is to be had without waiting.
+    pub fn get_now(&self, key: &str) -> Option<Arc<Ready>> {
+        self.get(key).now_or_never().flatten()
     }
 
     /// The page under this key if it may be served.
@@ -122,7 +139,7 @@ impl Pages {
             body: built.body.into(),
             etag: HeaderValue::try_from(tag).map_err(ApiError::internal)?,
             content_type: built.content_type,
-            subjects: built.subjects.iter().map(|s| self.hasher.hash_one(s)).collect(),
+            subjects: built.subjects.iter().map(|s| self.place(s)).collect(),
             mark,
             built: Instant::now(),
             cost: began.elapsed(),

@@ -36,7 +36,10 @@ impl ApiError {
     }
 
     /// `invalid_request` for one field.
-    pub fn field(field: impl Into<std::borrow::Cow<'static, str>>, detail: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+    pub fn field(
+        field: impl Into<std::borrow::Cow<'static, str>>,
+        detail: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Self {
         Self::fields(vec![FieldError::new(field, detail)])
     }
 
@@ -67,9 +70,11 @@ impl From<StoreError> for ApiError {
         let wait = Some(Duration::from_secs(1));
         match error {
             StoreError::Damaged(_) => Self::internal(error),
-            StoreError::Database(_) => {
-                Self { cause: Some(error.to_string()), retry_after: wait, ..Self::new(Code::Unavailable, "the database does not answer") }
-            }
+            StoreError::Database(_) => Self {
+                cause: Some(error.to_string()),
+                retry_after: wait,
+                ..Self::new(Code::Unavailable, "the database does not answer")
+            },
         }
     }
 }
@@ -79,13 +84,18 @@ impl From<JournalError> for ApiError {
         let wait = Some(Duration::from_secs(1));
         let cause = Some(error.to_string());
         match error {
-            JournalError::Full => {
-                Self { cause, retry_after: wait, ..Self::new(Code::Overloaded, "too many writes at once; nothing was written") }
-            }
+            JournalError::Full => Self {
+                cause,
+                retry_after: wait,
+                ..Self::new(Code::Overloaded, "too many writes at once; nothing was written")
+            },
             JournalError::Closed => Self {
                 cause,
                 retry_after: wait,
-                ..Self::new(Code::Unavailable, "the server is stopping; the outcome is unknown, send it again with the same key")
+                ..Self::new(
+                    Code::Unavailable,
+                    "the server is stopping; the outcome is unknown, send it again with the same key",
+                )
             },
             JournalError::Store(error) => error.into(),
         }

@@ -3,18 +3,17 @@
 //! `http` knows `service`, `service` knows the ports (`store`, `journal`), adapters know their own
 //! driver, and only `app` chooses among them.
 
-pub mod config;
 pub mod app;
+pub mod config;
 pub mod error;
 
 pub mod http;
 pub mod service;
 
-pub mod store;
-pub mod journal;
 pub mod cache;
 pub mod ids;
+pub mod journal;
 pub mod limits;
-
+pub mod store;
 
 pub mod commands;

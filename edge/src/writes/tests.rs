@@ -212,6 +212,8 @@ fn an_unreachable_origin_leaves_the_outcome_open() {
     // What the origin says itself is passed on.
     stage.answers(of(503, r#"{"code":"unavailable"}"#, &[("content-type", "application/problem+json")]));
     assert_eq!(stage.send("POST", POST, &[TOKEN, JSON], "{}").code(), "unavailable");
+    // Writes in trouble say nothing about pages.
+    assert!(!stage.edge.health.is_down(stage.clock_ms()));
     stage.answers(of(504, "", &[]));
     assert_eq!(stage.send("POST", POST, &[TOKEN, JSON], "{}").code(), "origin_unreachable");
 }

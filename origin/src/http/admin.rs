@@ -34,7 +34,10 @@ pub(super) async fn decide(State(app): State<Arc<App>>, request: Request) -> Res
     let mut errors = Vec::new();
     let decision = fields.get("action").and_then(Value::as_str).and_then(Decision::parse);
     if decision.is_none() {
-        errors.push(FieldError::new("action", "must be one of approve, reject, hide, restore, delete, feature, unfeature"));
+        errors.push(FieldError::new(
+            "action",
+            "must be one of approve, reject, hide, restore, delete, feature, unfeature",
+        ));
     }
     let reason = optional_text(&fields, "reason", &mut errors).flatten();
     match decision {
@@ -80,10 +83,16 @@ pub(super) async fn put_subject(State(app): State<Arc<App>>, request: Request) -
 }
 
 /// A text that may be left out (`None`) or taken away (`Some(None)`).
-fn optional_text(fields: &serde_json::Map<String, Value>, name: &'static str, errors: &mut Vec<FieldError>) -> Option<Option<String>> {
+fn optional_text(
+    fields: &serde_json::Map<String, Value>,
+    name: &'static str,
+    errors: &mut Vec<FieldError>,
+) -> Option<Option<String>> {
     match fields.get(name)? {
         Value::Null => Some(None),
-        Value::String(text) if text.chars().count() <= TEXT && !text.chars().any(char::is_control) => Some(Some(text.clone())),
+        Value::String(text) if text.chars().count() <= TEXT && !text.chars().any(char::is_control) => {
+            Some(Some(text.clone()))
+        }
         _ => {
             errors.push(FieldError::new(name, "must be text of at most 1000 characters, or null"));
             None

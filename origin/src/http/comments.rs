@@ -53,7 +53,10 @@ pub(super) async fn get_tree(State(app): State<Arc<App>>, request: Request) -> R
     let path = request.uri().path();
     let id = comment_id(path)?;
     let query = Query::of(&request)?;
-    let (depth, limit) = match (query.number("depth", limits::DEPTH, DEPTH_DEFAULT), query.number("limit", limits::TREE_NODES, limits::TREE_NODES_DEFAULT)) {
+    let (depth, limit) = match (
+        query.number("depth", limits::DEPTH, DEPTH_DEFAULT),
+        query.number("limit", limits::TREE_NODES, limits::TREE_NODES_DEFAULT),
+    ) {
         (Ok(depth), Ok(limit)) => (depth, limit),
         (depth, limit) => return Err(ApiError::fields([depth.err(), limit.err()].into_iter().flatten().collect())),
     };

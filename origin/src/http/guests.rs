@@ -15,7 +15,10 @@ use super::request::{address, json_body};
 use crate::app::App;
 use crate::error::ApiError;
 
-pub(super) async fn create_guest(State(app): State<Arc<App>>, request: Request) -> Result<(StatusCode, Json<Guest>), ApiError> {
+pub(super) async fn create_guest(
+    State(app): State<Arc<App>>,
+    request: Request,
+) -> Result<(StatusCode, Json<Guest>), ApiError> {
     let address = address(&request);
     let body = json_body(request).await?;
     if !app.config.auth.guests {

@@ -68,7 +68,11 @@ fn document(page: &Page) -> String {
     let Some(subject) = &page.subject else { return String::new() };
     let title = escape(title(subject));
     // A page nobody has registered must not fill search engines with strangers' texts.
-    let robots = if subject.title.is_none() && subject.url.is_none() { "<meta name=\"robots\" content=\"noindex\">\n" } else { "" };
+    let robots = if subject.title.is_none() && subject.url.is_none() {
+        "<meta name=\"robots\" content=\"noindex\">\n"
+    } else {
+        ""
+    };
     let canonical = subject.url.as_deref().filter(|u| u.starts_with("https://") || u.starts_with("http://"));
     let canonical = canonical.map_or(String::new(), |u| format!("<link rel=\"canonical\" href=\"{}\">\n", escape(u)));
     format!(

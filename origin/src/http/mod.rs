@@ -17,21 +17,25 @@ mod reactions;
 mod request;
 mod subjects;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task;
 
-use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use axum::{Router, ServiceExt};
+use futures_util::future::{self, Either};
 use gailou_shared::edge::{self, Signed};
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Problem};
 use tokio::net::TcpListener;
+use tower_service::Service;
 
 use crate::app::App;
 use crate::cache::Ready;
@@ -42,11 +46,14 @@ const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control
 const JSON: &str = "application/json";
 
 /// Everything the origin answers.
-pub fn router(app: Arc<App>) -> Router {
-    Router::new()
+pub fn router(app: Arc<App>) -> Front {
+    let routes = Router::new()
         .route("/v1/subjects/{type}/{key}", get(subjects::get_subject))
         .route("/v1/subjects/{type}/{key}/comments", get(subjects::list_roots).post(subjects::create_comment))
-        .route("/v1/comments/{id}", get(comments::get_comment).patch(comments::edit_comment).delete(comments::delete_comment))
+        .route(
+            "/v1/comments/{id}",
+            get(comments::get_comment).patch(comments::edit_comment).delete(comments::delete_comment),
+        )
         .route("/v1/comments/{id}/replies", get(comments::list_replies))
         .route("/v1/comments/{id}/tree", get(comments::get_tree))
         .route("/v1/comments/{id}/ancestors", get(comments::list_ancestors))
@@ -65,17 +72,63 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(health::ready))
         .route("/openapi.json", get(health::openapi))
         .fallback(|| async { ApiError::new(Code::NotFound, "there is nothing at this address") })
-        .method_not_allowed_fallback(|| async { ApiError::new(Code::MethodNotAllowed, "this address does not take this method") })
-        .layer(from_fn_with_state(app.clone(), front))
-        .with_state(app)
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(Code::MethodNotAllowed, "this address does not take this method")
+        })
+        .layer(from_fn_with_state(app.clone(), middleware))
+        .with_state(app.clone());
+    Front { app, routes }
+}
+
+/// A page that is ready is answered here; everything else goes on to the routes.
+#[derive(Debug, Clone)]
+pub struct Front {
+    app: Arc<App>,
+    routes: Router,
+}
+
+impl Service<Request> for Front {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<future::Ready<Result<Response, Infallible>>, <Router as Service<Request>>::Future>;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> task::Poll<Result<(), Infallible>> {
+        // Routes are always ready.
+        task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match self.ready_page(&request) {
+            Some(response) => Either::Left(future::ready(Ok(response))),
+            None => Either::Right(self.routes.call(request)),
+        }
+    }
+}
+
+impl Front {
+    fn ready_page(&self, request: &Request) -> Option<Response> {
+        if *request.method() != Method::GET || self.app.config.edge.require_edge {
+            return None;
+        }
+        let page = self.app.pages.get_now(request.uri().path_and_query()?.as_str())?;
+        let mut response = send(&page, request.headers());
+        let headers = response.headers_mut();
+        headers.insert(REQUEST_ID, request_id(request.headers()));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        Some(response)
+    }
 }
 
 /// Serves until `stop`, then finishes what is under way.
 ///
 /// # Errors
 /// When the listener fails.
-pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
-    let service = router(app).into_make_service_with_connect_info::<SocketAddr>();
+pub async fn serve(
+    app: Arc<App>,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let service = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(router(app));
     axum::serve(listener, service).with_graceful_shutdown(stop).await
 }
 
@@ -83,19 +136,9 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Outpu
 #[derive(Debug, Clone)]
 struct Client(String);
 
-/// What every request goes through.
-async fn front(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
+/// What every request goes through that no ready page answers.
+async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
-    if is_read && !app.config.edge.require_edge {
-        let raw = request.uri().path_and_query().map_or("", |p| p.as_str());
-        if let Some(page) = app.pages.get(raw).await {
-            let mut response = send(&page, request.headers());
-            response.headers_mut().insert(REQUEST_ID, id);
-            response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-            return response;
-        }
-    }
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let cors = cors(&app, &method, &path, request.headers());
     let mut response = if method == Method::OPTIONS {
@@ -138,7 +181,8 @@ async fn client(app: &App, request: &mut Request) -> Result<Client, ApiError> {
     let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
     let socket = Client(socket.unwrap_or_default());
     let Some(secret) = &app.config.edge.secret else { return Ok(socket) };
-    let header = |request: &Request, name: &str| request.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+    let header =
+        |request: &Request, name: &str| request.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
     let refused = || ApiError::new(Code::Forbidden, "requests must come through the edge");
     let Some(signature) = header(request, edge::SIGNATURE_HEADER) else {
         let is_probe = matches!(request.uri().path(), "/healthz" | "/readyz");
@@ -173,7 +217,9 @@ fn problem(error: ApiError, id: &HeaderValue, method: &Method, path: &str) -> Re
     let body = Problem::new(error.code, error.detail, trace_id, error.errors);
     let body = serde_json::to_vec(&body).unwrap_or_default();
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")], body).into_response();
+    let mut response =
+        (status, [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")], body)
+            .into_response();
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: String| {
         if let Ok(value) = HeaderValue::try_from(value) {
@@ -218,7 +264,10 @@ fn cors(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> HeaderMa
     }
     out.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
     if *method == Method::OPTIONS {
-        out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE"));
+        out.insert(
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE"),
+        );
         let allowed = "Authorization, Content-Type, Idempotency-Key, Cache-Control, X-Request-Id";
         out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
         out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
@@ -235,8 +284,11 @@ fn send(page: &Ready, asked: &HeaderMap) -> Response {
     let has_it = asked.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok()).is_some_and(|tags| {
         tags.split(',').map(|t| t.trim().trim_start_matches("W/")).any(|t| t == "*" || page.etag == t)
     });
-    let mut response =
-        if has_it { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(axum::body::Body::from(page.body.clone())) };
+    let mut response = if has_it {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Response::new(axum::body::Body::from(page.body.clone()))
+    };
     let headers = response.headers_mut();
     if !has_it {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(page.content_type));

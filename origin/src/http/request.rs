@@ -49,7 +49,8 @@ pub(super) fn member(app: &App, headers: &HeaderMap) -> Result<Member, ApiError>
 
 /// The body, within its bound.
 pub(super) async fn body(request: Request) -> Result<Bytes, ApiError> {
-    let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    let declared =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|n| n > limits::BODY_BYTES as u64) {
         return Err(too_large());
     }
@@ -106,7 +107,10 @@ pub(super) fn member_and_comment(app: &App, request: &Request) -> Result<(Member
 }
 
 /// The id in a segment of the path.
-pub(super) fn id_at<T: std::str::FromStr<Err = gailou_shared::id::NotAnId>>(path: &str, index: usize) -> Result<T, ApiError> {
+pub(super) fn id_at<T: std::str::FromStr<Err = gailou_shared::id::NotAnId>>(
+    path: &str,
+    index: usize,
+) -> Result<T, ApiError> {
     segment(path, index).parse().map_err(|e: gailou_shared::id::NotAnId| ApiError::field("id", e.to_string()))
 }
 
@@ -144,7 +148,9 @@ impl Query {
     pub(super) fn number(&self, name: &'static str, most: usize, default: usize) -> Result<usize, FieldError> {
         let Some(text) = self.get(name) else { return Ok(default) };
         let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-        number.filter(|n| (1..=most).contains(n)).ok_or_else(|| FieldError::new(name, format!("must be a whole number from 1 to {most}")))
+        number
+            .filter(|n| (1..=most).contains(n))
+            .ok_or_else(|| FieldError::new(name, format!("must be a whole number from 1 to {most}")))
     }
 
     pub(super) fn cursor(&self, app: &App) -> Result<Option<Cursor>, ApiError> {
@@ -209,9 +215,10 @@ pub(super) fn list_key(path: &str, query: &Query, asked: &Asked) -> String {
 /// The idempotency key of a request, with the hash of method, path and body.
 pub(super) fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|k| {
-        (1..=limits::IDEMPOTENCY_KEY_BYTES).contains(&k.len()) && k.bytes().all(|b| b.is_ascii_graphic())
-    });
+    let key = value
+        .to_str()
+        .ok()
+        .filter(|k| (1..=limits::IDEMPOTENCY_KEY_BYTES).contains(&k.len()) && k.bytes().all(|b| b.is_ascii_graphic()));
     let key = key.ok_or_else(|| ApiError::field("Idempotency-Key", "must be 1 to 128 visible ASCII characters"))?;
     let mut hasher = Sha256::new();
     for part in [method.as_bytes(), path.as_bytes(), body] {

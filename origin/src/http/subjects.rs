@@ -88,7 +88,10 @@ pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) ->
         .get_or_build(&name, || async {
             let rows = app.store.subjects(&keys).await?;
             let counts = keys.iter().zip(rows).map(|(key, row)| {
-                (key.to_string(), row.map_or_else(SubjectCounts::default, |r| SubjectCounts { roots: r.roots, comments: r.comments }))
+                (
+                    key.to_string(),
+                    row.map_or_else(SubjectCounts::default, |r| SubjectCounts { roots: r.roots, comments: r.comments }),
+                )
             });
             json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())
         })

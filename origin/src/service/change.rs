@@ -66,7 +66,10 @@ pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), Api
         return if is_author || member.role >= Role::Moderator || is_owner(app, &before, member).await? {
             Ok(())
         } else {
-            Err(ApiError::new(Code::Forbidden, "only its author, the subject's owner or a moderator may delete a comment"))
+            Err(ApiError::new(
+                Code::Forbidden,
+                "only its author, the subject's owner or a moderator may delete a comment",
+            ))
         };
     }
     if !may_delete(app, &before, member).await? {
@@ -94,7 +97,9 @@ pub async fn pin(app: &App, member: &Member, id: CommentId, on: bool) -> Result<
     let by = match (is_owner(app, &before, member).await?, member.role >= Role::Moderator) {
         (true, _) => PinnedBy::Owner,
         (false, true) => PinnedBy::Moderator,
-        (false, false) => return Err(ApiError::new(Code::Forbidden, "only the subject's owner or a moderator may pin a comment")),
+        (false, false) => {
+            return Err(ApiError::new(Code::Forbidden, "only the subject's owner or a moderator may pin a comment"));
+        }
     };
     let pinned = page::subject_row(app, &before.subject).await?.pinned;
     if on && !pinned.contains(&id) && pinned.len() >= limits::PINS {
@@ -159,7 +164,13 @@ impl Decision {
 ///
 /// # Errors
 /// `comment_not_found`, or the journal's.
-pub async fn decide(app: &App, moderator: &Member, id: CommentId, decision: Decision, reason: Option<String>) -> Result<Comment, ApiError> {
+pub async fn decide(
+    app: &App,
+    moderator: &Member,
+    id: CommentId,
+    decision: Decision,
+    reason: Option<String>,
+) -> Result<Comment, ApiError> {
     let audit = Audit { actor: moderator.id, action: decision.name(), reason };
     let after = append(app, id, decision.change(), Some(audit)).await?;
     Ok(view::whole(&after, page::threading(app, after.subject.kind())?))
@@ -173,5 +184,6 @@ pub async fn subject(app: &App, admin: &Member, key: &SubjectKey, patch: Subject
     page::threading(app, key.kind())?;
     let audit = Some(Audit { actor: admin.id, action: "subject", reason: None });
     app.journal.append(Event::Subject { key: key.clone(), patch, audit }).await?;
+    app.subject_states.invalidate(key);
     page::subject(app, key).await
 }

@@ -33,9 +33,10 @@ pub async fn history(app: &App, member: MemberId, limit: usize, cursor: Option<C
     ids.truncate(limit);
     let rows = app.store.comments(&ids).await?;
     let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);
-    let next = ids.last().filter(|_| has_more).map(|last| {
-        app.cursor_key.print(&Cursor { list, sort: Sort::New, epoch, at: Position::After(last.get()) })
-    });
+    let next = ids
+        .last()
+        .filter(|_| has_more)
+        .map(|last| app.cursor_key.print(&Cursor { list, sort: Sort::New, epoch, at: Position::After(last.get()) }));
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
     // A type that is configured no more is not shown.
     let data = seen.filter_map(|row| Some(view::public(row, app.threading(row.subject.kind())?))).collect();

@@ -3,10 +3,10 @@
 pub mod render;
 pub mod view;
 
-pub mod snapshots;
-pub mod page;
-pub mod thread;
 pub mod member;
+pub mod page;
+pub mod snapshots;
+pub mod thread;
 
-pub mod publish;
 pub mod change;
+pub mod publish;

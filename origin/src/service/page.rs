@@ -33,7 +33,10 @@ impl Asked {
 
 /// Why a cursor is refused.
 pub fn bad_cursor(detail: &str) -> ApiError {
-    ApiError { errors: vec![gailou_shared::wire::FieldError::new("cursor", detail.to_owned())], ..ApiError::new(Code::BadCursor, detail) }
+    ApiError {
+        errors: vec![gailou_shared::wire::FieldError::new("cursor", detail.to_owned())],
+        ..ApiError::new(Code::BadCursor, detail)
+    }
 }
 
 /// How threads of a type are built, or `unknown_subject_type`.
@@ -110,7 +113,12 @@ fn listed<'r>(ids: &[CommentId], rows: &'r HashMap<CommentId, Row>) -> impl Iter
     ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.listed())
 }
 
-fn with_replies(root: &Row, top: Option<&Vec<CommentId>>, rows: &HashMap<CommentId, Row>, threading: Threading) -> Comment {
+fn with_replies(
+    root: &Row,
+    top: Option<&Vec<CommentId>>,
+    rows: &HashMap<CommentId, Row>,
+    threading: Threading,
+) -> Comment {
     let top = top.map_or(&[][..], Vec::as_slice);
     let shown: Vec<&Row> = listed(top, rows).collect();
     let visible = shown.iter().filter(|row| row.visible()).count() as u64;
@@ -122,7 +130,13 @@ fn with_replies(root: &Row, top: Option<&Vec<CommentId>>, rows: &HashMap<Comment
 }
 
 /// The ids of a page and where it stands.
-async fn walk(app: &App, list: List, of: &ListOf, asked: Asked, version: u64) -> Result<(Vec<CommentId>, PageInfo), ApiError> {
+async fn walk(
+    app: &App,
+    list: List,
+    of: &ListOf,
+    asked: Asked,
+    version: u64,
+) -> Result<(Vec<CommentId>, PageInfo), ApiError> {
     if asked.cursor.is_some_and(|c| c.list != list) {
         return Err(bad_cursor("belongs to another list"));
     }

@@ -1,10 +1,13 @@
 //! Publishing: everything that can refuse is decided here, once, before the append.
 
+use std::collections::HashMap;
+
 use gailou_shared::content::NewComment;
-use gailou_shared::id::{MemberKind, SubjectKey};
+use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
+use gailou_shared::path::Threading;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState, Visibility};
+use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
 use gailou_shared::words::Verdict;
 
 use super::{page, render, view};
@@ -47,7 +50,9 @@ pub struct Filtered {
 pub fn filter(app: &App, text: String) -> Result<Filtered, ApiError> {
     Ok(match app.words().check(&text) {
         Verdict::Pass => Filtered { content: text, written: None, state: State::Published },
-        Verdict::Mask { text: masked, .. } => Filtered { content: masked, written: Some(text), state: State::Published },
+        Verdict::Mask { text: masked, .. } => {
+            Filtered { content: masked, written: Some(text), state: State::Published }
+        }
         Verdict::Review { .. } => Filtered { content: text, written: None, state: State::Review },
         Verdict::Block { categories } => {
             let detail = format!("contains words that are not allowed here: {}", categories.join(", "));
@@ -71,12 +76,42 @@ pub async fn publish(
     new: NewComment,
     once: Option<Once>,
 ) -> Result<Published, ApiError> {
-    if let Some(once) = &once {
-        let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
-        if let Some(done) = app.store.remembered(member.id, &once.key, since).await? {
-            return replay(app, &done, once).await;
+    let (threading, row) = match decide(app, member, address, key, new, once.as_ref()).await {
+        Ok(decided) => decided,
+        Err(refusal) => return replay_or(app, member, once.as_ref(), refusal).await,
+    };
+    match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
+        Outcome::Published { floor } => {
+            let held = row.state == State::Review;
+            Ok(Published { comment: view::whole(&fresh(row, floor), threading), held, replayed: false })
         }
+        Outcome::Replayed { .. } | Outcome::Mismatch => {
+            let nothing = ApiError::internal("a replay of nothing");
+            replay_or(app, member, once.as_ref(), nothing).await
+        }
+        other => Err(ApiError::internal(format_args!("publish: {other:?}"))),
     }
+}
+
+/// What was carried out once is answered again, whatever would be said of it today.
+async fn replay_or(app: &App, member: &Member, once: Option<&Once>, refusal: ApiError) -> Result<Published, ApiError> {
+    let Some(once) = once else { return Err(refusal) };
+    let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
+    match app.store.remembered(member.id, &once.key, since).await? {
+        Some(done) => replay(app, &done, once).await,
+        None => Err(refusal),
+    }
+}
+
+/// Everything that can refuse, and the row that nothing refuses.
+async fn decide(
+    app: &App,
+    member: &Member,
+    address: &str,
+    key: SubjectKey,
+    new: NewComment,
+    once: Option<&Once>,
+) -> Result<(Threading, NewRow), ApiError> {
     let threading = page::threading(app, key.kind())?;
     may_post(app, member, &key).await?;
     let filtered = filter(app, new.content)?;
@@ -90,9 +125,11 @@ pub async fn publish(
     app.limits.post(member.id, address, &key)?;
     let now = app.now();
     let id = app.ids.next(key.slot(), now);
-    let path = threading.place(parent.as_ref().map(|p| &p.path), id).map_err(|e| ApiError::field("parent_id", e.to_string()))?;
-    let names = if new.mentions.is_empty() { Default::default() } else { app.store.names(&new.mentions).await? };
-    let mentions = new.mentions.iter().map(|id| Named { id: *id, name: names.get(id).cloned().unwrap_or_default() }).collect();
+    let path = threading
+        .place(parent.as_ref().map(|p| &p.path), id)
+        .map_err(|e| ApiError::field("parent_id", e.to_string()))?;
+    let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.names(&new.mentions).await? };
+    let named = |id: &MemberId| Named { id: *id, name: names.get(id).cloned().unwrap_or_default() };
     let row = NewRow {
         subject: key,
         path,
@@ -105,23 +142,11 @@ pub async fn publish(
         html: render::html(&filtered.content),
         content: filtered.content,
         written: filtered.written,
-        mentions,
-        idempotency: once.as_ref().map(|o| (o.key.clone(), o.request)),
+        mentions: new.mentions.iter().map(named).collect(),
+        idempotency: once.map(|o| (o.key.clone(), o.request)),
         imported: None,
     };
-    match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
-        Outcome::Published { floor } => {
-            let held = row.state == State::Review;
-            Ok(Published { comment: view::whole(&fresh(row, floor), threading), held, replayed: false })
-        }
-        // Two requests with one key at the same time: the other one was first.
-        Outcome::Replayed { .. } | Outcome::Mismatch => {
-            let once = once.ok_or_else(|| ApiError::internal("a replay without a key"))?;
-            let done = app.store.remembered(member.id, &once.key, 0).await?;
-            replay(app, &done.ok_or_else(|| ApiError::internal("a replay of nothing"))?, &once).await
-        }
-        other => Err(ApiError::internal(format_args!("publish: {other:?}"))),
-    }
+    Ok((threading, row))
 }
 
 async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<(), ApiError> {
@@ -134,9 +159,19 @@ async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<(), Ap
     if member.level < least && member.role < Role::Moderator {
         return Err(ApiError::new(Code::LevelTooLow, format!("posting here needs level {least}")));
     }
-    match page::subject_row(app, key).await?.state {
+    let state = match app.subject_states.get(key) {
+        Some(state) => state,
+        None => {
+            let state = page::subject_row(app, key).await?.state;
+            app.subject_states.insert(key.clone(), state);
+            state
+        }
+    };
+    match state {
         SubjectState::Open => Ok(()),
-        SubjectState::Closed | SubjectState::Hidden => Err(ApiError::new(Code::SubjectClosed, "this subject takes no comments")),
+        SubjectState::Closed | SubjectState::Hidden => {
+            Err(ApiError::new(Code::SubjectClosed, "this subject takes no comments"))
+        }
     }
 }
 
@@ -154,7 +189,19 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
     };
     let held = done.state == State::Review;
     let floor = row.floor.filter(|_| !held);
-    let row = Row { content, html, state: done.state, floor, likes: 0, dislikes: 0, replies: 0, edited_at: None, flags: vec![], parent_gone: false, ..row };
+    let row = Row {
+        content,
+        html,
+        state: done.state,
+        floor,
+        likes: 0,
+        dislikes: 0,
+        replies: 0,
+        edited_at: None,
+        flags: vec![],
+        parent_gone: false,
+        ..row
+    };
     Ok(Published { comment: view::whole(&row, threading), held, replayed: true })
 }
 
@@ -180,9 +227,4 @@ fn fresh(new: NewRow, floor: Option<u64>) -> Row {
         html: new.html,
         mentions: new.mentions,
     }
-}
-
-/// Whether others will see a comment like this in lists.
-pub fn is_public(comment: &Comment) -> bool {
-    comment.state == State::Published && comment.visibility == Visibility::Everyone
 }

@@ -40,14 +40,20 @@ pub fn html(text: &str) -> String {
 
 /// Whether the text has nothing that Markdown or HTML could mean. Most comments are so.
 fn is_plain(text: &str) -> bool {
-    let special = |b: u8| matches!(b, b'*' | b'_' | b'`' | b'~' | b'[' | b']' | b'<' | b'>' | b'&' | b'\\' | b'"' | b'#' | b'\t' | b'\r' | 0);
+    let special = |b: u8| {
+        matches!(
+            b,
+            b'*' | b'_' | b'`' | b'~' | b'[' | b']' | b'<' | b'>' | b'&' | b'\\' | b'"' | b'#' | b'\t' | b'\r' | 0
+        )
+    };
     if text.bytes().any(special) || text.contains("://") || text.contains("  ") {
         return false;
     }
     // Lists, rules and headings of the underlined kind begin a line.
     text.lines().all(|line| {
         let first = line.bytes().next();
-        !matches!(first, Some(b'-' | b'+' | b'=' | b' ')) && !first.is_some_and(|b| b.is_ascii_digit() && line.contains(['.', ')']))
+        !matches!(first, Some(b'-' | b'+' | b'=' | b' '))
+            && !first.is_some_and(|b| b.is_ascii_digit() && line.contains(['.', ')']))
     })
 }
 

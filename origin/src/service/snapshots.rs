@@ -41,7 +41,9 @@ impl Snapshots {
 
     /// Whether this snapshot has to be stored before a cursor may name it.
     pub fn needs_storing(&self, list: List, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
-        self.0.get(&(list, sort)).is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
+        self.0
+            .get(&(list, sort))
+            .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
     }
 
     /// Notes that `snapshot` is in use from `now` on, and whether it was stored just now.

@@ -158,7 +158,12 @@ impl React {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// The new text and its HTML, the text as written where it was masked, and the mentions kept.
-    Edit { content: String, html: String, written: Option<String>, state: State },
+    Edit {
+        content: String,
+        html: String,
+        written: Option<String>,
+        state: State,
+    },
     /// Publishes, hides, rejects, deletes or restores.
     State(State),
     /// Pins (as the owner or as a moderator) or unpins.
@@ -193,9 +198,21 @@ pub struct Audit {
 #[derive(Debug, Clone)]
 pub enum Event {
     Publish(Box<NewRow>),
-    React { id: CommentId, member: MemberId, react: React },
-    Change { id: CommentId, change: Change, audit: Option<Audit> },
-    Subject { key: SubjectKey, patch: SubjectPatch, audit: Option<Audit> },
+    React {
+        id: CommentId,
+        member: MemberId,
+        react: React,
+    },
+    Change {
+        id: CommentId,
+        change: Change,
+        audit: Option<Audit>,
+    },
+    Subject {
+        key: SubjectKey,
+        patch: SubjectPatch,
+        audit: Option<Audit>,
+    },
     /// Keeps a snapshot, or keeps it longer.
     Snapshot(Snapshot),
     /// Replaces the dictionary.
@@ -208,14 +225,25 @@ pub enum Event {
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// Stored, with the floor it was given.
-    Published { floor: Option<u64> },
+    Published {
+        floor: Option<u64>,
+    },
     /// The same request was carried out before: the comment it made, and the state it was given.
-    Replayed { id: CommentId, state: State },
+    Replayed {
+        id: CommentId,
+        state: State,
+    },
     /// The idempotency key belongs to another request.
     Mismatch,
     /// An imported comment that is already here.
-    Present { id: CommentId },
-    Reacted { likes: u64, dislikes: u64, reaction: Option<Reaction> },
+    Present {
+        id: CommentId,
+    },
+    Reacted {
+        likes: u64,
+        dislikes: u64,
+        reaction: Option<Reaction>,
+    },
     /// The comment is not there, or can be seen no more.
     NoComment,
     Done,
@@ -269,7 +297,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The comments that exist, whatever their state.
     async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>>;
     /// Listed comments by floor, beyond a floor (exclusive).
-    async fn floors(&self, list: &ListOf, ascending: bool, beyond: Option<u64>, count: usize) -> Result<Vec<(u64, CommentId)>>;
+    async fn floors(
+        &self,
+        list: &ListOf,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>>;
     /// What a snapshot of the list is made of: at least its best [`gailou_shared::limits::SNAPSHOT_IDS`].
     async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>>;
     /// The first listed replies of each root by heat.
@@ -293,7 +327,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Version and terms of the dictionary.
     async fn words(&self) -> Result<(u64, Vec<Term>)>;
     /// Comments of one subject or of all, subject by subject, threads together, parents first.
-    async fn export(&self, subject: Option<&SubjectKey>, after: Option<&(i64, Vec<u8>)>, count: usize) -> Result<Vec<Exported>>;
+    async fn export(
+        &self,
+        subject: Option<&SubjectKey>,
+        after: Option<&(i64, Vec<u8>)>,
+        count: usize,
+    ) -> Result<Vec<Exported>>;
     /// What was imported into a subject under these ids, and native comments under their own.
     async fn sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>>;
     /// The largest comment id, so that ids go on after it.

@@ -1,5 +1,5 @@
 // An origin with one page of about 10 kB for every address, fresh for the length of a benchmark.
-const comment = { content: "盖楼 ".repeat(20), html: `<p>${"盖楼 ".repeat(20)}</p>`, likes: 10, replies: 4 };
+const comment = { content: "盖楼 ".repeat(28), html: `<p>${"盖楼 ".repeat(28)}</p>`, likes: 10, replies: 4 };
 const body = JSON.stringify({ data: Array.from({ length: 20 }, (_, id) => ({ id: String(id), ...comment })) });
 
 export default {

@@ -101,7 +101,8 @@ impl Sqlite {
 }
 
 fn open_reader(file: &FilePath) -> Result<Connection> {
-    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)
@@ -119,7 +120,13 @@ impl Store for Sqlite {
         self.read(move |c| read::comments(c, &ids)).await
     }
 
-    async fn floors(&self, list: &ListOf, ascending: bool, beyond: Option<u64>, count: usize) -> Result<Vec<(u64, CommentId)>> {
+    async fn floors(
+        &self,
+        list: &ListOf,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>> {
         let list = list.clone();
         self.read(move |c| read::floors(c, &list, ascending, beyond, count)).await
     }
@@ -179,7 +186,12 @@ impl Store for Sqlite {
         self.read(read::words).await
     }
 
-    async fn export(&self, subject: Option<&SubjectKey>, after: Option<&(i64, Vec<u8>)>, count: usize) -> Result<Vec<Exported>> {
+    async fn export(
+        &self,
+        subject: Option<&SubjectKey>,
+        after: Option<&(i64, Vec<u8>)>,
+        count: usize,
+    ) -> Result<Vec<Exported>> {
         let (subject, after) = (subject.cloned(), after.cloned());
         self.read(move |c| read::export(c, subject.as_ref(), after.as_ref(), count)).await
     }

@@ -33,7 +33,12 @@ fn ids_json(ids: &[CommentId]) -> String {
 }
 
 /// All rows of a statement through `f`.
-fn collect<T>(c: &Connection, sql: &str, params: impl rusqlite::Params, f: impl Fn(&Columns<'_>) -> Result<T>) -> Result<Vec<T>> {
+fn collect<T>(
+    c: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+    f: impl Fn(&Columns<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
     let mut statement = c.prepare_cached(sql)?;
     let mut found = statement.query(params)?;
     let mut all = Vec::new();
@@ -86,7 +91,13 @@ pub(super) fn comments(c: &Connection, ids: &[CommentId]) -> Result<HashMap<Comm
     Ok(found.into_iter().map(|row| (row.id(), row)).collect())
 }
 
-pub(super) fn floors(c: &Connection, list: &ListOf, ascending: bool, beyond: Option<u64>, count: usize) -> Result<Vec<(u64, CommentId)>> {
+pub(super) fn floors(
+    c: &Connection,
+    list: &ListOf,
+    ascending: bool,
+    beyond: Option<u64>,
+    count: usize,
+) -> Result<Vec<(u64, CommentId)>> {
     let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
     let start = if ascending { 0 } else { i64::MAX };
     let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
@@ -118,7 +129,12 @@ pub(super) fn floors(c: &Connection, list: &ListOf, ascending: bool, beyond: Opt
 
 /// Every root with engagement and the newest without: together they hold the best of the list,
 /// since what has no engagement is ordered by age.
-pub(super) fn ranked(c: &Connection, list: &ListOf, sort: Sort, weights: &WeightsByType) -> Result<Vec<(i64, CommentId)>> {
+pub(super) fn ranked(
+    c: &Connection,
+    list: &ListOf,
+    sort: Sort,
+    weights: &WeightsByType,
+) -> Result<Vec<(i64, CommentId)>> {
     let most = limits::SNAPSHOT_IDS as i64;
     match list {
         ListOf::Roots(key) => {
@@ -161,7 +177,11 @@ pub(super) fn ranked(c: &Connection, list: &ListOf, sort: Sort, weights: &Weight
     }
 }
 
-pub(super) fn top_replies(c: &Connection, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+pub(super) fn top_replies(
+    c: &Connection,
+    roots: &[CommentId],
+    each: usize,
+) -> Result<HashMap<CommentId, Vec<CommentId>>> {
     // The subquery is correlated, so each root costs one seek of three entries.
     let found = collect(
         c,
@@ -179,7 +199,13 @@ pub(super) fn top_replies(c: &Connection, roots: &[CommentId], each: usize) -> R
     Ok(by_root)
 }
 
-pub(super) fn subtree(c: &Connection, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>> {
+pub(super) fn subtree(
+    c: &Connection,
+    top: &Path,
+    after: Option<&[u8]>,
+    max_depth: usize,
+    count: usize,
+) -> Result<Vec<Row>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM comment c INDEXED BY comment_path {JOINS} \
          WHERE c.root_id = ?1 AND c.depth > 1 AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 \
@@ -196,7 +222,14 @@ pub(super) fn siblings(c: &Connection, path: &Path, count: usize) -> Result<Vec<
         c,
         "SELECT id FROM comment INDEXED BY comment_path WHERE root_id = ?1 AND depth > 1 AND path > ?2 AND path < ?3 \
          AND parent_id = ?4 AND listed = 1 AND id <> ?5 ORDER BY path DESC LIMIT ?6",
-        params![path.root_id().signed(), above.as_bytes(), above.end(), parent.signed(), path.id().signed(), count as i64],
+        params![
+            path.root_id().signed(),
+            above.as_bytes(),
+            above.end(),
+            parent.signed(),
+            path.id().signed(),
+            count as i64
+        ],
         id_at(0),
     )
 }
@@ -207,7 +240,12 @@ pub(super) fn snapshot(c: &Connection, id: SnapshotId) -> Result<Option<Snapshot
     bytes.map(|b| Snapshot::from_bytes(&b).ok_or_else(|| damaged("snapshot"))).transpose()
 }
 
-pub(super) fn history(c: &Connection, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+pub(super) fn history(
+    c: &Connection,
+    member: MemberId,
+    below: Option<CommentId>,
+    count: usize,
+) -> Result<Vec<CommentId>> {
     collect(
         c,
         "SELECT id FROM comment INDEXED BY comment_author WHERE author_id = ?1 AND id < ?2 AND state = 0 AND visibility = 0 \
@@ -280,7 +318,8 @@ pub(super) fn sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Resul
         |r| Ok((r.get::<_, String>(0)?, comment_id(r.get(1)?)?)),
     )?;
     let mut found: HashMap<String, CommentId> = imported.into_iter().collect();
-    let numbers: Vec<CommentId> = ids.iter().filter(|id| !found.contains_key(*id)).filter_map(|id| id.parse().ok()).collect();
+    let numbers: Vec<CommentId> =
+        ids.iter().filter(|id| !found.contains_key(*id)).filter_map(|id| id.parse().ok()).collect();
     let native = collect(
         c,
         "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value AND c.subject = ?2",
@@ -291,7 +330,12 @@ pub(super) fn sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Resul
     Ok(found)
 }
 
-pub(super) fn export(c: &Connection, key: Option<&SubjectKey>, after: Option<&(i64, Vec<u8>)>, count: usize) -> Result<Vec<Exported>> {
+pub(super) fn export(
+    c: &Connection,
+    key: Option<&SubjectKey>,
+    after: Option<&(i64, Vec<u8>)>,
+    count: usize,
+) -> Result<Vec<Exported>> {
     let only = match key.map(|key| subject_number(c, key)).transpose()? {
         Some(None) => return Ok(vec![]),
         Some(found) => found,

@@ -13,14 +13,24 @@ use gailou_shared::wire::{Reaction, State, Visibility};
 use gailou_shared::words::Term;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::{WeightsByType, read};
 use super::rows::{self, count, damaged};
+use super::{WeightsByType, read};
 use crate::store::{Audit, Change, Event, NewRow, Outcome, Persisted, PinnedBy, React, Result, Stamped, SubjectPatch};
 
 /// Writes a batch. See [`crate::store::Store::persist`].
-pub(super) fn persist(writer: &mut Connection, weights: impl Fn(&str) -> Weights, batch: &[Stamped]) -> Result<Persisted> {
+pub(super) fn persist(
+    writer: &mut Connection,
+    weights: impl Fn(&str) -> Weights,
+    batch: &[Stamped],
+) -> Result<Persisted> {
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut fold = Fold { tx: &tx, subjects: HashMap::new(), comments: HashMap::new(), reactions: HashMap::new(), members: HashSet::new() };
+    let mut fold = Fold {
+        tx: &tx,
+        subjects: HashMap::new(),
+        comments: HashMap::new(),
+        reactions: HashMap::new(),
+        members: HashSet::new(),
+    };
     let mut outcomes = Vec::with_capacity(batch.len());
     for stamped in batch {
         outcomes.push(fold.apply(stamped)?);
@@ -96,7 +106,8 @@ impl Fold<'_> {
             }
             Event::Words(terms) => self.words(terms),
             Event::Sweep => {
-                let (snapshots, keys) = (at.saturating_sub(limits::SNAPSHOT_MS), at.saturating_sub(limits::IDEMPOTENCY_MS));
+                let (snapshots, keys) =
+                    (at.saturating_sub(limits::SNAPSHOT_MS), at.saturating_sub(limits::IDEMPOTENCY_MS));
                 self.tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [snapshots])?;
                 self.tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [keys])?;
                 Ok(Outcome::Done)
@@ -113,7 +124,9 @@ impl Fold<'_> {
             .optional()?;
         let id = match found {
             Some((id, stored)) if stored == key.key() => id,
-            Some((_, stored)) => return Err(damaged(format_args!("the keys {stored:?} and {:?} have one hash", key.key()))),
+            Some((_, stored)) => {
+                return Err(damaged(format_args!("the keys {stored:?} and {:?} have one hash", key.key())));
+            }
             None => {
                 self.tx
                     .prepare_cached("INSERT INTO subject (type, obj_id, key) VALUES (?1, ?2, ?3)")?
@@ -130,8 +143,9 @@ impl Fold<'_> {
         match self.subjects.entry(id) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
-                let mut statement =
-                    self.tx.prepare_cached("SELECT type, key, version, floors, roots, comments FROM subject WHERE id = ?1")?;
+                let mut statement = self
+                    .tx
+                    .prepare_cached("SELECT type, key, version, floors, roots, comments FROM subject WHERE id = ?1")?;
                 let mut found = statement.query([id])?;
                 let r = found.next()?.ok_or_else(|| damaged(format_args!("subject {id} is missing")))?;
                 Ok(entry.insert(SubjectFold {
@@ -158,7 +172,8 @@ impl Fold<'_> {
                 )?;
                 let mut found = statement.query([id.signed()])?;
                 let Some(r) = found.next()? else { return Ok(None) };
-                let counts = Counts { likes: count(r.get(9)?), dislikes: count(r.get(10)?), replies: count(r.get(11)?) };
+                let counts =
+                    Counts { likes: count(r.get(9)?), dislikes: count(r.get(10)?), replies: count(r.get(11)?) };
                 Ok(Some(entry.insert(CommentFold {
                     subject: r.get(0)?,
                     path: rows::path(r.get_ref(1)?.as_blob().map_err(damaged)?)?,
@@ -251,7 +266,8 @@ impl Fold<'_> {
                 new.created_at,
                 edited_at,
             ])?;
-        let mentions = if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
+        let mentions =
+            if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
         self.tx
             .prepare_cached("INSERT INTO content (id, content, html, mentions, written) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![id.signed(), new.content, new.html, mentions, new.written])?;
@@ -287,7 +303,9 @@ impl Fold<'_> {
     /// The outcome of an earlier request with this key, while keys are remembered.
     fn replay(&self, member: MemberId, key: &str, request: &[u8; 32], at: u64) -> Result<Option<Outcome>> {
         let found = read::remembered(self.tx, member, key, at.saturating_sub(limits::IDEMPOTENCY_MS))?;
-        Ok(found.map(|r| if r.request == *request { Outcome::Replayed { id: r.id, state: r.state } } else { Outcome::Mismatch }))
+        Ok(found.map(|r| {
+            if r.request == *request { Outcome::Replayed { id: r.id, state: r.state } } else { Outcome::Mismatch }
+        }))
     }
 
     fn remember(&self, new: &NewRow) -> Result<()> {
@@ -420,7 +438,13 @@ impl Fold<'_> {
         Ok(())
     }
 
-    fn patch_subject(&mut self, key: &SubjectKey, patch: &SubjectPatch, audit: Option<&Audit>, at: u64) -> Result<Outcome> {
+    fn patch_subject(
+        &mut self,
+        key: &SubjectKey,
+        patch: &SubjectPatch,
+        audit: Option<&Audit>,
+        at: u64,
+    ) -> Result<Outcome> {
         let id = self.subject(key)?;
         self.load_subject(id)?.changed = true;
         if let Some(title) = &patch.title {
@@ -430,10 +454,14 @@ impl Fold<'_> {
             self.tx.execute("UPDATE subject SET url = ?2 WHERE id = ?1", params![id, url])?;
         }
         if let Some(owner) = patch.owner_id {
-            self.tx.execute("UPDATE subject SET owner_id = ?2 WHERE id = ?1", params![id, owner.map(MemberId::signed)])?;
+            self.tx
+                .execute("UPDATE subject SET owner_id = ?2 WHERE id = ?1", params![id, owner.map(MemberId::signed)])?;
         }
         if let Some(state) = patch.state {
-            self.tx.execute("UPDATE subject SET state = ?2 WHERE id = ?1", params![id, rows::subject_state_number(state)])?;
+            self.tx.execute(
+                "UPDATE subject SET state = ?2 WHERE id = ?1",
+                params![id, rows::subject_state_number(state)],
+            )?;
         }
         self.audit(audit, None, Some(id), at)?;
         Ok(Outcome::Done)
@@ -474,7 +502,9 @@ impl Fold<'_> {
                 }
                 Some(reaction) => {
                     self.tx
-                        .prepare_cached("INSERT OR REPLACE INTO reaction (comment_id, member_id, reaction) VALUES (?1, ?2, ?3)")?
+                        .prepare_cached(
+                            "INSERT OR REPLACE INTO reaction (comment_id, member_id, reaction) VALUES (?1, ?2, ?3)",
+                        )?
                         .execute([id.signed(), member.signed(), rows::reaction_number(*reaction)])?;
                 }
             }
@@ -490,7 +520,9 @@ impl Fold<'_> {
         for (id, subject) in self.subjects {
             if subject.changed {
                 self.tx
-                    .prepare_cached("UPDATE subject SET version = ?2, floors = ?3, roots = ?4, comments = ?5 WHERE id = ?1")?
+                    .prepare_cached(
+                        "UPDATE subject SET version = ?2, floors = ?3, roots = ?4, comments = ?5 WHERE id = ?1",
+                    )?
                     .execute(params![id, subject.version + 1, subject.floors, subject.roots, subject.comments])?;
                 changed.push((subject.key, subject.version + 1));
             }
@@ -533,9 +565,11 @@ impl Fold<'_> {
         }
         let root = c.path.root_id().signed();
         if let Some(hot) = before {
-            self.tx
-                .prepare_cached("DELETE FROM reply_rank WHERE root_id = ?1 AND hot = ?2 AND id = ?3")?
-                .execute([root, hot, id.signed()])?;
+            self.tx.prepare_cached("DELETE FROM reply_rank WHERE root_id = ?1 AND hot = ?2 AND id = ?3")?.execute([
+                root,
+                hot,
+                id.signed(),
+            ])?;
         }
         if let Some(hot) = after {
             self.tx

@@ -1,0 +1,104 @@
+// A comment's way through the edge to the real origin and back. Needs the origin's program in
+// E2E_GAILOU; without it there is nothing to test here.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { newState, startWorker } from "./worker.mjs";
+
+const GAILOU = process.env.E2E_GAILOU;
+const SECRETS = { TOKEN_SECRET: "0123456789abcdef0123456789abcdef", EDGE_SECRET: "the edge's own secret of 32 bytes" };
+
+/** The origin on a free port, with its data in `dir`. */
+async function startGailou(dir) {
+  const env = {
+    ...process.env,
+    GAILOU_TOKEN_SECRET: SECRETS.TOKEN_SECRET,
+    GAILOU_EDGE_SECRET: SECRETS.EDGE_SECRET,
+    // It then answers nothing that the edge has not signed.
+    GAILOU_EDGE__REQUIRE_EDGE: "true",
+  };
+  const child = spawn(GAILOU, ["--bind", "127.0.0.1:0", "--data", join(dir, "data")], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const url = await new Promise((ready, failed) => {
+    const read = (chunk) => {
+      output += chunk;
+      const found = output.match(/gailou listening on (http:\S+)/);
+      if (found) ready(found[1]);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("exit", (code) => failed(new Error(`the origin ended (${code}):\n${output}`)));
+  });
+  return { url, stop: () => new Promise((done) => (child.on("exit", done), child.kill())) };
+}
+
+/** Calls `look` until it finds something, 10 s at most. */
+async function eventually(look) {
+  for (const until = Date.now() + 10_000; ; await sleep(100)) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > until) throw new Error("nothing in 10 s");
+  }
+}
+
+test("a guest posts, likes and reads through the edge", { skip: GAILOU ? false : "E2E_GAILOU is not set" }, async (t) => {
+  const state = await newState();
+  t.after(state.remove);
+  let gailou = await startGailou(state.dir);
+  t.after(() => gailou?.stop());
+  const worker = await startWorker(state, { ORIGIN: gailou.url, ...SECRETS });
+  t.after(worker.stop);
+
+  const call = async (method, path, { body, ...headers } = {}) => {
+    const json = body && { "content-type": "application/json" };
+    const options = { method, headers: { ...json, ...headers }, body: body && JSON.stringify(body) };
+    const response = await fetch(worker.url + path, options);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text && JSON.parse(text), text };
+  };
+
+  const list = "/v1/subjects/article/flow/comments";
+  const empty = await call("GET", list);
+  assert.deepEqual([empty.status, empty.body.data], [200, []], empty.text);
+
+  const guest = await call("POST", "/v1/guests", { body: { name: "Ann" } });
+  assert.equal(guest.status, 201, guest.text);
+  const own = { authorization: `Bearer ${guest.body.token}` };
+
+  const key = { "idempotency-key": "flow-1" };
+  const posted = await call("POST", list, { ...own, ...key, body: { content: "first 楼" } });
+  assert.equal(posted.status, 201, posted.text);
+  const again = await call("POST", list, { ...own, ...key, body: { content: "first 楼" } });
+  assert.deepEqual([again.status, again.body.id], [201, posted.body.id], "sent twice, posted once");
+
+  const shown = await eventually(async () => {
+    const page = await call("GET", list);
+    return page.body.data?.length ? page : null;
+  });
+  assert.deepEqual(shown.body.data.map((c) => [c.id, c.content]), [[posted.body.id, "first 楼"]]);
+  const known = await call("GET", list, { "if-none-match": shown.headers.get("etag"), "cache-control": "max-age=0" });
+  assert.equal(known.status, 304);
+
+  const liked = await call("PUT", `/v1/comments/${posted.body.id}/like`, own);
+  assert.deepEqual([liked.status, liked.body.likes], [200, 1], liked.text);
+  const overlay = await call("GET", `/v1/me/overlay?ids=${posted.body.id}`, own);
+  assert.equal(overlay.body.data[posted.body.id].reaction, "like", overlay.text);
+  assert.match(overlay.headers.get("cache-control"), /private, no-store/);
+
+  await gailou.stop();
+  gailou = null;
+  const stale = await eventually(async () => {
+    const page = await call("GET", list);
+    return page.headers.get("x-gailou-stale") ? page : null;
+  });
+  assert.equal(stale.body.data.length, 1);
+  const lost = await call("POST", list, { ...own, body: { content: "second" } });
+  assert.deepEqual([lost.status, lost.body.code], [503, "origin_unreachable"]);
+});

@@ -1,0 +1,223 @@
+//! A client of the contract: one call at a time, every answer kept whole.
+
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Body, Method, redirect};
+use serde_json::{Value, json};
+
+use crate::who::Who;
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+    /// The body, `null` when it is no JSON.
+    pub json: Value,
+}
+
+impl Answer {
+    /// A header, empty when it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The body of an answer with this status.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json
+    }
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone)]
+pub struct Client {
+    base: String,
+    http: reqwest::Client,
+}
+
+/// A request that is being made.
+#[derive(Debug)]
+pub struct Call {
+    http: reqwest::Client,
+    url: String,
+    method: Method,
+    headers: HeaderMap,
+    body: Option<Body>,
+}
+
+impl Client {
+    pub fn new(base: String) -> Self {
+        let builder = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(Duration::from_secs(30));
+        Self { base, http: builder.no_proxy().build().expect("a client") }
+    }
+
+    /// The address it talks to, without a path.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// A request: `"GET /healthz"`.
+    pub fn call(&self, line: &str) -> Call {
+        let (method, path) = line.split_once(' ').expect("METHOD /path");
+        Call {
+            http: self.http.clone(),
+            url: format!("{}{path}", self.base),
+            method: method.parse().expect("a method"),
+            headers: HeaderMap::new(),
+            body: None,
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(&format!("GET {path}")).send().await
+    }
+
+    /// A page that is there.
+    pub async fn page(&self, path: &str) -> Value {
+        self.get(path).await.expect(200)
+    }
+
+    /// A new comment on `type/key`; the whole answer.
+    pub async fn try_post(&self, by: &Who, subject: &str, body: &Value) -> Answer {
+        self.call(&format!("POST /v1/subjects/{subject}/comments")).by(by).json(body).send().await
+    }
+
+    /// A new root.
+    pub async fn post(&self, by: &Who, subject: &str, content: &str) -> Value {
+        self.try_post(by, subject, &json!({"content": content})).await.expect(201)
+    }
+
+    /// A reply.
+    pub async fn reply(&self, by: &Who, parent: &Value, content: &str) -> Value {
+        let subject = subject_of(parent);
+        self.try_post(by, &subject, &json!({"content": content, "parent_id": parent["id"]})).await.expect(201)
+    }
+
+    /// `PUT` or `DELETE` of `like`, `dislike` or `pin`: `("PUT", "like")`.
+    pub async fn mark(&self, by: &Who, method: &str, id: &str, what: &str) -> Answer {
+        self.call(&format!("{method} /v1/comments/{id}/{what}")).by(by).send().await
+    }
+
+    pub async fn like(&self, by: &Who, comment: &Value) -> Value {
+        self.mark(by, "PUT", id(comment), "like").await.expect(200)
+    }
+
+    pub async fn delete(&self, by: &Who, comment: &Value) -> Answer {
+        self.call(&format!("DELETE /v1/comments/{}", id(comment))).by(by).send().await
+    }
+
+    pub async fn edit(&self, by: &Who, comment: &Value, content: &str) -> Answer {
+        self.call(&format!("PATCH /v1/comments/{}", id(comment))).by(by).json(&json!({"content": content})).send().await
+    }
+
+    pub async fn decide(&self, by: &Who, comment: &Value, action: &str) -> Answer {
+        let path = format!("POST /v1/admin/comments/{}/decision", id(comment));
+        self.call(&path).by(by).json(&json!({"action": action})).send().await
+    }
+
+    pub async fn put_subject(&self, by: &Who, subject: &str, body: &Value) -> Answer {
+        self.call(&format!("PUT /v1/admin/subjects/{subject}")).by(by).json(body).send().await
+    }
+
+    /// A guest with a token.
+    pub async fn guest(&self, name: &str) -> Who {
+        let guest = self.call("POST /v1/guests").json(&json!({"name": name})).send().await.expect(201);
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        Who { id: text(&guest["member"]["id"]), name: text(&guest["member"]["name"]), token: text(&guest["token"]) }
+    }
+
+    /// Every comment of a list, page by page; `path` may have parameters.
+    pub async fn walk(&self, path: &str) -> Vec<Value> {
+        let (mut all, mut cursor) = (Vec::new(), None::<String>);
+        let join = if path.contains('?') { '&' } else { '?' };
+        for _ in 0..10_000 {
+            let at = cursor.map_or(path.to_owned(), |c| format!("{path}{join}cursor={c}"));
+            let page = self.page(&at).await;
+            all.extend(page["data"].as_array().expect("data").iter().cloned());
+            cursor = page["page"]["next"].as_str().map(str::to_owned);
+            assert_eq!(page["page"]["has_more"], json!(cursor.is_some()), "{at}");
+            if cursor.is_none() {
+                return all;
+            }
+        }
+        panic!("{path} does not end");
+    }
+}
+
+/// The comment's id.
+#[track_caller]
+pub fn id(comment: &Value) -> &str {
+    comment["id"].as_str().unwrap_or_else(|| panic!("no comment: {comment}"))
+}
+
+/// `type/key` of a comment, as it stands in a path.
+fn subject_of(comment: &Value) -> String {
+    let text = |name: &str| comment["subject"][name].as_str().expect("a subject").to_owned();
+    format!("{}/{}", text("type"), text("key"))
+}
+
+impl Call {
+    #[must_use]
+    pub fn by(self, who: &Who) -> Self {
+        self.header("authorization", &format!("Bearer {}", who.token))
+    }
+
+    #[must_use]
+    pub fn key(self, key: &str) -> Self {
+        self.header("idempotency-key", key)
+    }
+
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().expect("a header");
+        self.headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
+        self
+    }
+
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.header("content-type", "application/json").bytes(body.to_string())
+    }
+
+    #[must_use]
+    pub fn bytes(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(Body::from(body.into()));
+        self
+    }
+
+    /// A body whose length is not told beforehand.
+    #[must_use]
+    pub fn chunked(mut self, body: Vec<u8>) -> Self {
+        let chunks: Vec<_> = body.chunks(8_192).map(|c| Ok::<_, std::io::Error>(c.to_vec())).collect();
+        self.body = Some(Body::wrap_stream(futures_util::stream::iter(chunks)));
+        self
+    }
+
+    /// The answer, or why there is none.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn attempt(self) -> Result<Answer, reqwest::Error> {
+        let mut request = self.http.request(self.method, &self.url).headers(self.headers);
+        if let Some(body) = self.body {
+            request = request.body(body);
+        }
+        let answer = request.send().await?;
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let text = String::from_utf8_lossy(&answer.bytes().await?).into_owned();
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Ok(Answer { status, headers, text, json })
+    }
+
+    /// The answer; the server must be there and must not fail.
+    pub async fn send(self) -> Answer {
+        let line = format!("{} {}", self.method, self.url);
+        let answer = self.attempt().await.unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert!(answer.status < 500, "{line}: {} {}", answer.status, answer.text);
+        answer
+    }
+}
