@@ -19,7 +19,7 @@ pub struct ApiError {
     pub errors: Vec<FieldError>,
     pub retry_after: Option<Duration>,
     /// `RateLimit-Policy` and `RateLimit`.
-    pub rate_limit: Option<(String, String)>,
+    pub rate_limit: Option<Box<(String, String)>>,
     /// For the log.
     pub cause: Option<String>,
 }
@@ -32,7 +32,8 @@ impl ApiError {
     /// `invalid_request` that names each wrong field.
     pub fn fields(errors: Vec<FieldError>) -> Self {
         let names: Vec<_> = errors.iter().map(|e| e.field.as_ref()).collect();
-        Self { errors: errors.clone(), ..Self::new(Code::InvalidRequest, format!("wrong: {}", names.join(", "))) }
+        let detail = format!("wrong: {}", names.join(", "));
+        Self { errors, ..Self::new(Code::InvalidRequest, detail) }
     }
 
     /// `invalid_request` for one field.
@@ -56,10 +57,10 @@ impl ApiError {
         let seconds = wait.as_secs() + 1;
         Self {
             retry_after: Some(Duration::from_secs(seconds)),
-            rate_limit: Some((
+            rate_limit: Some(Box::new((
                 format!("\"{name}\";q={count};w={}", window.as_secs()),
                 format!("\"{name}\";r=0;t={seconds}"),
-            )),
+            ))),
             ..Self::new(Code::RateLimited, format!("too many requests; try again in {seconds} s"))
         }
     }

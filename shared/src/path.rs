@@ -74,7 +74,7 @@ impl Path {
     /// # Errors
     /// [`BadPath`] when they are not one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadPath> {
-        if bytes.is_empty() || bytes.len() % STEP != 0 {
+        if bytes.is_empty() || !bytes.len().is_multiple_of(STEP) {
             return Err(BadPath::Malformed);
         }
         if bytes.len() / STEP > limits::DEPTH {

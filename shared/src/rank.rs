@@ -173,7 +173,7 @@ fn wilson(counts: Counts) -> i64 {
     let z2_q60 = (38_416u128 << 60) / 10_000;
     let z2_q30 = z2_q60 >> 30;
     let root = (z2_q60 + ((4 * u * d) << 58) / n * 4).isqrt();
-    let upper = (2 * u << 30) + z2_q30;
+    let upper = ((2 * u) << 30) + z2_q30;
     let lower = upper.saturating_sub(root * 49 / 25);
     ((lower << FRACTION_BITS) / (2 * ((n << 30) + z2_q30))) as i64
 }

@@ -6,6 +6,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Method, redirect};
 use serde_json::{Value, json};
 
+use crate::until;
 use crate::who::Who;
 
 /// An answer.
@@ -81,6 +82,14 @@ impl Client {
         self.get(path).await.expect(200)
     }
 
+    /// The comment by its id, once it looks as it must.
+    pub async fn seen(&self, comment: &Value, right: impl Fn(&Value) -> bool) -> Value {
+        let path = format!("/v1/comments/{}", id(comment));
+        let comment = until(|| self.page(&path), &right).await;
+        assert!(right(&comment), "{path} does not become what it must be: {comment}");
+        comment
+    }
+
     /// A new comment on `type/key`; the whole answer.
     pub async fn try_post(&self, by: &Who, subject: &str, body: &Value) -> Answer {
         self.call(&format!("POST /v1/subjects/{subject}/comments")).by(by).json(body).send().await
@@ -132,20 +141,31 @@ impl Client {
 
     /// Every comment of a list, page by page; `path` may have parameters.
     pub async fn walk(&self, path: &str) -> Vec<Value> {
-        let (mut all, mut cursor) = (Vec::new(), None::<String>);
-        let join = if path.contains('?') { '&' } else { '?' };
+        self.walk_on(path, self.page(path).await).await
+    }
+
+    /// The same, from a first page that is there already.
+    pub async fn walk_on(&self, path: &str, mut page: Value) -> Vec<Value> {
+        let mut all = Vec::new();
         for _ in 0..10_000 {
-            let at = cursor.map_or(path.to_owned(), |c| format!("{path}{join}cursor={c}"));
-            let page = self.page(&at).await;
             all.extend(page["data"].as_array().expect("data").iter().cloned());
-            cursor = page["page"]["next"].as_str().map(str::to_owned);
-            assert_eq!(page["page"]["has_more"], json!(cursor.is_some()), "{at}");
-            if cursor.is_none() {
-                return all;
-            }
+            let next = page["page"]["next"].as_str();
+            assert_eq!(page["page"]["has_more"], json!(next.is_some()), "{path}");
+            let Some(next) = next else { return all };
+            page = self.page(&with_cursor(path, next)).await;
         }
         panic!("{path} does not end");
     }
+}
+
+/// The path of the page where the cursor stands.
+pub fn with_cursor(path: &str, cursor: &str) -> String {
+    format!("{path}{}cursor={cursor}", if path.contains('?') { '&' } else { '?' })
+}
+
+/// The comments' ids, in their order.
+pub fn ids(comments: &[Value]) -> Vec<String> {
+    comments.iter().map(|comment| id(comment).to_owned()).collect()
 }
 
 /// The comment's id.

@@ -12,7 +12,7 @@ mod who;
 
 use std::time::Duration;
 
-pub use client::{Answer, Call, Client, id};
+pub use client::{Answer, Call, Client, id, ids, with_cursor};
 pub use program::{Program, Ran, gailou, ran};
 pub use site::Site;
 pub use who::{Who, token_key, who};

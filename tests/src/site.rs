@@ -10,12 +10,14 @@ use gailou::http;
 use gailou::store::Event;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::words::{Action, Term};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
+use crate::until;
 
 /// A running origin. Its calls are those of [`Client`].
 #[derive(Debug)]
@@ -86,6 +88,20 @@ impl Site {
     /// Everything in the tables that was ever published, in words: equal when nothing changed.
     pub async fn tables(&self) -> String {
         format!("{:#?}", self.app.store.export(None, None, 1_000_000).await.expect("an export"))
+    }
+
+    /// The first page of a list of this subject, as it stands in the tables now: ready pages in
+    /// memory may be older for a moment.
+    pub async fn fresh(&self, subject: &str, path: &str) -> Value {
+        let version = self.version(subject).await.to_string();
+        let page = until(|| self.page(path), |page| page["page"]["epoch"] == version).await;
+        assert_eq!(page["page"]["epoch"], version, "{path} stays old");
+        page
+    }
+
+    /// Every comment of the list, beginning with a [`Site::fresh`] page.
+    pub async fn fresh_walk(&self, subject: &str, path: &str) -> Vec<Value> {
+        self.walk_on(path, self.fresh(subject, path).await).await
     }
 
     /// The subject's version in the tables, which pages give as their epoch.

@@ -41,6 +41,7 @@ struct Cli {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "this is the help text")]
 struct Global {
     /// Where to listen; port 0 picks a free one [GAILOU_BIND; 127.0.0.1:8080]
     #[arg(long, global = true, value_name = "ADDR:PORT")]

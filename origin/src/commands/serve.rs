@@ -73,6 +73,7 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             if sender.send_replace(true) {
                 tracing::warn!("server.killed by a second signal");
+                #[expect(clippy::disallowed_methods, reason = "who signals twice does not want to wait")]
                 std::process::exit(super::FAILED.into());
             }
         }

@@ -229,7 +229,7 @@ fn problem(error: ApiError, id: &HeaderValue, method: &Method, path: &str) -> Re
     if let Some(wait) = error.retry_after {
         set(header::RETRY_AFTER, wait.as_secs().max(1).to_string());
     }
-    if let Some((policy, state)) = error.rate_limit {
+    if let Some((policy, state)) = error.rate_limit.map(|limit| *limit) {
         set(HeaderName::from_static("ratelimit-policy"), policy);
         set(HeaderName::from_static("ratelimit"), state);
     }

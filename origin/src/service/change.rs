@@ -80,7 +80,7 @@ pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), Api
         };
         return Err(error);
     }
-    let audit = (!is_author).then(|| Audit { actor: member.id, action: "delete", reason: None });
+    let audit = (!is_author).then_some(Audit { actor: member.id, action: "delete", reason: None });
     append(app, id, Change::State(State::Deleted), audit).await?;
     Ok(())
 }

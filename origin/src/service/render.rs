@@ -28,8 +28,8 @@ pub fn html(text: &str) -> String {
         // Raw HTML is shown as it was typed; line breaks are meant.
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
         Event::SoftBreak => Some(Event::HardBreak),
-        Event::Start(Tag::Heading { .. }) => Some(Event::Start(Tag::Paragraph)),
-        Event::End(TagEnd::Heading(_)) => Some(Event::End(TagEnd::Paragraph)),
+        Event::Start(Tag::Heading { .. } | Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
+        Event::End(TagEnd::Heading(_) | TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) | Event::Rule => None,
         other => Some(other),
     });
@@ -82,7 +82,7 @@ mod tests {
         check("hi", "<p>hi</p>");
         check("一\n二\n\n三", "<p>一<br>\n二</p>\n<p>三</p>");
         check("**b** _i_ ~~d~~ `c`", "<p><strong>b</strong> <em>i</em> <del>d</del> <code>c</code></p>");
-        check("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;");
+        check("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>");
         check("<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>");
         check("[x](javascript:alert(1))", "<p><a rel=\"nofollow ugc noopener\">x</a></p>");
         check("[x](https://example.org)", "<p><a href=\"https://example.org\" rel=\"nofollow ugc noopener\">x</a></p>");

@@ -70,11 +70,11 @@ pub async fn tree(app: &App, top: &Row, depth: usize, limit: usize, cursor: Opti
     let from = top.path.depth();
     let (after, left) = match cursor {
         None => (None, top.replies),
-        Some(Cursor { list, at, .. }) if list == List::Tree(top.id()) => match at {
-            Position::Child(child, left) => (Some(resume_after(app, threading, from, child).await?), left),
-            _ => (None, top.replies),
-        },
-        Some(_) => return Err(bad_cursor("belongs to another list")),
+        Some(c) if c.list != List::Tree(top.id()) => return Err(bad_cursor("belongs to another list")),
+        Some(Cursor { at: Position::Child(child, left), .. }) => {
+            (Some(resume_after(app, threading, from, child).await?), left)
+        }
+        Some(_) => (None, top.replies),
     };
     let bottom = deepest_true_depth(threading, from, depth);
     // One more than fits tells where the answer is cut.
