@@ -20,11 +20,9 @@ category=abuse
 
 quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "failed: $*"; }; }
 
-# page FILE: the E2E_ variables are for the test alone, and no GAILOU_ one is.
+# page FILE
 page() {
   env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category \
-    GAILOU_BASE="$edge_url" GAILOU_CHROMIUM="${E2E_CHROMIUM:-}" GAILOU_OFFLINE="${E2E_OFFLINE:-}" \
-    GAILOU_BLOCKED_WORD=$word GAILOU_BLOCKED_CATEGORY=$category \
     node --test --test-reporter=spec "$1"
 }
 

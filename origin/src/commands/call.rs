@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::console::{Console, Terminal};
 use super::input::{Input, Reader};
 use super::lock::{self, Lock};
-use super::{FAILED, doctor, export, import, socket, words};
+use super::{FAILED, doctor, export, import, nobody_listens, socket, words};
 use crate::app::App;
 use crate::config::Config;
 
@@ -49,8 +49,9 @@ impl Call {
         match done {
             Ok(code) => code,
             Err(error) => {
-                // When nobody listens any more, there is nobody to tell.
-                let _ = console.err(&format!("gailou: {error:#}\n")).await;
+                if !nobody_listens(&error) {
+                    let _ = console.err(&format!("gailou: {error:#}\n")).await;
+                }
                 FAILED
             }
         }

@@ -140,5 +140,5 @@ fn words(app: &App) -> Finding {
     if words.is_empty() {
         return Finding(Fine, "word filter", "no terms; `gailou words load` brings some".into());
     }
-    Finding(Fine, "word filter", format!("{} terms, version {}", words.len(), words.version()))
+    Finding(Fine, "word filter", format!("{} different terms, version {}", words.len(), words.version()))
 }

@@ -21,7 +21,7 @@ mod words;
 
 use std::ffi::OsString;
 use std::future::Future;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -43,13 +43,13 @@ struct Cli {
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "this is the help text")]
 struct Global {
-    /// Where to listen; port 0 picks a free one [GAILOU_BIND; 127.0.0.1:8080]
+    /// Where to listen; port 0 picks a free one (GAILOU_BIND, 127.0.0.1:8080)
     #[arg(long, global = true, value_name = "ADDR:PORT")]
     bind: Option<String>,
-    /// The directory that holds everything [GAILOU_DATA; data]
+    /// The directory that holds everything (GAILOU_DATA, data)
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<String>,
-    /// A TOML file with settings [GAILOU_CONFIG]
+    /// A TOML file with settings (GAILOU_CONFIG)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -166,13 +166,20 @@ fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8
     done.unwrap_or_else(|error| complain(&error, FAILED))
 }
 
-#[expect(clippy::print_stdout, reason = "a program's answer")]
-fn say(text: &str) {
-    println!("{text}");
+fn say(line: &str) {
+    // Who asked may have closed our output; the line is for nobody then.
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-#[expect(clippy::print_stderr, reason = "a program's complaint")]
 fn complain(error: &anyhow::Error, code: u8) -> u8 {
-    eprintln!("gailou: {error:#}");
+    if !nobody_listens(error) {
+        let _ = writeln!(io::stderr(), "gailou: {error:#}");
+    }
     code
+}
+
+/// Whether a reader such as `head` has closed the output: no failure to speak of.
+fn nobody_listens(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -3,7 +3,7 @@
 //! No route and no rule is here. Promise: the ready line comes when requests are answered, and
 //! after SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<u8> {
         Ok(door) => drop(tokio::spawn(door.serve(app.clone(), stop.clone()))),
         Err(error) => tracing::warn!(%error, "commands.unreachable: no socket in the data directory"),
     }
-    ready(&format!("gailou listening on http://{address}"));
+    super::say(&format!("gailou listening on http://{address}"));
     let served = serve(app.clone(), listener, stop).await;
     app.close().await;
     served.context("the server failed")?;
@@ -79,12 +79,6 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
         }
     });
     Ok(receiver)
-}
-
-fn ready(line: &str) {
-    // Who started us may have closed our output; that is no reason not to serve.
-    let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 fn warn_of_development(config: &Config) {

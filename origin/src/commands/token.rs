@@ -19,7 +19,7 @@ pub(super) struct Token {
     #[arg(long, value_name = "N", value_parser = host_member)]
     sub: MemberId,
     /// The name to show
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: String,
     /// member, moderator or admin
     #[arg(long, default_value = "member", value_parser = role)]
@@ -38,6 +38,13 @@ pub(super) struct Token {
 fn host_member(text: &str) -> Result<MemberId, String> {
     let id: MemberId = text.parse().map_err(|e: gailou_shared::id::NotAnId| e.to_string())?;
     if id.get() < FIRST_GUEST { Ok(id) } else { Err("must be below 2^62: larger ids are guests'".into()) }
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let ok = !name.is_empty() && name.chars().count() <= limits::NAME_CHARS && !name.chars().any(char::is_control);
+    let wrong = || format!("must be 1 to {} characters, without control characters", limits::NAME_CHARS);
+    ok.then(|| name.to_owned()).ok_or_else(wrong)
 }
 
 fn role(name: &str) -> Result<Role, String> {
@@ -66,5 +73,51 @@ impl Token {
             .context("the configuration holds a public key only: the host alone can sign tokens")?;
         key.verify(&token, &config.auth.audience, now).context("no server would take this token")?;
         Ok(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::config::Options;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        token: Token,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Token, clap::Error> {
+        let given = ["token"].iter().chain(arguments);
+        Cli::try_parse_from(given).map(|cli| cli.token)
+    }
+
+    #[test]
+    fn a_server_takes_what_is_printed() {
+        let config = Config::read(Options::default(), []).unwrap();
+        let given = ["--sub", "7", "--name", " Ann ", "--role", "moderator", "--level", "3"];
+        let token = parse(&given).unwrap().sign(&config).unwrap();
+        let now = Clock::system().now() / 1_000;
+        let member = config.token_key().unwrap().verify(&token, "gailou", now + 3_590).unwrap();
+        assert_eq!((member.id.get(), member.name.as_str(), member.role, member.level), (7, "Ann", Role::Moderator, 3));
+    }
+
+    #[test]
+    fn wrong_arguments_are_wrong_usage() {
+        for wrong in [
+            &["--name", "a"][..],
+            &["--sub", "7"],
+            &["--sub", "07", "--name", "a"],
+            &["--sub", "4611686018427387904", "--name", "a"],
+            &["--sub", "7", "--name", " "],
+            &["--sub", "7", "--name", "a", "--role", "king"],
+            &["--sub", "7", "--name", "a", "--level", "256"],
+            &["--sub", "7", "--name", "a", "--ttl", "0"],
+            &["--sub", "7", "--name", "a", "--ttl", "2592001"],
+        ] {
+            assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
     }
 }

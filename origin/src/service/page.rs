@@ -168,9 +168,9 @@ async fn snapshot(
         return Ok((None, false));
     }
     if let Some(Position::Snapshot(id, _) | Position::Tail(id, _)) = at {
-        let stored = app.store.snapshot(id).await?;
+        let stored = app.snapshots.named(id, app.now(), app.store.snapshot(id)).await?;
         let gone = || ApiError::new(Code::CursorExpired, "this walk is over; begin again at the first page");
-        return Ok((Some(Arc::new(stored.ok_or_else(gone)?)), false));
+        return Ok((Some(stored.ok_or_else(gone)?), false));
     }
     if let Some(current) = app.snapshots.current(list, sort, app.now()) {
         return Ok((Some(current), false));

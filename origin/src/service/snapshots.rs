@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gailou_shared::cursor::List;
+use gailou_shared::cursor::{List, SnapshotId};
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use moka::sync::Cache;
@@ -23,18 +23,47 @@ struct Last {
     stored_at: u64,
 }
 
-/// The last stored snapshot of each list.
+/// Snapshots kept in memory for walks that go on: about 25 kB each.
+const KEPT: u64 = 400;
+
+/// The last stored snapshot of each list, and those that walks have named lately.
 #[derive(Debug)]
-pub struct Snapshots(Cache<(List, Sort), Last>);
+pub struct Snapshots {
+    last: Cache<(List, Sort), Last>,
+    /// With the moment each was read: what is named by its content never changes, it only ends.
+    named: Cache<SnapshotId, (u64, Arc<Snapshot>)>,
+}
 
 impl Snapshots {
     pub fn new() -> Self {
-        Self(Cache::builder().max_capacity(2_000).build())
+        Self { last: Cache::new(2_000), named: Cache::new(KEPT) }
+    }
+
+    /// A stored snapshot by its name, read by `read` when it is not in memory.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub async fn named<E>(
+        &self,
+        id: SnapshotId,
+        now: u64,
+        read: impl Future<Output = Result<Option<Snapshot>, E>>,
+    ) -> Result<Option<Arc<Snapshot>>, E> {
+        if let Some((read_at, snapshot)) = self.named.get(&id)
+            && now.saturating_sub(read_at) < KEEP_MS
+        {
+            return Ok(Some(snapshot));
+        }
+        let found = read.await?.map(Arc::new);
+        if let Some(snapshot) = &found {
+            self.named.insert(id, (now, snapshot.clone()));
+        }
+        Ok(found)
     }
 
     /// The snapshot in use at `now`, if it is young enough.
     pub fn current(&self, list: List, sort: Sort, now: u64) -> Option<Arc<Snapshot>> {
-        let last = self.0.get(&(list, sort))?;
+        let last = self.last.get(&(list, sort))?;
         let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_MS_PER_ID;
         young.then_some(last.snapshot)
     }
@@ -48,9 +77,9 @@ impl Snapshots {
 
     /// Notes that `snapshot` is in use from `now` on, and whether it was stored just now.
     pub fn put(&self, list: List, sort: Sort, snapshot: Arc<Snapshot>, now: u64, stored: bool) {
-        let before = self.0.get(&(list, sort)).map_or(now, |l| l.stored_at);
+        let before = self.last.get(&(list, sort)).map_or(now, |l| l.stored_at);
         let stored_at = if stored { now } else { before };
-        self.0.insert((list, sort), Last { snapshot, made_at: now, stored_at });
+        self.last.insert((list, sort), Last { snapshot, made_at: now, stored_at });
     }
 }
 

@@ -15,7 +15,7 @@ fn entries(mode: Mode, text: &str) -> Vec<Entry> {
         .enumerate()
         .map(|(i, line)| {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let name = |n: usize| (fields[n] != "-").then(|| format!("\"{}\"", fields[n])).unwrap_or("null".into());
+            let name = |n: usize| if fields[n] == "-" { "null".into() } else { format!("{:?}", fields[n]) };
             let json = format!(
                 r#"{{"subject":"topic:1","id":{},"root":{},"parent":{},"author":"A","content":"","created_at":{}}}"#,
                 name(0),
