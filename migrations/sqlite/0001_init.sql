@@ -48,7 +48,7 @@ CREATE TABLE comment (
 );
 CREATE INDEX comment_root_floor  ON comment (subject, floor)   WHERE depth = 1 AND listed = 1;
 CREATE INDEX comment_reply_floor ON comment (root_id, floor)   WHERE depth > 1 AND listed = 1;
-CREATE INDEX comment_path        ON comment (root_id, path)    WHERE depth > 1;
+CREATE INDEX comment_path        ON comment (subject, path);
 CREATE INDEX comment_pinned      ON comment (subject, pinned_at) WHERE pinned_at IS NOT NULL;
 CREATE INDEX comment_author      ON comment (author_id, id);
 CREATE INDEX comment_pending     ON comment (author_id, id)    WHERE floor IS NULL;

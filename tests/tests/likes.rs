@@ -37,7 +37,11 @@ async fn every_pair_of_calls_ends_as_the_model_says() {
             for call in [first, first, second, second] {
                 thinks = model(thinks, call);
                 let answer = site.mark(&by, call.0, id(&comment), call.1).await.expect(200);
-                assert_eq!((&answer["id"], &answer["reaction"]), (&comment["id"], &json!(thinks)), "{first:?} {second:?}");
+                assert_eq!(
+                    (&answer["id"], &answer["reaction"]),
+                    (&comment["id"], &json!(thinks)),
+                    "{first:?} {second:?}"
+                );
                 site.seen(&comment, |c| c["likes"] == answer["likes"] && c["dislikes"] == answer["dislikes"]).await;
             }
             let own = overlay(&site, &by, std::slice::from_ref(&comment)).await;

@@ -47,7 +47,9 @@ impl Walker {
     fn has(&self, comment: &Value) -> bool {
         match &self.below {
             None => comment["parent_id"].is_null(),
-            Some(top) => comment["id"] != top.as_str() && comment["path"].as_array().unwrap().iter().any(|p| p == top.as_str()),
+            Some(top) => {
+                comment["id"] != top.as_str() && comment["path"].as_array().unwrap().iter().any(|p| p == top.as_str())
+            }
         }
     }
 
@@ -58,7 +60,11 @@ impl Walker {
     async fn step(&mut self, site: &Site, known: &[Known], limit: usize) {
         let page = match &self.next {
             None => {
-                self.must = known.iter().filter(|k| k.visible && self.has(&k.comment)).map(|k| id(&k.comment).to_owned()).collect();
+                self.must = known
+                    .iter()
+                    .filter(|k| k.visible && self.has(&k.comment))
+                    .map(|k| id(&k.comment).to_owned())
+                    .collect();
                 site.fresh(SUBJECT, &format!("{}?sort={}&limit={limit}", self.path, self.sort.name())).await
             }
             Some(cursor) => site.page(&with_cursor(&format!("{}?limit={limit}", self.path), cursor)).await,
@@ -90,7 +96,8 @@ async fn write(site: &Site, rng: &mut StdRng, known: &mut Vec<Known>) {
     match rng.random_range(0..20) {
         0..4 => {
             // Mostly replies to a few, so that there are threads.
-            let parent = some(known, rng, true).filter(|_| rng.random_bool(0.6)).map(|k| known[k].comment["id"].clone());
+            let parent =
+                some(known, rng, true).filter(|_| rng.random_bool(0.6)).map(|k| known[k].comment["id"].clone());
             let held = rng.random_bool(0.2);
             let body = json!({"content": if held { "holdme" } else { "x" }, "parent_id": parent});
             let comment = site.try_post(&by, SUBJECT, &body).await.expect(if held { 202 } else { 201 });
@@ -122,7 +129,10 @@ async fn write(site: &Site, rng: &mut StdRng, known: &mut Vec<Known>) {
             if let Some(k) = some(known, rng, true) {
                 let method = if rng.random_bool(0.5) { "PUT" } else { "DELETE" };
                 // The tenth pin is the last.
-                assert!(matches!(site.mark(&moderator(), method, id(&known[k].comment), "pin").await.status, 200 | 400));
+                assert!(matches!(
+                    site.mark(&moderator(), method, id(&known[k].comment), "pin").await.status,
+                    200 | 400
+                ));
             }
         }
     }
@@ -150,7 +160,9 @@ async fn walk_all(seed: u64) {
         walk(roots(), sort, None);
     }
     // The fullest thread, and the fullest below a reply.
-    let size = |top: &Known| known.iter().filter(|k| k.comment["path"].as_array().unwrap().contains(&top.comment["id"])).count();
+    let size = |top: &Known| {
+        known.iter().filter(|k| k.comment["path"].as_array().unwrap().contains(&top.comment["id"])).count()
+    };
     for is_root in [true, false] {
         let fit = known.iter().filter(|k| k.visible && k.comment["parent_id"].is_null() == is_root);
         if let Some(top) = fit.max_by_key(|k| size(k)) {
@@ -210,7 +222,11 @@ async fn quiet_order(site: &Site, case: &str) {
                 Sort::Old => expected.sort_by_key(|c| number(c, "floor")),
                 _ => {
                     let key = |c: &Value| {
-                        let counts = Counts { likes: number(c, "likes"), dislikes: number(c, "dislikes"), replies: number(c, "replies") };
+                        let counts = Counts {
+                            likes: number(c, "likes"),
+                            dislikes: number(c, "dislikes"),
+                            replies: number(c, "replies"),
+                        };
                         let of: CommentId = id(c).parse().unwrap();
                         (rank::key(sort, counts, number(c, "created_at"), &Weights::default()), of)
                     };
@@ -274,9 +290,14 @@ async fn a_walk_ends_with_its_snapshot() {
     }
     let replies = format!("/v1/comments/{}/replies", id(&root));
     let mut cursors = Vec::new();
-    for (path, sort) in [(roots(), "hot"), (roots(), "top"), (replies.clone(), "hot"), (roots(), "new"), (replies, "old")] {
+    for (path, sort) in
+        [(roots(), "hot"), (roots(), "top"), (replies.clone(), "hot"), (roots(), "new"), (replies, "old")]
+    {
         let page = site.fresh(SUBJECT, &format!("{path}?limit=1&sort={sort}")).await;
-        cursors.push((with_cursor(&path, page["page"]["next"].as_str().expect("a cursor")), !matches!(sort, "new" | "old")));
+        cursors.push((
+            with_cursor(&path, page["page"]["next"].as_str().expect("a cursor")),
+            !matches!(sort, "new" | "old"),
+        ));
     }
     for (hours, gone) in [(0, false), (24, false), (2, true)] {
         site.pass(hours * 3_600_000);
@@ -312,6 +333,9 @@ async fn hot_is_the_default_and_a_cursor_knows_its_sort() {
         assert_eq!(page["page"]["sort"], "best", "{more}");
     }
     let empty = site.page("/v1/subjects/article/nobody/comments").await;
-    assert_eq!((&empty["data"], &empty["page"]["has_more"], &empty["page"]["next"]), (&json!([]), &json!(false), &json!(null)));
+    assert_eq!(
+        (&empty["data"], &empty["page"]["has_more"], &empty["page"]["next"]),
+        (&json!([]), &json!(false), &json!(null))
+    );
     assert_eq!((&empty["subject"]["comments"], &empty["subject"]["state"]), (&json!(0), &json!("open")));
 }

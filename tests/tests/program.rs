@@ -132,11 +132,16 @@ not json
 async fn check_imported(data: &Path) {
     let server = Program::start(data).await;
     let page = server.page("/v1/subjects/article/a:b/comments?sort=old").await;
-    let text = |of: &Value| of.as_array().unwrap().iter().map(|c| c["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let text = |of: &Value| {
+        of.as_array().unwrap().iter().map(|c| c["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(text(&page["data"]), ["first", "second", ""]);
     let roots = page["data"].as_array().unwrap();
     assert_eq!(roots.iter().map(|c| c["floor"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!((&roots[0]["likes"], &roots[0]["dislikes"], &roots[0]["created_at"]), (&json!(1), &json!(2), &json!(1_700_000_100_000_u64)));
+    assert_eq!(
+        (&roots[0]["likes"], &roots[0]["dislikes"], &roots[0]["created_at"]),
+        (&json!(1), &json!(2), &json!(1_700_000_100_000_u64))
+    );
     assert_eq!(roots[0]["author"], json!({"id": "77", "name": "yan", "avatar": null, "level": 4}));
     assert_eq!((&roots[0]["flags"], &roots[2]["author"]), (&json!(["pinned"]), &json!(null)));
     assert_eq!((&page["subject"]["roots"], &page["subject"]["comments"]), (&json!(2), &json!(6)));
@@ -159,7 +164,12 @@ async fn import_takes_what_is_good() {
     assert_eq!(strict.code, Some(1), "{}", strict.err);
     assert_eq!(export(&data).await, BTreeMap::new(), "--strict has written something");
     let first = run(&data, &["import", &threads]).await;
-    assert_eq!((first.code, first.last()), (Some(0), r#"{"imported":7,"skipped":0,"reparented":1,"bad":3}"#), "{}", first.err);
+    assert_eq!(
+        (first.code, first.last()),
+        (Some(0), r#"{"imported":7,"skipped":0,"reparented":1,"bad":3}"#),
+        "{}",
+        first.err
+    );
     for got in [&strict, &first] {
         let lines = got.err.lines().filter(|l| l.starts_with("line ") && l.contains(": "));
         let named: BTreeSet<_> = lines.map(|l| l.split(':').next().unwrap()).collect();
@@ -170,7 +180,10 @@ async fn import_takes_what_is_good() {
     check_imported(&data).await;
     let second = run(&data, &["import", &threads]).await;
     let last: Value = serde_json::from_str(second.last()).unwrap();
-    assert_eq!((second.code, &last["imported"], &last["skipped"], &last["bad"]), (Some(0), &json!(0), &json!(7), &json!(3)));
+    assert_eq!(
+        (second.code, &last["imported"], &last["skipped"], &last["bad"]),
+        (Some(0), &json!(0), &json!(7), &json!(3))
+    );
     assert_eq!(export(&data).await, before);
     // More of the same subject stands after what is there, whatever its age.
     let late = file(
@@ -183,7 +196,12 @@ async fn import_takes_what_is_good() {
     let mut command = on(&data, &["import", "-"]);
     command.stdin(std::fs::File::open(late).unwrap());
     let got = ran(command).await;
-    assert_eq!((got.code, got.last()), (Some(0), r#"{"imported":1,"skipped":0,"reparented":0,"bad":0}"#), "{}", got.err);
+    assert_eq!(
+        (got.code, got.last()),
+        (Some(0), r#"{"imported":1,"skipped":0,"reparented":0,"bad":0}"#),
+        "{}",
+        got.err
+    );
     let page = server.page("/v1/subjects/article/a:b/comments?sort=new").await;
     assert_eq!((&page["data"][0]["content"], &page["data"][0]["floor"]), (&json!("zeroth"), &json!(4)));
     let exported = run(&data, &["export", "--subject", "article/a:b"]).await;
@@ -218,7 +236,12 @@ async fn what_is_exported_comes_back_the_same() {
     drop(server);
     for to in [&copy, &third] {
         let got = run(to, &["import", &lines, "--strict"]).await;
-        assert_eq!((got.code, got.last()), (Some(0), r#"{"imported":15,"skipped":0,"reparented":0,"bad":0}"#), "{}", got.err);
+        assert_eq!(
+            (got.code, got.last()),
+            (Some(0), r#"{"imported":15,"skipped":0,"reparented":0,"bad":0}"#),
+            "{}",
+            got.err
+        );
         assert_eq!(export(to).await, first);
     }
     // Into itself it changes nothing.
@@ -230,12 +253,14 @@ async fn what_is_exported_comes_back_the_same() {
     for subject in ["article/one", "topic/%E6%A5%BC", "post/7"] {
         let shown = async |server: &Program| {
             let page = server.page(&format!("/v1/subjects/{subject}/comments?sort=old")).await;
-            let fields = ["content", "html", "floor", "level", "likes", "dislikes", "replies", "state", "flags", "created_at"];
+            let fields =
+                ["content", "html", "floor", "level", "likes", "dislikes", "replies", "state", "flags", "created_at"];
             let face = |c: &Value| fields.map(|name| c[name].clone());
             let roots: Vec<_> = page["data"].as_array().unwrap().iter().map(face).collect();
             let mut replies = Vec::new();
             for root in page["data"].as_array().unwrap() {
-                replies.extend(server.walk(&format!("/v1/comments/{}/replies?sort=old", id(root))).await.iter().map(face));
+                replies
+                    .extend(server.walk(&format!("/v1/comments/{}/replies?sort=old", id(root))).await.iter().map(face));
             }
             (page["subject"]["roots"].clone(), page["subject"]["comments"].clone(), roots, replies)
         };
@@ -253,7 +278,10 @@ async fn words_take_effect_while_the_server_runs() {
     server.post(&ann, "post/1", "badword 兼职").await;
     let got = run(&data, &["words", "load", &words]).await;
     assert_eq!(got.code, Some(0), "{}", got.err);
-    assert_eq!(server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.expect(422)["code"], "content_rejected");
+    assert_eq!(
+        server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.expect(422)["code"],
+        "content_rejected"
+    );
     assert_eq!(server.try_post(&ann, "post/1", &json!({"content": "兼-职"})).await.status, 202);
     // A file with a bad line changes nothing.
     let broken = file(directory.path(), "broken.tsv", "good\tad\nno category\n");
@@ -288,12 +316,17 @@ async fn real_threads_come_in_whole() {
     let mut deepest = 0;
     for subject in subjects {
         let (kind, key) = subject.split_once(':').unwrap();
-        let mut expected: Vec<&Value> = lines.iter().filter(|l| l["subject"] == subject && l["root"].is_null()).collect();
+        let mut expected: Vec<&Value> =
+            lines.iter().filter(|l| l["subject"] == subject && l["root"].is_null()).collect();
         expected.sort_by_key(|l| l["created_at"].as_u64().unwrap());
         let old = server.walk(&format!("/v1/subjects/{kind}/{key}/comments?sort=old&limit=7")).await;
         let face = |c: &Value| (c["content"].clone(), c["likes"].as_u64().unwrap_or(0), c["author"]["name"].clone());
         let file_face = |l: &&Value| (l["content"].clone(), l["likes"].as_u64().unwrap_or(0), l["author"].clone());
-        assert_eq!(old.iter().map(face).collect::<Vec<_>>(), expected.iter().map(file_face).collect::<Vec<_>>(), "{subject}");
+        assert_eq!(
+            old.iter().map(face).collect::<Vec<_>>(),
+            expected.iter().map(file_face).collect::<Vec<_>>(),
+            "{subject}"
+        );
         let mut top: Vec<_> = server.walk(&format!("/v1/subjects/{kind}/{key}/comments?sort=top&limit=9")).await;
         assert!(top.is_sorted_by_key(|c| std::cmp::Reverse(c["likes"].as_u64())), "{subject}");
         top.sort_by_key(|c| c["floor"].as_u64());

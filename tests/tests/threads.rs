@@ -114,7 +114,10 @@ async fn deleted_comments_stay_while_they_hold_something_up() {
     let site = Site::start().await;
     let subject = "article/tombs";
     let root = site.post(&ann(), subject, "root").await;
-    let a = site.try_post(&bob(), subject, &json!({"content": "a", "parent_id": root["id"], "mentions": ["7"]})).await.expect(201);
+    let a = site
+        .try_post(&bob(), subject, &json!({"content": "a", "parent_id": root["id"], "mentions": ["7"]}))
+        .await
+        .expect(201);
     let b = site.reply(&ann(), &a, "b").await;
     let counts = async || {
         let page = site.fresh(subject, &list(subject)).await;
@@ -128,7 +131,10 @@ async fn deleted_comments_stay_while_they_hold_something_up() {
 
     assert_eq!(site.delete(&bob(), &a).await.status, 204);
     assert_eq!(site.delete(&bob(), &a).await.status, 204);
-    assert_eq!((counts().await, shown(replies(&root)).await), ((1, 2), vec![(a_id.clone(), true), (b_id.clone(), false)]));
+    assert_eq!(
+        (counts().await, shown(replies(&root)).await),
+        ((1, 2), vec![(a_id.clone(), true), (b_id.clone(), false)])
+    );
     let answer = site.seen(&b, |c| c["reply_to"].is_null()).await;
     assert_eq!((&answer["parent_id"], &answer["path"], &answer["floor"]), (&a["id"], &b["path"], &b["floor"]));
     let tomb = site.seen(&a, is_tombstone).await;
@@ -173,8 +179,13 @@ async fn held_comments_get_their_floor_when_they_are_approved() {
     let held = post(json!({"content": "hold me: HOLDME"})).await.expect(202);
     let held_reply = post(json!({"content": "holdme", "parent_id": root["id"]})).await.expect(202);
     let own = post(json!({"content": "mine", "visibility": "self"})).await.expect(201);
-    for (comment, state, visibility) in [(&held, "review", "everyone"), (&held_reply, "review", "everyone"), (&own, "published", "self")] {
-        assert_eq!((&comment["state"], &comment["visibility"], &comment["floor"]), (&json!(state), &json!(visibility), &json!(null)));
+    for (comment, state, visibility) in
+        [(&held, "review", "everyone"), (&held_reply, "review", "everyone"), (&own, "published", "self")]
+    {
+        assert_eq!(
+            (&comment["state"], &comment["visibility"], &comment["floor"]),
+            (&json!(state), &json!(visibility), &json!(null))
+        );
         assert_eq!(site.get(&format!("/v1/comments/{}", id(comment))).await.status, 404);
     }
     assert_eq!(held["content"], "hold me: HOLDME");
@@ -191,7 +202,10 @@ async fn held_comments_get_their_floor_when_they_are_approved() {
     let reply = site.reply(&ann(), &root, "reply").await;
     assert_eq!((&between["floor"], &reply["floor"]), (&json!(2), &json!(1)));
     let approved = site.decide(&moderator(), &held, "approve").await.expect(200);
-    assert_eq!((&approved["floor"], &approved["state"], &approved["content"]), (&json!(3), &json!("published"), &held["content"]));
+    assert_eq!(
+        (&approved["floor"], &approved["state"], &approved["content"]),
+        (&json!(3), &json!("published"), &held["content"])
+    );
     assert_eq!(site.decide(&moderator(), &held_reply, "reject").await.expect(200)["floor"], json!(null));
     let old = site.fresh_walk(subject, &format!("{}?sort=old", list(subject))).await;
     assert_eq!(ids(&old), ids(&[root.clone(), between, held.clone()]));
@@ -207,7 +221,11 @@ async fn held_comments_get_their_floor_when_they_are_approved() {
     let edited = site.edit(&ann(), &root, "now holdme").await.expect(200);
     assert_eq!((&edited["state"], &edited["floor"]), (&json!("review"), &json!(1)));
     let page = site.fresh(subject, &list(subject)).await;
-    assert_eq!((&page["data"][0]["id"], &page["data"][0]["content"]), (&root["id"], &json!("")), "what is held is not shown");
+    assert_eq!(
+        (&page["data"][0]["id"], &page["data"][0]["content"]),
+        (&root["id"], &json!("")),
+        "what is held is not shown"
+    );
     assert_eq!(site.decide(&moderator(), &root, "approve").await.expect(200)["floor"], 1);
 
     // Masked: shown with asterisks, everywhere.
@@ -317,7 +335,9 @@ async fn reached(site: &Site, top: &str, depth: usize, limit: usize, found: &mut
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tree_reaches_every_comment_once() {
     let site = Site::start().await;
-    for (kind, deepest, seed) in [("article", 3, 1), ("topic", 128, 2), ("topic", 128, 3), ("video", 2, 4), ("article", 3, 5)] {
+    for (kind, deepest, seed) in
+        [("article", 3, 1), ("topic", 128, 2), ("topic", 128, 3), ("video", 2, 4), ("article", 3, 5)]
+    {
         let mut rng = StdRng::seed_from_u64(seed);
         let subject = format!("{kind}/tree{seed}");
         let mut all = vec![site.post(&ann(), &subject, "root").await];
@@ -346,7 +366,8 @@ async fn a_tree_reaches_every_comment_once() {
                 // Drawn under its parent, or at the level limit under an ancestor.
                 for (of, child) in &found {
                     let comment = parent_of(child);
-                    let path: Vec<_> = comment["path"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+                    let path: Vec<_> =
+                        comment["path"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
                     assert!(path[..path.len() - 1].contains(&of.as_str()), "{at}: {child} stands under {of}");
                     if deepest == 128 {
                         assert_eq!(comment["parent_id"], of.as_str(), "{at}");
@@ -373,7 +394,8 @@ async fn a_building_has_128_floors() {
     assert_eq!(ids(ancestors["data"].as_array().unwrap()), ids(&chain));
     let sibling = site.reply(&ann(), &chain[99], "beside").await;
     let path = format!("/v1/comments/{}/context", id(&chain[100]));
-    let right = |context: &Value| ids(context["data"]["siblings"].as_array().unwrap()) == ids(std::slice::from_ref(&sibling));
+    let right =
+        |context: &Value| ids(context["data"]["siblings"].as_array().unwrap()) == ids(std::slice::from_ref(&sibling));
     let context = until(|| site.page(&path), right).await["data"].clone();
     assert_eq!(ids(context["ancestors"].as_array().unwrap()), ids(&chain[..100]));
     assert_eq!((id(&context["comment"]), right(&json!({"data": context}))), (id(&chain[100]), true));
@@ -390,7 +412,8 @@ async fn a_building_has_128_floors() {
 async fn keys_keep_apart() {
     let site = Site::start().await;
     // Canonical digits, digits that are not, and what looks alike when it is decoded once too often.
-    let keys = ["7", "007", "07", "a/b", "a%2Fb", "a b", "a+b", "é", "e\u{301}", "楼", "%", "4611686018427387904", "x?y#z"];
+    let keys =
+        ["7", "007", "07", "a/b", "a%2Fb", "a b", "a+b", "é", "e\u{301}", "楼", "%", "4611686018427387904", "x?y#z"];
     let encoded = |key: &str| key.bytes().map(|b| format!("%{b:02X}")).collect::<String>();
     for key in keys {
         let comment = site.post(&ann(), &format!("article/{}", encoded(key)), key).await;

@@ -119,7 +119,8 @@ async fn concurrent_duplicates_make_one_comment() {
         let body = json!({"content": key});
         let other = json!({"content": "other"});
         // Twenty of one request and, at the same time, two of another with the same key.
-        let answers = join_all((0..22).map(|n| send(&site, &ann, &key, if n % 11 == 5 { &other } else { &body }))).await;
+        let answers =
+            join_all((0..22).map(|n| send(&site, &ann, &key, if n % 11 == 5 { &other } else { &body }))).await;
         let made: Vec<_> = answers.iter().filter(|a| a.status == 201).collect();
         let texts: BTreeSet<_> = made.iter().map(|a| &a.text).collect();
         assert_eq!(texts.len(), 1, "{texts:?}");

@@ -128,9 +128,14 @@ fn space(data: &Path) -> Finding {
 }
 
 async fn store(app: &App) -> Finding {
+    match app.store.check().await {
+        Ok(damage) if damage.is_empty() => {}
+        Ok(damage) => return Finding(Broken, "store", damage.join("; ")),
+        Err(error) => return Finding(Broken, "store", error.to_string()),
+    }
     match app.store.last_id().await {
-        Ok(Some(id)) => Finding(Fine, "store", format!("answers; the newest comment is {id}")),
-        Ok(None) => Finding(Fine, "store", "answers; it holds no comments".into()),
+        Ok(Some(id)) => Finding(Fine, "store", format!("sound; the newest comment is {id}")),
+        Ok(None) => Finding(Fine, "store", "sound; it holds no comments".into()),
         Err(error) => Finding(Broken, "store", error.to_string()),
     }
 }

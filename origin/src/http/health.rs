@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::app::App;
 
-pub(super) async fn alive() -> &'static str {
-    "ok\n"
+pub(super) async fn alive() -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
 }
 
 pub(super) async fn ready(State(app): State<Arc<App>>) -> impl IntoResponse {

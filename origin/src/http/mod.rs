@@ -295,7 +295,7 @@ fn send(page: &Ready, asked: &HeaderMap) -> Response {
     }
     headers.insert(header::ETAG, page.etag.clone());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
-    let shared = "public, max-age=1, stale-while-revalidate=10, stale-if-error=86400";
+    let shared = "public, max-age=1, stale-while-revalidate=1, stale-if-error=86400";
     headers.insert(CDN_CACHE_CONTROL, HeaderValue::from_static(shared));
     if page.content_type != JSON {
         headers.extend(html::headers());

@@ -70,7 +70,7 @@ impl Snapshots {
 
     /// Whether this snapshot has to be stored before a cursor may name it.
     pub fn needs_storing(&self, list: List, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
-        self.0
+        self.last
             .get(&(list, sort))
             .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
     }

@@ -339,6 +339,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn last_id(&self) -> Result<Option<CommentId>>;
     /// A secret of this installation, made from `fresh` when it has none yet.
     async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>>;
+    /// What is damaged in the tables, nothing when all is well. Reads everything.
+    async fn check(&self) -> Result<Vec<String>>;
     /// Writes a batch in one transaction, in order; all of it or nothing. One outcome an event.
     /// Blocks: it is the writer thread's.
     fn persist(&self, batch: &[Stamped]) -> Result<Persisted>;

@@ -37,8 +37,9 @@ pub type WeightsByType = HashMap<String, Weights>;
 pub struct Sqlite {
     file: PathBuf,
     weights: WeightsByType,
-    writer: Mutex<Connection>,
+    // Before the writer: the last connection to close is the one that can empty the log.
     readers: Arc<Mutex<Vec<Connection>>>,
+    writer: Mutex<Connection>,
     permits: Arc<Semaphore>,
 }
 
@@ -213,6 +214,15 @@ impl Store for Sqlite {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
         Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        self.read(|c| {
+            let mut statement = c.prepare("PRAGMA quick_check(20)")?;
+            let found = statement.query_map([], |r| r.get(0))?.collect::<std::result::Result<Vec<String>, _>>()?;
+            Ok(found.into_iter().filter(|line| line != "ok").collect())
+        })
+        .await
     }
 
     fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {

@@ -208,7 +208,7 @@ pub(super) fn subtree(
 ) -> Result<Vec<Row>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM comment c INDEXED BY comment_path {JOINS} \
-         WHERE c.root_id = ?1 AND c.depth > 1 AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 \
+         WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 \
          ORDER BY c.path LIMIT ?5"
     );
     let after = after.unwrap_or(top.as_bytes());
@@ -220,8 +220,8 @@ pub(super) fn siblings(c: &Connection, path: &Path, count: usize) -> Result<Vec<
     let above = path.truncated(path.depth() - 1);
     collect(
         c,
-        "SELECT id FROM comment INDEXED BY comment_path WHERE root_id = ?1 AND depth > 1 AND path > ?2 AND path < ?3 \
-         AND parent_id = ?4 AND listed = 1 AND id <> ?5 ORDER BY path DESC LIMIT ?6",
+        "SELECT id FROM comment INDEXED BY comment_path WHERE subject = (SELECT subject FROM comment WHERE id = ?1) \
+         AND path > ?2 AND path < ?3 AND parent_id = ?4 AND listed = 1 AND id <> ?5 ORDER BY path DESC LIMIT ?6",
         params![
             path.root_id().signed(),
             above.as_bytes(),
@@ -345,8 +345,7 @@ pub(super) fn export(
     let source = |of: &str| format!("(SELECT i.source FROM import_source i WHERE i.comment_id = {of} LIMIT 1)");
     let sql = format!(
         "SELECT {COLUMNS}, c.subject, {}, {}, {} FROM comment c {JOINS} \
-         WHERE (?1 IS NULL OR c.subject = ?1) AND c.floor IS NOT NULL AND (c.subject > ?2 OR (c.subject = ?2 AND c.path > ?3)) \
-         ORDER BY c.subject, c.path LIMIT ?4",
+         WHERE (?1 IS NULL OR c.subject = ?1) AND c.floor IS NOT NULL AND (c.subject, c.path) > (?2, ?3) ORDER BY c.subject, c.path LIMIT ?4",
         source("c.id"),
         source("c.parent_id"),
         source("c.root_id"),

@@ -325,6 +325,7 @@ impl Fold<'_> {
         if path.depth() == 1 {
             let subject = self.load_subject(subject)?;
             subject.floors += 1;
+            subject.changed = true;
             return Ok(subject.floors);
         }
         let root = self.present(path.root_id())?;
