@@ -135,7 +135,7 @@ setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
     check) setup_rust && rust_components && rust_target wasm32-unknown-unknown ;;
-    bench) setup_rust ;;
+    bench) setup_rust && setup_edge ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_chromium
