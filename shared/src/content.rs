@@ -129,20 +129,26 @@ fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>
             return String::new();
         }
     };
-    let chars = text.chars().count();
     if text.chars().all(is_blank) {
         errors.push(FieldError::new("content", "must not be empty"));
-    } else if chars > max_chars || text.len() > limits::CONTENT_BYTES {
-        let detail = alloc::format!(
-            "must be at most {max_chars} characters and {} bytes, has {chars} characters and {} bytes",
-            limits::CONTENT_BYTES,
-            text.len()
-        );
-        errors.push(FieldError::new("content", detail));
+    } else if let Some(too_long) = too_long(text, max_chars) {
+        errors.push(too_long);
     } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         errors.push(FieldError::new("content", "must not hold control characters other than line breaks and tabs"));
     }
     text.into()
+}
+
+/// What is wrong with the length of a text, if anything.
+#[must_use]
+pub fn too_long(text: &str, max_chars: usize) -> Option<FieldError> {
+    let (chars, bytes, max_bytes) = (text.chars().count(), text.len(), limits::CONTENT_BYTES);
+    (chars > max_chars || bytes > max_bytes).then(|| {
+        let detail = alloc::format!(
+            "must be at most {max_chars} characters and {max_bytes} bytes, has {chars} characters and {bytes} bytes"
+        );
+        FieldError::new("content", detail)
+    })
 }
 
 /// Spaces, and what looks like nothing at all.

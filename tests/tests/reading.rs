@@ -103,7 +103,10 @@ async fn an_overlay_is_exact_for_400() {
         (own["can_edit"].as_bool().unwrap(), own["can_delete"].as_bool().unwrap())
     };
     let moderator = who(50, "M", "moderator");
-    assert_eq!((may(bob()).await, may(moderator).await, may(who(99, "O", "member")).await), ((false, false), (false, true), (false, true)));
+    assert_eq!(
+        (may(bob()).await, may(moderator).await, may(who(99, "O", "member")).await),
+        ((false, false), (false, true), (false, true))
+    );
     site.pass(15 * 60_000);
     assert_eq!(may(ann()).await, (false, true));
     site.delete(&ann(), &all[0]).await;
@@ -119,7 +122,10 @@ async fn edits_leave_a_mark() {
     for text in ["second", "**third**"] {
         site.pass(60_000);
         let edited = site.edit(&ann(), &comment, text).await.expect(200);
-        assert_eq!((&edited["content"], &edited["flags"], &edited["likes"]), (&json!(text), &json!(["edited"]), &json!(1)));
+        assert_eq!(
+            (&edited["content"], &edited["flags"], &edited["likes"]),
+            (&json!(text), &json!(["edited"]), &json!(1))
+        );
         assert_eq!((&edited["floor"], &edited["created_at"]), (&comment["floor"], &comment["created_at"]));
         assert!(edited["edited_at"].as_u64().unwrap() > last);
         last = edited["edited_at"].as_u64().unwrap();
@@ -195,12 +201,24 @@ fn check_safe(html: &str, allowed: &[&str]) {
     for tag in tags(html) {
         let name = tag.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
         assert!(allowed.contains(&name), "<{tag}> in {html}");
-        let attributes = tag.trim_start_matches('/').trim_start_matches(name).trim();
-        let link = attributes.strip_prefix("href=\"").unwrap_or_default();
-        let is_link = ["https://", "http://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
-            && link.split_once('"').is_some_and(|(_, rest)| rest == " rel=\"nofollow ugc noopener\"");
-        let harmless = attributes.is_empty() || attributes == "rel=\"nofollow ugc noopener\"" || attributes.starts_with("start=\"");
-        assert!(harmless || (name == "a" && is_link), "<{tag}> in {html}");
+        let mut rest = tag.trim_start_matches('/').strip_prefix(name).unwrap_or_default();
+        while let Some((attribute, after)) = rest.trim_start().split_once("=\"") {
+            let (value, after) = after.split_once('"').expect("a quoted value");
+            let good = match attribute {
+                "href" => {
+                    name == "a" && ["https://", "http://", "mailto:"].iter().any(|scheme| value.starts_with(scheme))
+                }
+                "rel" => value == "nofollow ugc noopener",
+                "start" => value.bytes().all(|b| b.is_ascii_digit()),
+                // Shown as it is, and nothing in it can end it.
+                "title" => true,
+                _ => false,
+            };
+            assert!(good, "<{tag}> in {html}");
+            rest = after;
+        }
+        assert!(matches!(rest.trim(), "" | "/"), "<{tag}> in {html}");
+        assert!(!tag.contains("href") || tag.contains("rel=\"nofollow ugc noopener\""), "<{tag}> in {html}");
     }
 }
 
@@ -252,18 +270,32 @@ async fn the_first_page_as_html() {
     let right = |page: &Answer| page.text.contains("该评论已删除");
     let page = until(|| site.get("/t/article/page"), right).await;
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-    for part in ["<!doctype html>", "noindex", "the <strong>root</strong>", "the reply", "Ann", "stays", "application/ld+json", "该评论已删除"] {
+    for part in [
+        "<!doctype html>",
+        "noindex",
+        "the <strong>root</strong>",
+        "the reply",
+        "Ann",
+        "stays",
+        "application/ld+json",
+        "该评论已删除",
+    ] {
         assert!(page.text.contains(part), "{part} is not in {}", page.text);
     }
     assert!(!page.text.contains("gone text"));
     let fragment = until(|| site.get("/t/article/page?fragment=1"), right).await;
-    assert!(fragment.text.contains("the reply") && !fragment.text.contains("<html") && !fragment.text.contains("<!doctype"));
+    assert!(
+        fragment.text.contains("the reply") && !fragment.text.contains("<html") && !fragment.text.contains("<!doctype")
+    );
     // Registered by an admin it may be found.
     let registered = json!({"title": "A & B", "url": "https://example.org/?a=1&b=2"});
     site.put_subject(&admin(), "article/page", &registered).await.expect(200);
     let page = until(|| site.get("/t/article/page"), |page| !page.text.contains("noindex")).await;
     assert!(!page.text.contains("noindex"), "{}", page.text);
-    assert!(page.text.contains("<title>A &amp; B</title>") && page.text.contains("href=\"https://example.org/?a=1&amp;b=2\""));
+    assert!(
+        page.text.contains("<title>A &amp; B</title>")
+            && page.text.contains("href=\"https://example.org/?a=1&amp;b=2\"")
+    );
     let empty = site.get("/t/article/nobody").await;
     assert_eq!((empty.status, empty.text.contains("noindex")), (200, true));
 }
@@ -288,7 +320,12 @@ async fn lists_are_for_caches() {
         let first = site.get(&path).await;
         assert_eq!((first.status, first.header("cache-control")), (200, "public, no-cache"), "{path}");
         let shared = first.header("cdn-cache-control");
-        assert!(["public, max-age=", "stale-while-revalidate=", "stale-if-error=86400"].iter().all(|part| shared.contains(part)), "{path}: {shared}");
+        assert!(
+            ["public, max-age=", "stale-while-revalidate=", "stale-if-error=86400"]
+                .iter()
+                .all(|part| shared.contains(part)),
+            "{path}: {shared}"
+        );
         let etag = first.header("etag").to_owned();
         assert!(etag.starts_with('"') && etag.ends_with('"') && etag.len() > 2, "{path}: {etag}");
         assert_eq!(first.header("access-control-allow-origin"), "*", "{path}");
@@ -307,7 +344,11 @@ async fn lists_are_for_caches() {
         }
         for tags in [etag.clone(), format!("W/{etag}"), format!("\"other\", {etag}"), "*".into()] {
             let answer = site.call(&format!("GET {path}")).header("if-none-match", &tags).send().await;
-            assert_eq!((answer.status, answer.text.as_str(), answer.header("etag")), (304, "", etag.as_str()), "{path} {tags}");
+            assert_eq!(
+                (answer.status, answer.text.as_str(), answer.header("etag")),
+                (304, "", etag.as_str()),
+                "{path} {tags}"
+            );
             assert_eq!(answer.header("cache-control"), "public, no-cache", "{path}");
         }
         let answer = site.call(&format!("GET {path}")).header("if-none-match", "\"other\"").send().await;
@@ -320,7 +361,8 @@ async fn lists_are_for_caches() {
     let path = format!("/v1/comments/{}", id(&root));
     let before = site.get(&path).await.header("etag").to_owned();
     site.like(&bob(), &root).await;
-    let after = until(|| site.call(&format!("GET {path}")).header("if-none-match", &before).send(), |a| a.status == 200).await;
+    let after =
+        until(|| site.call(&format!("GET {path}")).header("if-none-match", &before).send(), |a| a.status == 200).await;
     assert_eq!((after.status, &after.json["likes"]), (200, &json!(1)));
 }
 
@@ -345,13 +387,29 @@ async fn other_sites_may_read_and_only_those_listed_may_write() {
         let expected = if allowed { origin } else { "" };
         for line in &writes {
             let (method, path) = line.split_once(' ').unwrap();
-            let asked = site.call(&format!("OPTIONS {path}")).header("origin", origin).header("access-control-request-method", method);
-            let preflight = asked.header("access-control-request-headers", "authorization,content-type,idempotency-key").send().await;
+            let asked = site
+                .call(&format!("OPTIONS {path}"))
+                .header("origin", origin)
+                .header("access-control-request-method", method);
+            let preflight = asked
+                .header("access-control-request-headers", "authorization,content-type,idempotency-key")
+                .send()
+                .await;
             assert_eq!(preflight.header("access-control-allow-origin"), expected, "{origin} {line}");
             assert_eq!(preflight.header("access-control-allow-methods").contains(method), allowed, "{origin} {line}");
             let headers = preflight.header("access-control-allow-headers").to_lowercase();
-            assert_eq!(["authorization", "content-type", "idempotency-key"].iter().all(|h| headers.contains(h)), allowed, "{origin} {line}");
-            let real = site.call(line).by(&ann()).header("origin", origin).json(&json!({"content": "x", "name": "x"})).send().await;
+            assert_eq!(
+                ["authorization", "content-type", "idempotency-key"].iter().all(|h| headers.contains(h)),
+                allowed,
+                "{origin} {line}"
+            );
+            let real = site
+                .call(line)
+                .by(&ann())
+                .header("origin", origin)
+                .json(&json!({"content": "x", "name": "x"}))
+                .send()
+                .await;
             assert_eq!(real.header("access-control-allow-origin"), expected, "{origin} {line}");
             assert_eq!(real.header("access-control-allow-credentials"), "", "{origin} {line}");
             assert!(real.header("vary").to_lowercase().contains("origin"), "{origin} {line}");

@@ -1,11 +1,12 @@
 //! Changes to what is there: reactions, edits, deletion, pins, a moderator's decisions.
 
+use gailou_shared::content::too_long;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
 
-use super::member::{is_owner, may_delete};
+use super::member::may_delete;
 use super::{page, publish, render, view};
 use crate::app::App;
 use crate::error::ApiError;
@@ -48,6 +49,10 @@ pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) ->
     if app.now() >= before.created_at + limits::EDIT_MS {
         return Err(ApiError::new(Code::EditWindowOver, "a comment can be edited for 15 minutes"));
     }
+    let most = app.config.types.get(before.subject.kind()).map_or(limits::CONTENT_CHARS, |t| t.max_chars);
+    if let Some(too_long) = too_long(&content, most) {
+        return Err(ApiError::fields(vec![too_long]));
+    }
     let filtered = publish::filter(app, content)?;
     let html = render::html(&filtered.content);
     let change = Change::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
@@ -61,25 +66,18 @@ pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) ->
 /// `comment_not_found`, `forbidden`, or the journal's.
 pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), ApiError> {
     let before = row(app, id).await?;
-    let is_author = before.author.id == member.id;
-    if before.state == State::Deleted {
-        return if is_author || member.role >= Role::Moderator || is_owner(app, &before, member).await? {
-            Ok(())
-        } else {
-            Err(ApiError::new(
-                Code::Forbidden,
-                "only its author, the subject's owner or a moderator may delete a comment",
-            ))
-        };
-    }
-    if !may_delete(app, &before, member).await? {
-        let error = if view::has_public_face(&before) {
+    let owner = page::subject_row(app, &before.subject).await?.owner_id;
+    if !may_delete(&before, member, owner) {
+        return Err(if view::has_public_face(&before) {
             ApiError::new(Code::Forbidden, "only its author, the subject's owner or a moderator may delete a comment")
         } else {
             ApiError::comment_not_found()
-        };
-        return Err(error);
+        });
     }
+    if before.state == State::Deleted {
+        return Ok(());
+    }
+    let is_author = before.author.id == member.id;
     let audit = (!is_author).then_some(Audit { actor: member.id, action: "delete", reason: None });
     append(app, id, Change::State(State::Deleted), audit).await?;
     Ok(())
@@ -94,15 +92,15 @@ pub async fn pin(app: &App, member: &Member, id: CommentId, on: bool) -> Result<
     if !before.visible() {
         return Err(ApiError::comment_not_found());
     }
-    let by = match (is_owner(app, &before, member).await?, member.role >= Role::Moderator) {
+    let subject = page::subject_row(app, &before.subject).await?;
+    let by = match (subject.owner_id == Some(member.id), member.role >= Role::Moderator) {
         (true, _) => PinnedBy::Owner,
         (false, true) => PinnedBy::Moderator,
         (false, false) => {
             return Err(ApiError::new(Code::Forbidden, "only the subject's owner or a moderator may pin a comment"));
         }
     };
-    let pinned = page::subject_row(app, &before.subject).await?.pinned;
-    if on && !pinned.contains(&id) && pinned.len() >= limits::PINS {
+    if on && !subject.pinned.contains(&id) && subject.pinned.len() >= limits::PINS {
         return Err(ApiError::field("id", format!("{} comments are pinned here already", limits::PINS)));
     }
     let audit = Audit { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };

@@ -1,13 +1,13 @@
 //! What belongs to one member: their history, and their layer over shared pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gailou_shared::cursor::{Cursor, List, Position};
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Overlay, Own, Page, PageInfo};
+use gailou_shared::wire::{Overlay, Own, Page, PageInfo, State};
 
 use super::page::{bad_cursor, threading};
 use super::view;
@@ -52,13 +52,15 @@ pub async fn overlay(app: &App, reader: &Member, ids: &[CommentId]) -> Result<Ov
     let reactions = app.store.reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
     let rows = app.store.comments(&wanted).await?;
+    let owners = owners(app, rows.values()).await?;
     let mut data = BTreeMap::new();
     for id in ids {
         if let Some(row) = rows.get(id).filter(|row| view::has_public_face(row) || row.author.id == reader.id) {
+            let owner = owners.get(&row.subject).copied();
             let own = Own {
                 reaction: reactions.get(id).copied(),
                 can_edit: may_edit(row, reader, app.now()),
-                can_delete: may_delete(app, row, reader).await?,
+                can_delete: row.state != State::Deleted && may_delete(row, reader, owner),
             };
             data.insert(*id, own);
         }
@@ -75,22 +77,14 @@ pub fn may_edit(row: &Row, reader: &Member, now: u64) -> bool {
     row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_MS
 }
 
-/// Authors, the subject's owner and moderators delete.
-///
-/// # Errors
-/// The store's.
-pub async fn may_delete(app: &App, row: &Row, reader: &Member) -> Result<bool, ApiError> {
-    if row.state == gailou_shared::wire::State::Deleted {
-        return Ok(false);
-    }
-    Ok(row.author.id == reader.id || reader.role >= Role::Moderator || is_owner(app, row, reader).await?)
+/// The owners of the subjects of these comments, where they have one.
+async fn owners(app: &App, rows: impl Iterator<Item = &Row>) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
+    let subjects: Vec<_> = rows.map(|row| row.subject.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    let found = app.store.subjects(&subjects).await?;
+    Ok(found.into_iter().flatten().filter_map(|subject| Some((subject.key, subject.owner_id?))).collect())
 }
 
-/// Whether the reader owns the subject of a comment.
-///
-/// # Errors
-/// The store's.
-pub async fn is_owner(app: &App, row: &Row, reader: &Member) -> Result<bool, ApiError> {
-    let subject = super::page::subject_row(app, &row.subject).await?;
-    Ok(subject.owner_id == Some(reader.id))
+/// Authors, the subject's owner and moderators delete.
+pub fn may_delete(row: &Row, reader: &Member, owner: Option<MemberId>) -> bool {
+    row.author.id == reader.id || reader.role >= Role::Moderator || owner == Some(reader.id)
 }
