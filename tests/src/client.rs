@@ -211,7 +211,7 @@ impl Call {
 
     /// A body whose length is not told beforehand.
     #[must_use]
-    pub fn chunked(mut self, body: Vec<u8>) -> Self {
+    pub fn chunked(mut self, body: &[u8]) -> Self {
         let chunks: Vec<_> = body.chunks(8_192).map(|c| Ok::<_, std::io::Error>(c.to_vec())).collect();
         self.body = Some(Body::wrap_stream(futures_util::stream::iter(chunks)));
         self

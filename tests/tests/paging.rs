@@ -149,7 +149,11 @@ async fn walk_all(seed: u64) {
     let mut site = Site::start().await;
     site.words(&[("holdme", Action::Review)]).await;
     let mut known = Vec::new();
-    for _ in 0..rng.random_range(30..120) {
+    for _ in 0..rng.random_range(20..60) {
+        let comment = site.post(&who(100, "M", "member"), SUBJECT, "x").await;
+        known.push(Known { comment, visible: true, held: false });
+    }
+    for _ in 0..rng.random_range(20..80) {
         write(&site, &mut rng, &mut known).await;
     }
     let mut walkers = Vec::new();
@@ -315,7 +319,10 @@ async fn a_walk_ends_with_its_snapshot() {
             }
         }
     }
-    // It begins again.
+    // It begins again, and again when the snapshot is gone that the origin still remembers.
+    assert_eq!(site.walk(&format!("{}?limit=1", roots())).await.len(), 4);
+    site.pass(26 * 3_600_000);
+    site.sweep().await;
     assert_eq!(site.walk(&format!("{}?limit=1", roots())).await.len(), 4);
 }
 

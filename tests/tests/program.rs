@@ -57,6 +57,9 @@ async fn ready_and_locked() {
     assert_eq!(taken.code, Some(1), "{}", taken.err);
 }
 
+/// Arguments, variables, the exit code, and what the complaint names.
+type Refused<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], i32, &'a str);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_named() {
     let directory = tempfile::tempdir().unwrap();
@@ -64,8 +67,7 @@ async fn what_is_wrong_is_named() {
     let unknown = file(directory.path(), "a.toml", "audiance = \"x\"\n");
     let broken = file(directory.path(), "b.toml", "bind = \n");
     let secret = "0123456789abcdef0123456789abcdef";
-    // Arguments, variables, the exit code, and what the complaint names.
-    let table: [(&[&str], &[(&str, &str)], i32, &str); 20] = [
+    let table: [Refused<'_>; 20] = [
         (&["--nonsense"], &[], 2, "--nonsense"),
         (&["dance"], &[], 2, "dance"),
         (&["import"], &[], 2, "FILE"),
@@ -95,11 +97,20 @@ async fn what_is_wrong_is_named() {
         assert!(got.err.contains(named), "{arguments:?} {variables:?} does not name {named}: {}", got.err);
         assert!(!got.err.contains("panicked"), "{}", got.err);
     }
-    // With a secret it may listen everywhere.
+    // With a secret it may listen everywhere, and knows its own tokens alone.
     let mut command = on(&data, &["--bind", "0.0.0.0:0"]);
-    command.env("GAILOU_TOKEN_SECRET", secret);
+    command.env("GAILOU_TOKEN_SECRET", secret).env("GAILOU_AUTH__GUESTS", "false");
     let server = Program::spawn(command).await;
     assert!(server.ready.starts_with("gailou listening on http://0.0.0.0:"));
+    let development = who(7, "Ann", "member");
+    let mut command = gailou(["token", "--sub", "7", "--name", "Ann"]);
+    command.env("GAILOU_TOKEN_SECRET", secret);
+    let ann = gailou_tests::Who { token: ran(command).await.last().to_owned(), ..development.clone() };
+    let body = json!({"content": "x"});
+    assert_eq!(server.try_post(&development, "post/1", &body).await.expect(401)["code"], "token_invalid");
+    server.try_post(&ann, "post/1", &body).await.expect(201);
+    let guest = server.call("POST /v1/guests").json(&json!({"name": "g"})).send().await;
+    assert_eq!(guest.expect(403)["code"], "guests_not_allowed");
     for arguments in [["--help"], ["--version"]] {
         assert_eq!(ran(gailou(arguments)).await.code, Some(0));
     }
@@ -272,6 +283,8 @@ async fn what_is_exported_comes_back_the_same() {
 async fn words_take_effect_while_the_server_runs() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
+    // A path too long for a socket's address must not matter.
+    let data = data.join("d".repeat(150));
     let words = file(directory.path(), "words.tsv", "# comment\nbadword\tabuse\tblock\n兼职\tad\n");
     let server = Program::start(&data).await;
     let ann = who(7, "Ann", "member");

@@ -75,35 +75,6 @@ async fn every_mode_places_a_chain() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn floors_are_unique_and_without_gaps_under_concurrency() {
-    let site = Site::start().await;
-    let root = site.post(&ann(), "topic/floors", "root").await;
-    let writes = (0..400u64).map(|n| {
-        let (site, root) = (&site, &root);
-        async move {
-            let by = who(1_000 + n, "M", "member");
-            if n % 2 == 0 { site.post(&by, "topic/floors", "x").await } else { site.reply(&by, root, "y").await }
-        }
-    });
-    let made = futures_util::future::join_all(writes).await;
-    let floors = |level: u64| -> BTreeSet<u64> {
-        made.iter().filter(|c| c["level"] == level).map(|c| c["floor"].as_u64().unwrap()).collect()
-    };
-    assert_eq!(floors(1), (2..=201).collect());
-    assert_eq!(floors(2), (1..=200).collect());
-    assert_eq!(ids(&made).into_iter().collect::<BTreeSet<_>>().len(), 400);
-    for path in [list("topic/floors"), replies(&root)] {
-        let old = site.fresh_walk("topic/floors", &format!("{path}?sort=old&limit=37")).await;
-        let new = site.fresh_walk("topic/floors", &format!("{path}?sort=new&limit=41")).await;
-        let floors: Vec<_> = old.iter().map(|c| c["floor"].as_u64().unwrap()).collect();
-        assert_eq!(floors, (1..=floors.len() as u64).collect::<Vec<_>>(), "{path}");
-        assert_eq!(ids(&old), ids(&new).into_iter().rev().collect::<Vec<_>>(), "{path}");
-    }
-    let subject = site.fresh("topic/floors", &list("topic/floors")).await["subject"].clone();
-    assert_eq!((&subject["roots"], &subject["comments"]), (&json!(201), &json!(401)));
-}
-
 fn is_tombstone(comment: &Value) -> bool {
     let bare = json!({"author": null, "content": "", "html": "", "mentions": [], "state": "deleted"});
     bare.as_object().unwrap().iter().all(|(name, value)| comment[name] == *value)
@@ -424,4 +395,14 @@ async fn keys_keep_apart() {
         assert_eq!((page["data"].as_array().unwrap().len(), &page["data"][0]["content"]), (1, &json!(key)), "{key}");
     }
     assert_eq!(site.page("/v1/subjects/article/7").await["comments"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subject_may_have_a_mode_of_its_own() {
+    let site = Site::start().await;
+    let subject = site.put_subject(&admin(), "article/mode", &json!({"mode": "flat"})).await.expect(200);
+    assert_eq!(subject["mode"], "flat");
+    let root = site.post(&ann(), "article/mode", "root").await;
+    let answer = site.reply(&bob(), &root, "answer").await;
+    assert_eq!((&answer["path"], &answer["level"]), (&json!([answer["id"]]), &json!(1)));
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use gailou_shared::content;
+use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, Data};
+use serde::Serialize;
 
 use super::request::{Query, comment_id, json_body, list_key, member, member_and_comment, page_key};
 use super::send;
@@ -17,21 +19,48 @@ use super::subjects::json_page;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::service::{change, page, thread};
+use crate::store::Row;
 
 /// Levels below a comment that one tree shows.
 const DEPTH_DEFAULT: usize = 3;
 
-pub(super) async fn get_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = comment_id(path)?;
+/// A page about one comment, built from its row when it is not in memory.
+async fn about<T: Serialize, F: Future<Output = Result<T, ApiError>>>(
+    app: &App,
+    request: &HeaderMap,
+    (id, key): (CommentId, &str),
+    build: impl Fn(Row) -> F,
+) -> Result<Response, ApiError> {
     let page = app
         .pages
-        .get_or_build(path, || async {
-            let row = thread::find(&app, id).await?;
-            json_page(&thread::comment(&app, &row)?, vec![row.subject])
+        .get_or_build(key, || async {
+            let row = thread::find(app, id).await?;
+            let subject = row.subject.clone();
+            json_page(&build(row).await?, vec![subject])
         })
         .await?;
-    Ok(send(&page, request.headers()))
+    Ok(send(&page, request))
+}
+
+pub(super) async fn get_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let app = &app;
+    let build = |row: Row| async move { thread::comment(app, &row) };
+    about(app, request.headers(), (comment_id(path)?, path), build).await
+}
+
+pub(super) async fn list_ancestors(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let app = &app;
+    let build = |row: Row| async move { Ok(Data { data: thread::ancestors(app, &row).await? }) };
+    about(app, request.headers(), (comment_id(path)?, path), build).await
+}
+
+pub(super) async fn get_context(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    let app = &app;
+    let build = |row: Row| async move { Ok(Data { data: thread::context(app, &row).await? }) };
+    about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
 pub(super) async fn list_replies(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
@@ -39,14 +68,9 @@ pub(super) async fn list_replies(State(app): State<Arc<App>>, request: Request) 
     let id = comment_id(path)?;
     let query = Query::of(&request)?;
     let asked = query.asked(&app, &[Sort::Hot, Sort::Old, Sort::New])?;
-    let page = app
-        .pages
-        .get_or_build(&list_key(path, &query, &asked), || async {
-            let row = thread::find(&app, id).await?;
-            json_page(&page::replies(&app, &row, asked).await?, vec![row.subject])
-        })
-        .await?;
-    Ok(send(&page, request.headers()))
+    let app = &app;
+    let build = |row: Row| async move { page::replies(app, &row, asked).await };
+    about(app, request.headers(), (id, &list_key(path, &query, &asked)), build).await
 }
 
 pub(super) async fn get_tree(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
@@ -69,40 +93,9 @@ pub(super) async fn get_tree(State(app): State<Arc<App>>, request: Request) -> R
             ("cursor", query.get("cursor").map(str::to_owned)),
         ],
     );
-    let page = app
-        .pages
-        .get_or_build(&key, || async {
-            let row = thread::find(&app, id).await?;
-            json_page(&Data { data: thread::tree(&app, &row, depth, limit, cursor).await? }, vec![row.subject])
-        })
-        .await?;
-    Ok(send(&page, request.headers()))
-}
-
-pub(super) async fn list_ancestors(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = comment_id(path)?;
-    let page = app
-        .pages
-        .get_or_build(path, || async {
-            let row = thread::find(&app, id).await?;
-            json_page(&Data { data: thread::ancestors(&app, &row).await? }, vec![row.subject])
-        })
-        .await?;
-    Ok(send(&page, request.headers()))
-}
-
-pub(super) async fn get_context(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = comment_id(path)?;
-    let page = app
-        .pages
-        .get_or_build(path, || async {
-            let row = thread::find(&app, id).await?;
-            json_page(&Data { data: thread::context(&app, &row).await? }, vec![row.subject])
-        })
-        .await?;
-    Ok(send(&page, request.headers()))
+    let app = &app;
+    let build = |row: Row| async move { Ok(Data { data: thread::tree(app, &row, depth, limit, cursor).await? }) };
+    about(app, request.headers(), (id, &key), build).await
 }
 
 pub(super) async fn edit_comment(State(app): State<Arc<App>>, request: Request) -> Result<Json<Comment>, ApiError> {

@@ -115,7 +115,7 @@ async fn bodies() {
         rows.push(row(format!("{line}: too large"), json_type(call()).bytes(big(65_537)), 413, "body_too_large"));
         rows.push(row(
             format!("{line}: too large, no length"),
-            json_type(call()).chunked(big(65_537)),
+            json_type(call()).chunked(&big(65_537)),
             413,
             "body_too_large",
         ));

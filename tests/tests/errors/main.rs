@@ -126,6 +126,7 @@ impl World {
                 continue;
             }
             let shape = answer.header("content-type") == "application/problem+json"
+                && answer.header("cache-control") == "no-store"
                 && problem["status"] == status
                 && problem["trace_id"] == answer.header("x-request-id")
                 && !answer.header("x-request-id").is_empty()
