@@ -9,6 +9,7 @@ CREATE TABLE subject (
     url      TEXT,
     owner_id INTEGER,
     state    INTEGER NOT NULL DEFAULT 0,
+    mode     INTEGER, -- its own, where it is not its type's
     version  INTEGER NOT NULL DEFAULT 0,
     floors   INTEGER NOT NULL DEFAULT 0,
     roots    INTEGER NOT NULL DEFAULT 0,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::path::Threading;
+use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
@@ -62,8 +62,8 @@ pub struct App {
     pub ids: Ids,
     pub pages: Arc<Pages>,
     pub snapshots: Snapshots,
-    /// Whether subjects take comments, for [`STATES`]; dropped when it changes here.
-    pub subject_states: moka::sync::Cache<SubjectKey, SubjectState>,
+    /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
+    pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
     pub limits: Limits,
     pub cursor_key: CursorKey,
     pub token_key: TokenKey,
@@ -157,6 +157,13 @@ impl App {
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
         *self.words.write().unwrap_or_else(PoisonError::into_inner) = dictionary;
         Ok(())
+    }
+
+    /// How the threads of a subject are built: by its own mode, or by its type's; `None` for a type
+    /// that is not configured.
+    pub fn threading_of(&self, kind: &str, mode: Option<Mode>) -> Option<Threading> {
+        let threading = self.threading(kind)?;
+        Some(Threading { mode: mode.unwrap_or(threading.mode), ..threading })
     }
 
     /// How threads of this type are built; `None` for a type that is not configured.

@@ -20,8 +20,8 @@ async fn import(data: &Path, file: &Path) -> Ran {
     ran(on(data, &["import", file.to_str().unwrap()])).await
 }
 
-/// A good line with these fields changed; `null` takes one away where `gone` names it.
-fn line(change: Value) -> String {
+/// A good line with these fields changed.
+fn line(change: &Value) -> String {
     let mut line = json!({"subject": "article:bad", "id": "x", "root": null, "parent": null, "author": "yan",
         "content": "x", "created_at": 1_700_000_000});
     for (name, value) in change.as_object().unwrap() {
@@ -31,7 +31,7 @@ fn line(change: Value) -> String {
 }
 
 fn without(name: &str) -> String {
-    let mut line: Value = serde_json::from_str(&line(json!({}))).unwrap();
+    let mut line: Value = serde_json::from_str(&line(&json!({}))).unwrap();
     line.as_object_mut().unwrap().remove(name);
     line.to_string()
 }
@@ -39,7 +39,7 @@ fn without(name: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_lines_are_named_one_by_one() {
     let directory = tempfile::tempdir().unwrap();
-    let good = line(json!({"id": "good", "likes": 5}));
+    let good = line(&json!({"id": "good", "likes": 5}));
     let bad: Vec<Vec<u8>> = [
         "{".to_owned(),
         "[]".into(),
@@ -49,33 +49,33 @@ async fn bad_lines_are_named_one_by_one() {
         without("author"),
         without("content"),
         without("created_at"),
-        line(json!({"subject": "article"})),
-        line(json!({"subject": "article:"})),
-        line(json!({"subject": ":x"})),
-        line(json!({"subject": 7})),
-        line(json!({"subject": "nope:1"})),
-        line(json!({"subject": format!("article:{}", "k".repeat(513))})),
-        line(json!({"subject": "article:a\u{0}b"})),
-        line(json!({"id": 7})),
-        line(json!({"id": ""})),
-        line(json!({"content": 7})),
-        line(json!({"content": null})),
-        line(json!({"author": 7})),
-        line(json!({"author_id": "abc"})),
-        line(json!({"author_id": "0"})),
-        line(json!({"author_level": -1})),
-        line(json!({"author_level": 300})),
-        line(json!({"likes": -1})),
-        line(json!({"likes": 1.5})),
-        line(json!({"likes": "5"})),
-        line(json!({"dislikes": []})),
-        line(json!({"created_at": "yesterday"})),
-        line(json!({"created_at": -5})),
-        line(json!({"edited_at": "x"})),
-        line(json!({"deleted": "yes"})),
-        line(json!({"pinned": 1})),
-        line(json!({"parent": 7, "root": "good"})),
-        line(json!({"parent": "gone", "root": "gone"})),
+        line(&json!({"subject": "article"})),
+        line(&json!({"subject": "article:"})),
+        line(&json!({"subject": ":x"})),
+        line(&json!({"subject": 7})),
+        line(&json!({"subject": "nope:1"})),
+        line(&json!({"subject": format!("article:{}", "k".repeat(513))})),
+        line(&json!({"subject": "article:a\u{0}b"})),
+        line(&json!({"id": 7})),
+        line(&json!({"id": ""})),
+        line(&json!({"content": 7})),
+        line(&json!({"content": null})),
+        line(&json!({"author": 7})),
+        line(&json!({"author_id": "abc"})),
+        line(&json!({"author_id": "0"})),
+        line(&json!({"author_level": -1})),
+        line(&json!({"author_level": 300})),
+        line(&json!({"likes": -1})),
+        line(&json!({"likes": 1.5})),
+        line(&json!({"likes": "5"})),
+        line(&json!({"dislikes": []})),
+        line(&json!({"created_at": "yesterday"})),
+        line(&json!({"created_at": -5})),
+        line(&json!({"edited_at": "x"})),
+        line(&json!({"deleted": "yes"})),
+        line(&json!({"pinned": 1})),
+        line(&json!({"parent": 7, "root": "good"})),
+        line(&json!({"parent": "gone", "root": "gone"})),
     ]
     .into_iter()
     .map(String::into_bytes)

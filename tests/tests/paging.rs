@@ -349,3 +349,36 @@ async fn hot_is_the_default_and_a_cursor_knows_its_sort() {
     );
     assert_eq!((&empty["subject"]["comments"], &empty["subject"]["state"]), (&json!(0), &json!("open")));
 }
+
+/// A page's order is that of the state its epoch names, and roots show what their replies begin with.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_epoch_names_the_state_of_the_order() {
+    let site = Site::start().await;
+    let ann = who(7, "Ann", "member");
+    let root = site.post(&ann, SUBJECT, "root").await;
+    let all: Vec<Value> = stream::iter(0..400usize)
+        .map(|n| {
+            let (site, ann, root) = (&site, &ann, &root);
+            async move { if n < 200 { site.post(ann, SUBJECT, "x").await } else { site.reply(ann, root, "y").await } }
+        })
+        .buffered(16)
+        .collect()
+        .await;
+    let replies = format!("/v1/comments/{}/replies?limit=3", id(&root));
+    let top = format!("{}?sort=top&limit=3", roots());
+    // Somebody else has begun to walk.
+    let before = site.fresh(SUBJECT, &top).await;
+    site.fresh(SUBJECT, &replies).await;
+    site.like(&ann, &all[3]).await;
+    site.like(&ann, &all[203]).await;
+    let page = site.fresh(SUBJECT, &top).await;
+    if page["page"]["epoch"] == before["page"]["epoch"] {
+        let order = |page: &Value| ids(page["data"].as_array().unwrap());
+        assert_eq!(order(&page), order(&before), "the epoch of before names the order of before");
+    } else {
+        assert_eq!(id(&page["data"][0]), id(&all[3]), "epoch {} names the like", page["page"]["epoch"]);
+    }
+    let hot = site.fresh(SUBJECT, &replies).await;
+    let list = site.fresh(SUBJECT, &format!("{}?sort=replies&limit=1", roots())).await;
+    assert_eq!(ids(hot["data"].as_array().unwrap()), ids(list["data"][0]["top_replies"].as_array().unwrap()));
+}

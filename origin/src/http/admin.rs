@@ -1,4 +1,4 @@
-//! `/v1/admin`: a moderator's decisions and an admin's word on subjects.
+//! `/v1/admin`: a moderator's decisions about comments and subjects.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use gailou_shared::content::object;
 use gailou_shared::id::MemberId;
+use gailou_shared::path::Mode;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, FieldError, Subject, SubjectState};
 use serde_json::Value;
@@ -49,7 +50,7 @@ pub(super) async fn decide(State(app): State<Arc<App>>, request: Request) -> Res
 pub(super) async fn put_subject(State(app): State<Arc<App>>, request: Request) -> Result<Json<Subject>, ApiError> {
     let path = request.uri().path().to_owned();
     let kind = known_type(&app, &path, 3)?;
-    let admin = with_role(&app, request.headers(), Role::Admin)?;
+    let moderator = with_role(&app, request.headers(), Role::Moderator)?;
     let body = json_body(request).await?;
     let key = subject(&kind, &path, 4)?;
     let fields = object(&body).map_err(ApiError::fields)?;
@@ -73,13 +74,16 @@ pub(super) async fn put_subject(State(app): State<Arc<App>>, request: Request) -
             errors.push(FieldError::new("state", "must be one of open, closed, hidden"));
         }
     }
-    if fields.contains_key("mode") {
-        errors.push(FieldError::new("mode", "belongs to the subject's type and cannot be set for one subject"));
+    if let Some(value) = fields.get("mode") {
+        patch.mode = serde_json::from_value::<Mode>(value.clone()).ok();
+        if patch.mode.is_none() {
+            errors.push(FieldError::new("mode", "must be one of flat, two_level, tree, building"));
+        }
     }
     if !errors.is_empty() {
         return Err(ApiError::fields(errors));
     }
-    Ok(Json(change::subject(&app, &admin, &key, patch).await?))
+    Ok(Json(change::subject(&app, &moderator, &key, patch).await?))
 }
 
 /// A text that may be left out (`None`) or taken away (`Some(None)`).

@@ -47,13 +47,16 @@ pub(super) fn member(app: &App, headers: &HeaderMap) -> Result<Member, ApiError>
     }
 }
 
-/// The body, within its bound.
-pub(super) async fn body(request: Request) -> Result<Bytes, ApiError> {
+/// Whether the body that is announced is within its bound.
+fn size(headers: &HeaderMap) -> Result<(), ApiError> {
     let declared =
-        request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
-    if declared.is_some_and(|n| n > limits::BODY_BYTES as u64) {
-        return Err(too_large());
-    }
+        headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    if declared.is_some_and(|n| n > limits::BODY_BYTES as u64) { Err(too_large()) } else { Ok(()) }
+}
+
+/// The body, within its bound.
+async fn body(request: Request) -> Result<Bytes, ApiError> {
+    size(request.headers())?;
     axum::body::to_bytes(request.into_body(), limits::BODY_BYTES).await.map_err(|_| too_large())
 }
 
@@ -103,7 +106,9 @@ pub(super) fn comment_id(path: &str) -> Result<CommentId, ApiError> {
 
 /// Who asks, and for which comment.
 pub(super) fn member_and_comment(app: &App, request: &Request) -> Result<(Member, CommentId), ApiError> {
-    Ok((member(app, request.headers())?, comment_id(request.uri().path())?))
+    let member = member(app, request.headers())?;
+    size(request.headers())?;
+    Ok((member, comment_id(request.uri().path())?))
 }
 
 /// The id in a segment of the path.

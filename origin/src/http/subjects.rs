@@ -78,7 +78,7 @@ pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) ->
     for name in &names {
         let wrong = || ApiError::field("subject", "must be {type}/{key}");
         let (kind, key) = name.split_once('/').ok_or_else(wrong)?;
-        page::threading(&app, kind)?;
+        page::threading(&app, kind, None)?;
         keys.push(SubjectKey::new(kind, key).map_err(|e| ApiError::field("subject", e.to_string()))?);
     }
     // Names hold anything; JSON keeps them apart.

@@ -57,7 +57,7 @@ pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) ->
     let html = render::html(&filtered.content);
     let change = Change::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
     let after = append(app, id, change, None).await?;
-    Ok(view::whole(&after, page::threading(app, after.subject.kind())?))
+    Ok(view::whole(&after, page::threading_around(app, &after)?))
 }
 
 /// `DELETE /v1/comments/{id}`: nothing happens to what is deleted already.
@@ -105,7 +105,7 @@ pub async fn pin(app: &App, member: &Member, id: CommentId, on: bool) -> Result<
     }
     let audit = Audit { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };
     let after = append(app, id, Change::Pin(on.then_some(by)), Some(audit)).await?;
-    Ok(view::public(&after, page::threading(app, after.subject.kind())?))
+    Ok(view::public(&after, page::threading_around(app, &after)?))
 }
 
 /// What a moderator decides about a comment.
@@ -171,16 +171,21 @@ pub async fn decide(
 ) -> Result<Comment, ApiError> {
     let audit = Audit { actor: moderator.id, action: decision.name(), reason };
     let after = append(app, id, decision.change(), Some(audit)).await?;
-    Ok(view::whole(&after, page::threading(app, after.subject.kind())?))
+    Ok(view::whole(&after, page::threading_around(app, &after)?))
 }
 
 /// `PUT /v1/admin/subjects/{type}/{key}`.
 ///
 /// # Errors
 /// `unknown_subject_type`, or the journal's.
-pub async fn subject(app: &App, admin: &Member, key: &SubjectKey, patch: SubjectPatch) -> Result<Subject, ApiError> {
-    page::threading(app, key.kind())?;
-    let audit = Some(Audit { actor: admin.id, action: "subject", reason: None });
+pub async fn subject(
+    app: &App,
+    moderator: &Member,
+    key: &SubjectKey,
+    patch: SubjectPatch,
+) -> Result<Subject, ApiError> {
+    page::threading(app, key.kind(), None)?;
+    let audit = Some(Audit { actor: moderator.id, action: "subject", reason: None });
     app.journal.append(Event::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
     page::subject(app, key).await

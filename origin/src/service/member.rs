@@ -9,7 +9,7 @@ use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Overlay, Own, Page, PageInfo, State};
 
-use super::page::{bad_cursor, threading};
+use super::page::{bad_cursor, threading_around};
 use super::view;
 use crate::app::App;
 use crate::error::ApiError;
@@ -39,7 +39,8 @@ pub async fn history(app: &App, member: MemberId, limit: usize, cursor: Option<C
         .map(|last| app.cursor_key.print(&Cursor { list, sort: Sort::New, epoch, at: Position::After(last.get()) }));
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
     // A type that is configured no more is not shown.
-    let data = seen.filter_map(|row| Some(view::public(row, app.threading(row.subject.kind())?))).collect();
+    let data =
+        seen.filter_map(|row| Some(view::public(row, app.threading_of(row.subject.kind(), row.mode)?))).collect();
     Ok(Page { data, page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() }, subject: None })
 }
 
@@ -67,7 +68,7 @@ pub async fn overlay(app: &App, reader: &Member, ids: &[CommentId]) -> Result<Ov
     }
     let mut own = Vec::with_capacity(pending.len());
     for row in pending.iter().filter_map(|id| rows.get(id)) {
-        own.push(view::whole(row, threading(app, row.subject.kind())?));
+        own.push(view::whole(row, threading_around(app, row)?));
     }
     Ok(Overlay { data, pending: own })
 }

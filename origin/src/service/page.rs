@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gailou_shared::cursor::{Cursor, List, Position};
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
-use gailou_shared::path::Threading;
+use gailou_shared::path::{Mode, Threading};
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::{Need, Snapshot, Walk};
 use gailou_shared::wire::{Code, Comment, Page, PageInfo, Subject};
@@ -39,9 +39,15 @@ pub fn bad_cursor(detail: &str) -> ApiError {
     }
 }
 
-/// How threads of a type are built, or `unknown_subject_type`.
-pub fn threading(app: &App, kind: &str) -> Result<Threading, ApiError> {
-    app.threading(kind).ok_or_else(|| ApiError::new(Code::UnknownSubjectType, "there is no such subject type here"))
+/// How the threads of a subject are built, or `unknown_subject_type`.
+pub fn threading(app: &App, kind: &str, mode: Option<Mode>) -> Result<Threading, ApiError> {
+    let unknown = || ApiError::new(Code::UnknownSubjectType, "there is no such subject type here");
+    app.threading_of(kind, mode).ok_or_else(unknown)
+}
+
+/// How the threads are built that a comment stands in.
+pub fn threading_around(app: &App, row: &Row) -> Result<Threading, ApiError> {
+    threading(app, row.subject.kind(), row.mode)
 }
 
 /// The subject's row; an empty one where nobody has written.
@@ -72,8 +78,8 @@ pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<C
 /// # Errors
 /// `unknown_subject_type`, or the store's.
 pub async fn subject(app: &App, key: &SubjectKey) -> Result<Subject, ApiError> {
-    let threading = threading(app, key.kind())?;
     let row = subject_row(app, key).await?;
+    let threading = threading(app, key.kind(), row.mode)?;
     let comments = app.store.comments(&row.pinned).await?;
     Ok(subject_view(&row, threading, &comments))
 }
@@ -83,10 +89,10 @@ pub async fn subject(app: &App, key: &SubjectKey) -> Result<Subject, ApiError> {
 /// # Errors
 /// `bad_cursor`, `cursor_expired`, `unknown_subject_type`, or the store's.
 pub async fn roots(app: &App, key: &SubjectKey, asked: Asked) -> Result<Page, ApiError> {
-    let threading = threading(app, key.kind())?;
     let subject = subject_row(app, key).await?;
+    let threading = threading(app, key.kind(), subject.mode)?;
     let (ids, info) = walk(app, List::roots(key), &ListOf::Roots(key.clone()), asked, subject.version).await?;
-    let top = app.store.top_replies(&ids, limits::TOP_REPLIES).await?;
+    let top = top_replies(app, &ids).await?;
     let wanted: Vec<_> = ids.iter().chain(top.values().flatten()).chain(&subject.pinned).copied().collect();
     let rows = app.store.comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
@@ -98,7 +104,7 @@ pub async fn roots(app: &App, key: &SubjectKey, asked: Asked) -> Result<Page, Ap
 /// # Errors
 /// `comment_not_found`, `bad_cursor`, `cursor_expired`, or the store's.
 pub async fn replies(app: &App, top: &Row, asked: Asked) -> Result<Page, ApiError> {
-    let threading = threading(app, top.subject.kind())?;
+    let threading = threading_around(app, top)?;
     let subject = subject_row(app, &top.subject).await?;
     let list = ListOf::Under(top.path.clone());
     let (ids, info) = walk(app, List::Replies(top.id()), &list, asked, subject.version).await?;
@@ -106,6 +112,18 @@ pub async fn replies(app: &App, top: &Row, asked: Asked) -> Result<Page, ApiErro
     let rows = app.store.comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| view::public(row, threading)).collect();
     Ok(Page { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
+}
+
+/// The best replies of each root: as its list of replies by heat begins, where that is being walked.
+async fn top_replies(app: &App, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>, ApiError> {
+    let mut top = app.store.top_replies(roots, limits::TOP_REPLIES).await?;
+    for root in roots {
+        if let Some((snapshot, _)) = app.snapshots.current(List::Replies(*root), Sort::Hot, app.now()) {
+            // A few more than are shown: some may be listed no more.
+            top.insert(*root, snapshot.ids().iter().take(2 * limits::TOP_REPLIES).copied().collect());
+        }
+    }
+    Ok(top)
 }
 
 /// Those of the ids that still stand in lists, in their order.
@@ -120,7 +138,7 @@ fn with_replies(
     threading: Threading,
 ) -> Comment {
     let top = top.map_or(&[][..], Vec::as_slice);
-    let shown: Vec<&Row> = listed(top, rows).collect();
+    let shown: Vec<&Row> = listed(top, rows).take(limits::TOP_REPLIES).collect();
     let visible = shown.iter().filter(|row| row.visible()).count() as u64;
     Comment {
         top_replies: Some(shown.into_iter().map(|row| view::public(row, threading)).collect()),
@@ -141,51 +159,62 @@ async fn walk(
         return Err(bad_cursor("belongs to another list"));
     }
     let at = asked.cursor.map(|c| c.at);
-    let epoch = asked.cursor.map_or(version, |c| c.epoch);
-    let (snapshot, fresh) = snapshot(app, list, of, asked.sort, at).await?;
+    let ranking = ranking(app, list, of, asked.sort, at, version).await?;
+    let snapshot = ranking.as_ref().map(|r| &*r.snapshot);
+    let epoch = asked.cursor.map_or_else(|| ranking.as_ref().map_or(version, |r| r.epoch), |c| c.epoch);
     let wrong = |_| bad_cursor("does not fit this list");
-    let mut walk = Walk::new(asked.sort, snapshot.as_deref(), at, asked.limit).map_err(wrong)?;
+    let mut walk = Walk::new(asked.sort, snapshot, at, asked.limit).map_err(wrong)?;
     while let Need::Floors { ascending, beyond, count } = walk.need() {
         walk.feed(count, &app.store.floors(of, ascending, beyond, count).await?);
     }
     let (ids, next) = walk.finish();
-    if let (Some(snapshot), true, true) = (&snapshot, fresh, next.is_some()) {
-        keep(app, list, asked.sort, snapshot).await?;
+    if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
+        keep(app, list, asked.sort, ranking).await?;
     }
     let next = next.map(|at| app.cursor_key.print(&Cursor { list, sort: asked.sort, epoch, at }));
     Ok((ids, PageInfo { has_more: next.is_some(), next, sort: asked.sort, epoch: epoch.to_string() }))
 }
 
-/// The snapshot a page is walked by, and whether it was made just now.
-async fn snapshot(
+/// What a page of a ranked sort is walked by.
+struct Ranking {
+    snapshot: Arc<Snapshot>,
+    /// The subject's version it shows.
+    epoch: u64,
+    /// Whether it was made just now.
+    is_new: bool,
+}
+
+/// The ranking a page is walked by; `None` for a sort by floor.
+async fn ranking(
     app: &App,
     list: List,
     of: &ListOf,
     sort: Sort,
     at: Option<Position>,
-) -> Result<(Option<Arc<Snapshot>>, bool), ApiError> {
+    version: u64,
+) -> Result<Option<Ranking>, ApiError> {
     if !sort.is_ranked() {
-        return Ok((None, false));
+        return Ok(None);
     }
     if let Some(Position::Snapshot(id, _) | Position::Tail(id, _)) = at {
         let stored = app.snapshots.named(id, app.now(), app.store.snapshot(id)).await?;
         let gone = || ApiError::new(Code::CursorExpired, "this walk is over; begin again at the first page");
-        return Ok((Some(stored.ok_or_else(gone)?), false));
+        return Ok(Some(Ranking { snapshot: stored.ok_or_else(gone)?, epoch: version, is_new: false }));
     }
-    if let Some(current) = app.snapshots.current(list, sort, app.now()) {
-        return Ok((Some(current), false));
+    if let Some((snapshot, epoch)) = app.snapshots.current(list, sort, app.now()) {
+        return Ok(Some(Ranking { snapshot, epoch, is_new: false }));
     }
     let ranked = app.store.ranked(of, sort).await?;
-    Ok((Some(Arc::new(Snapshot::rank(ranked))), true))
+    Ok(Some(Ranking { snapshot: Arc::new(Snapshot::rank(ranked)), epoch: version, is_new: true }))
 }
 
 /// Stores a snapshot before a cursor names it.
-async fn keep(app: &App, list: List, sort: Sort, snapshot: &Arc<Snapshot>) -> Result<(), ApiError> {
-    let now = app.now();
-    let store = app.snapshots.needs_storing(list, sort, snapshot, now);
+async fn keep(app: &App, list: List, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
+    let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
+    let store = app.snapshots.needs_storing(list, sort, &snapshot, now);
     if store {
-        app.journal.append(Event::Snapshot(Snapshot::clone(snapshot))).await?;
+        app.journal.append(Event::Snapshot(Snapshot::clone(&snapshot))).await?;
     }
-    app.snapshots.put(list, sort, snapshot.clone(), now, store);
+    app.snapshots.put(list, sort, snapshot, epoch, now, store);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gailou_shared::content::NewComment;
 use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
-use gailou_shared::path::Threading;
+use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
 use gailou_shared::words::Verdict;
@@ -83,7 +83,7 @@ pub async fn publish(
     match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
         Outcome::Published { floor } => {
             let held = row.state == State::Review;
-            Ok(Published { comment: view::whole(&fresh(row, floor), threading), held, replayed: false })
+            Ok(Published { comment: view::whole(&fresh(row, floor, threading), threading), held, replayed: false })
         }
         Outcome::Replayed { .. } | Outcome::Mismatch => {
             let nothing = ApiError::internal("a replay of nothing");
@@ -112,8 +112,8 @@ async fn decide(
     new: NewComment,
     once: Option<&Once>,
 ) -> Result<(Threading, NewRow), ApiError> {
-    let threading = page::threading(app, key.kind())?;
-    may_post(app, member, &key).await?;
+    let mode = may_post(app, member, &key).await?;
+    let threading = page::threading(app, key.kind(), mode)?;
     let filtered = filter(app, new.content)?;
     let parent = match new.parent_id {
         None => None,
@@ -149,7 +149,8 @@ async fn decide(
     Ok((threading, row))
 }
 
-async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<(), ApiError> {
+/// Whether the member may post here; the subject's own mode.
+async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<Option<Mode>, ApiError> {
     let kind = app.config.types.get(key.kind());
     let is_guest = member.id.kind() == MemberKind::Guest;
     if is_guest && !(app.config.auth.guests && kind.is_some_and(|k| k.guests)) {
@@ -159,16 +160,16 @@ async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<(), Ap
     if member.level < least && member.role < Role::Moderator {
         return Err(ApiError::new(Code::LevelTooLow, format!("posting here needs level {least}")));
     }
-    let state = match app.subject_states.get(key) {
-        Some(state) => state,
+    let (state, mode) = match app.subject_states.get(key) {
+        Some(known) => known,
         None => {
-            let state = page::subject_row(app, key).await?.state;
-            app.subject_states.insert(key.clone(), state);
-            state
+            let row = page::subject_row(app, key).await?;
+            app.subject_states.insert(key.clone(), (row.state, row.mode));
+            (row.state, row.mode)
         }
     };
     match state {
-        SubjectState::Open => Ok(()),
+        SubjectState::Open => Ok(mode),
         SubjectState::Closed | SubjectState::Hidden => {
             Err(ApiError::new(Code::SubjectClosed, "this subject takes no comments"))
         }
@@ -181,7 +182,7 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
         return Err(ApiError::new(Code::IdempotencyMismatch, "this Idempotency-Key was used for another request"));
     }
     let row = app.store.comments(&[done.id]).await?.remove(&done.id).ok_or_else(ApiError::comment_not_found)?;
-    let threading = page::threading(app, row.subject.kind())?;
+    let threading = page::threading_around(app, &row)?;
     let first = app.store.first_text(done.id).await?;
     let (content, html) = match first {
         None => (row.content.clone(), row.html.clone()),
@@ -206,9 +207,10 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
 }
 
 /// The row a new comment has just become.
-fn fresh(new: NewRow, floor: Option<u64>) -> Row {
+fn fresh(new: NewRow, floor: Option<u64>, threading: Threading) -> Row {
     Row {
         subject: new.subject,
+        mode: Some(threading.mode),
         path: new.path,
         parent_id: new.parent_id,
         reply_to: new.reply_to,

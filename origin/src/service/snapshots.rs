@@ -19,6 +19,8 @@ const KEEP_MS: u64 = 3_600_000;
 #[derive(Debug, Clone)]
 struct Last {
     snapshot: Arc<Snapshot>,
+    /// The subject's version when it was made: the epoch of the pages that begin with it.
+    version: u64,
     made_at: u64,
     stored_at: u64,
 }
@@ -61,11 +63,11 @@ impl Snapshots {
         Ok(found)
     }
 
-    /// The snapshot in use at `now`, if it is young enough.
-    pub fn current(&self, list: List, sort: Sort, now: u64) -> Option<Arc<Snapshot>> {
+    /// The snapshot in use at `now`, if it is young enough, with the subject's version it shows.
+    pub fn current(&self, list: List, sort: Sort, now: u64) -> Option<(Arc<Snapshot>, u64)> {
         let last = self.last.get(&(list, sort))?;
         let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_MS_PER_ID;
-        young.then_some(last.snapshot)
+        young.then_some((last.snapshot, last.version))
     }
 
     /// Whether this snapshot has to be stored before a cursor may name it.
@@ -75,11 +77,12 @@ impl Snapshots {
             .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
     }
 
-    /// Notes that `snapshot` is in use from `now` on, and whether it was stored just now.
-    pub fn put(&self, list: List, sort: Sort, snapshot: Arc<Snapshot>, now: u64, stored: bool) {
+    /// Notes that `snapshot`, which shows `version`, is in use from `now` on, and whether it was
+    /// stored just now.
+    pub fn put(&self, list: List, sort: Sort, snapshot: Arc<Snapshot>, version: u64, now: u64, stored: bool) {
         let before = self.last.get(&(list, sort)).map_or(now, |l| l.stored_at);
         let stored_at = if stored { now } else { before };
-        self.last.insert((list, sort), Last { snapshot, made_at: now, stored_at });
+        self.last.insert((list, sort), Last { snapshot, version, made_at: now, stored_at });
     }
 }
 

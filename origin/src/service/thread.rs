@@ -9,7 +9,7 @@ use gailou_shared::path::{Path, Threading};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
 
-use super::page::{self, Asked, bad_cursor, threading};
+use super::page::{self, Asked, bad_cursor, threading_around};
 use super::view;
 use crate::app::App;
 use crate::error::ApiError;
@@ -32,7 +32,7 @@ pub async fn find(app: &App, id: CommentId) -> Result<Row, ApiError> {
 /// # Errors
 /// `unknown_subject_type` when its type is configured no more.
 pub fn comment(app: &App, row: &Row) -> Result<Comment, ApiError> {
-    Ok(view::public(row, threading(app, row.subject.kind())?))
+    Ok(view::public(row, threading_around(app, row)?))
 }
 
 /// The chain from the root to the comment.
@@ -40,7 +40,7 @@ pub fn comment(app: &App, row: &Row) -> Result<Comment, ApiError> {
 /// # Errors
 /// The store's.
 pub async fn ancestors(app: &App, row: &Row) -> Result<Vec<Comment>, ApiError> {
-    let threading = threading(app, row.subject.kind())?;
+    let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.comments(&ids).await?;
     Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect())
@@ -51,7 +51,7 @@ pub async fn ancestors(app: &App, row: &Row) -> Result<Vec<Comment>, ApiError> {
 /// # Errors
 /// The store's.
 pub async fn context(app: &App, row: &Row) -> Result<Context, ApiError> {
-    let threading = threading(app, row.subject.kind())?;
+    let threading = threading_around(app, row)?;
     let mut ancestors = ancestors(app, row).await?;
     let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
     let ids = app.store.siblings(&row.path, SIBLINGS).await?;
@@ -66,7 +66,7 @@ pub async fn context(app: &App, row: &Row) -> Result<Context, ApiError> {
 /// # Errors
 /// `bad_cursor`, or the store's.
 pub async fn tree(app: &App, top: &Row, depth: usize, limit: usize, cursor: Option<Cursor>) -> Result<Tree, ApiError> {
-    let threading = threading(app, top.subject.kind())?;
+    let threading = threading_around(app, top)?;
     let from = top.path.depth();
     let (after, left) = match cursor {
         None => (None, top.replies),

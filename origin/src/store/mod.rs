@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::path::Path;
+use gailou_shared::path::{Mode, Path};
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Author, Flag, Named, Reaction, State, SubjectState, Visibility};
@@ -37,6 +37,8 @@ pub struct SubjectRow {
     pub url: Option<String>,
     pub owner_id: Option<MemberId>,
     pub state: SubjectState,
+    /// Its own mode, where it is not its type's.
+    pub mode: Option<Mode>,
     /// Grows by every transaction that changes anything a reader can see here.
     pub version: u64,
     pub roots: u64,
@@ -49,7 +51,18 @@ impl SubjectRow {
     /// A subject nobody has written to.
     pub fn empty(key: SubjectKey) -> Self {
         let state = SubjectState::Open;
-        Self { key, title: None, url: None, owner_id: None, state, version: 0, roots: 0, comments: 0, pinned: vec![] }
+        Self {
+            key,
+            title: None,
+            url: None,
+            owner_id: None,
+            state,
+            mode: None,
+            version: 0,
+            roots: 0,
+            comments: 0,
+            pinned: vec![],
+        }
     }
 }
 
@@ -57,6 +70,8 @@ impl SubjectRow {
 #[derive(Debug, Clone)]
 pub struct Row {
     pub subject: SubjectKey,
+    /// The subject's own mode, where it is not its type's.
+    pub mode: Option<Mode>,
     pub path: Path,
     /// The comment it answers. Not always on its path: in a flat list it is not.
     pub parent_id: Option<CommentId>,
@@ -184,6 +199,7 @@ pub struct SubjectPatch {
     pub url: Option<Option<String>>,
     pub owner_id: Option<Option<MemberId>>,
     pub state: Option<SubjectState>,
+    pub mode: Option<Mode>,
 }
 
 /// A line of the audit.

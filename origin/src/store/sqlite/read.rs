@@ -61,7 +61,7 @@ fn subject_number(c: &Connection, key: &SubjectKey) -> Result<Option<i64>> {
 
 pub(super) fn subject(c: &Connection, key: &SubjectKey) -> Result<Option<SubjectRow>> {
     let mut statement = c.prepare_cached(
-        "SELECT id, title, url, owner_id, state, version, roots, comments FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3",
+        "SELECT id, title, url, owner_id, state, version, roots, comments, mode FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3",
     )?;
     let mut found = statement.query(params![key.kind(), key.obj_id() as i64, key.key()])?;
     let Some(r) = found.next()? else { return Ok(None) };
@@ -78,6 +78,7 @@ pub(super) fn subject(c: &Connection, key: &SubjectKey) -> Result<Option<Subject
         url: r.get(2)?,
         owner_id: r.get::<_, Option<i64>>(3)?.map(member_id).transpose()?,
         state: rows::subject_state(r.get(4)?)?,
+        mode: r.get::<_, Option<i64>>(8)?.map(rows::mode).transpose()?,
         version: count(r.get(5)?),
         roots: count(r.get(6)?),
         comments: count(r.get(7)?),
@@ -353,10 +354,10 @@ pub(super) fn export(
     collect(c, &sql, params![only, subject, path, count as i64], |r| {
         let row = rows::row(r)?;
         Ok(Exported {
-            place: (r.get(23)?, row.path.as_bytes().to_vec()),
-            source: r.get(24)?,
-            parent_source: r.get(25)?,
-            root_source: r.get(26)?,
+            place: (r.get(24)?, row.path.as_bytes().to_vec()),
+            source: r.get(25)?,
+            parent_source: r.get(26)?,
+            root_source: r.get(27)?,
             row,
         })
     })

@@ -1,7 +1,7 @@
 //! How the types of the port lie in columns.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::path::Path;
+use gailou_shared::path::{Mode, Path};
 use gailou_shared::wire::{Author, Flag, Named, Reaction, State, SubjectState, Visibility};
 use rusqlite::Row as Columns;
 
@@ -16,7 +16,7 @@ pub(super) const EDITED: i64 = 8;
 /// comment that `c` answers).
 pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
-     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state";
+     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode";
 pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
      LEFT JOIN comment p ON p.id = c.parent_id";
 
@@ -85,6 +85,25 @@ pub(super) fn subject_state(number: i64) -> Result<SubjectState> {
     })
 }
 
+pub(super) const fn mode_number(mode: Mode) -> i64 {
+    match mode {
+        Mode::Flat => 0,
+        Mode::TwoLevel => 1,
+        Mode::Tree => 2,
+        Mode::Building => 3,
+    }
+}
+
+pub(super) fn mode(number: i64) -> Result<Mode> {
+    Ok(match number {
+        0 => Mode::Flat,
+        1 => Mode::TwoLevel,
+        2 => Mode::Tree,
+        3 => Mode::Building,
+        other => return Err(damaged(format_args!("mode {other}"))),
+    })
+}
+
 pub(super) const fn reaction_number(reaction: Reaction) -> i64 {
     match reaction {
         Reaction::Like => 1,
@@ -124,6 +143,7 @@ pub(super) fn row(r: &Columns<'_>) -> Result<Row> {
     };
     Ok(Row {
         subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
+        mode: r.get::<_, Option<i64>>(23)?.map(mode).transpose()?,
         path: path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
         parent_id: r.get::<_, Option<i64>>(1)?.map(comment_id).transpose()?,
         reply_to,

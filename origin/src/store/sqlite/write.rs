@@ -464,6 +464,9 @@ impl Fold<'_> {
                 params![id, rows::subject_state_number(state)],
             )?;
         }
+        if let Some(mode) = patch.mode {
+            self.tx.execute("UPDATE subject SET mode = ?2 WHERE id = ?1", params![id, rows::mode_number(mode)])?;
+        }
         self.audit(audit, None, Some(id), at)?;
         Ok(Outcome::Done)
     }
