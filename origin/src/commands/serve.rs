@@ -36,24 +36,22 @@ pub(super) async fn run(config: Config) -> anyhow::Result<u8> {
         Err(error) => tracing::warn!(%error, "commands.unreachable: no socket in the data directory"),
     }
     super::say(&format!("gailou listening on http://{address}"));
-    let served = serve(app.clone(), listener, stop).await;
+    serve(app.clone(), listener, stop).await;
     app.close().await;
-    served.context("the server failed")?;
     tracing::info!("server.stopped");
     Ok(0)
 }
 
-async fn serve(app: Arc<App>, listener: TcpListener, stop: watch::Receiver<bool>) -> io::Result<()> {
+async fn serve(app: Arc<App>, listener: TcpListener, stop: watch::Receiver<bool>) {
     let too_slow = async {
         stopped(stop.clone()).await;
         tracing::info!("server.stopping");
         tokio::time::sleep(DRAIN).await;
     };
     tokio::select! {
-        served = http::serve(app, listener, stopped(stop.clone())) => served,
+        () = http::serve(app, listener, stopped(stop.clone())) => {}
         () = too_slow => {
             tracing::warn!(drain_ms = DRAIN.as_millis(), "server.drain_ended with requests in flight");
-            Ok(())
         }
     }
 }

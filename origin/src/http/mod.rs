@@ -23,17 +23,25 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task;
+use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
-use axum::{Router, ServiceExt};
+use futures_util::FutureExt;
 use futures_util::future::{self, Either};
 use gailou_shared::edge::{self, Signed};
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Problem};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tower_service::Service;
 
@@ -119,17 +127,44 @@ impl Front {
     }
 }
 
+/// How long a connection may take to send a request's head, and may stand idle between two.
+const HEAD: Duration = Duration::from_secs(30);
+
 /// Serves until `stop`, then finishes what is under way.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    app: Arc<App>,
-    listener: TcpListener,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let service = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(router(app));
-    axum::serve(listener, service).with_graceful_shutdown(stop).await
+pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+    let front = router(app);
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    server.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD));
+    let open = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Too many open files, most likely: others have to end first.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let front = front.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(address));
+            front.clone().call(request)
+        });
+        let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
+        // A connection that breaks is its client's matter.
+        tokio::spawn(open.watch(connection).map(drop));
+    }
+    drop(listener);
+    open.shutdown().await;
 }
 
 /// The reader's address, for limits.

@@ -2,6 +2,7 @@
 //! route 404, token 401, size 413, type 415, then everything that is 400.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -20,6 +21,9 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::service::page::{Asked, bad_cursor};
 use crate::service::publish::Once;
+
+/// How long a body may take to arrive.
+const BODY: Duration = Duration::from_secs(10);
 
 pub(super) fn too_large() -> ApiError {
     ApiError::new(Code::BodyTooLarge, format!("a body has at most {} bytes", limits::BODY_BYTES))
@@ -57,7 +61,11 @@ fn size(headers: &HeaderMap) -> Result<(), ApiError> {
 /// The body, within its bound.
 async fn body(request: Request) -> Result<Bytes, ApiError> {
     size(request.headers())?;
-    axum::body::to_bytes(request.into_body(), limits::BODY_BYTES).await.map_err(|_| too_large())
+    let body = axum::body::to_bytes(request.into_body(), limits::BODY_BYTES);
+    match tokio::time::timeout(BODY, body).await {
+        Ok(read) => read.map_err(|_| too_large()),
+        Err(_) => Err(ApiError::field("body", "did not arrive within 10 seconds")),
+    }
 }
 
 /// The body of a request that must be JSON.
