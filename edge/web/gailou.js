@@ -7,8 +7,8 @@
  *
  *   <gailou-comments subject="article/hello"></gailou-comments>
  *
- * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("off" to stop
- * live updates); on the script tag the same names with `data-`. The property `token` takes a token
+ * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("on" where
+ * the server has an event stream); on the script tag the same names with `data-`. The property `token` takes a token
  * that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
  * Colours and shapes: the custom properties --gailou-* in the section "Style".
  *
@@ -2473,7 +2473,7 @@
 
     /** Listens while the page is in front; a hidden tab holds no connection. */
     updateLive() {
-      const wanted = this.getAttribute('live') !== 'off' && !document.hidden && this.walk
+      const wanted = this.getAttribute('live') === 'on' && !document.hidden && this.walk
         && this.isConnected && window.EventSource;
       if (!wanted) {
         this.closeLive();
