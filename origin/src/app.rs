@@ -12,6 +12,7 @@ use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
 
 use crate::cache::Pages;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::ids::Ids;
 use crate::journal::Journal;
@@ -20,37 +21,6 @@ use crate::limits::Limits;
 use crate::service::snapshots::Snapshots;
 use crate::store::sqlite::{Sqlite, WeightsByType};
 use crate::store::{Event, Store};
-
-/// Where the time comes from. Tests move it.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
-
-impl Clock {
-    /// The system's time.
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
-    pub fn system() -> Self {
-        Self(Arc::new(|| {
-            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            since.map_or(0, |d| d.as_millis() as u64)
-        }))
-    }
-
-    /// A clock that shows what `now` says, in Unix milliseconds.
-    pub fn from_fn(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    /// Unix milliseconds.
-    pub fn now(&self) -> u64 {
-        (self.0)()
-    }
-}
-
-impl std::fmt::Debug for Clock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Clock({})", self.now())
-    }
-}
 
 /// Everything a request needs.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! driver, and only `app` chooses among them.
 
 pub mod app;
+pub mod clock;
 pub mod config;
 pub mod error;
 

@@ -4,7 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gailou::app::{App, Clock};
+use gailou::app::App;
+use gailou::clock::Clock;
 use gailou::config::Config;
 use gailou::http;
 use gailou::store::Event;

@@ -1,6 +1,6 @@
 //! Members and their tokens, as the host site would sign them.
 
-use gailou::app::Clock;
+use gailou::clock::Clock;
 use gailou::config::DEVELOPMENT_SECRET;
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role, TokenKey};

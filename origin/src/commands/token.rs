@@ -9,7 +9,7 @@ use gailou_shared::id::{FIRST_GUEST, MemberId};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 
-use crate::app::Clock;
+use crate::clock::Clock;
 use crate::config::Config;
 
 /// The arguments.

@@ -9,7 +9,7 @@ use gailou_shared::id::SubjectKey;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Journal, JournalError};
-use crate::app::Clock;
+use crate::clock::Clock;
 use crate::store::{Event, Outcome, Persisted, Stamped, Store};
 
 /// Events in one transaction. Beyond a thousand a commit's cost is already shared thin.
