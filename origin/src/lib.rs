@@ -2,6 +2,7 @@
 //!
 //! `http` knows `service`, `service` knows the ports (`store`, `journal`), adapters know their own
 //! driver, and only `app` chooses among them.
+#![deny(clippy::print_stdout)]
 
 pub mod app;
 pub mod clock;

@@ -5,7 +5,7 @@
 //! In reading order: the bounds, names of things, where a comment stands, how lists are ordered
 //! and walked, what a comment may say, who says it, and how it looks on the wire.
 #![no_std]
-#![deny(missing_docs)]
+#![deny(missing_docs, clippy::print_stdout)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 extern crate alloc;
