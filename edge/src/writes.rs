@@ -84,8 +84,13 @@ pub async fn pass(edge: &Arc<Edge>, world: &World, asker: &Asker, rule: Rule, re
     if rule.filtered
         && let Some(categories) = words::refused(edge, world, &body).await
     {
-        let errors = vec![FieldError::new("content", categories.join(", "))];
-        return problem(id, Code::ContentRejected, "The text has words that are not allowed here.", errors);
+        let blocked = FieldError::blocked_words(&categories);
+        return problem(
+            id,
+            Code::ContentRejected,
+            format!("the comment contains words that are not allowed here: {}", blocked.detail),
+            vec![blocked],
+        );
     }
     let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
     send(edge, world, asker, parts.method, path_query, &parts.headers, body).await

@@ -45,6 +45,13 @@ impl FieldError {
     pub fn new(field: impl Into<Cow<'static, str>>, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), detail: detail.into() }
     }
+
+    /// The categories of the blocked words in a text, separated by commas. The words themselves
+    /// are never named.
+    #[must_use]
+    pub fn blocked_words(categories: &[String]) -> Self {
+        Self::new("content", categories.join(", "))
+    }
 }
 
 /// The codes of the contract with their statuses.

@@ -55,11 +55,12 @@ pub fn filter(app: &App, text: String) -> Result<Filtered, ApiError> {
         }
         Verdict::Review { .. } => Filtered { content: text, written: None, state: State::Review },
         Verdict::Block { categories } => {
-            let detail = format!("contains words that are not allowed here: {}", categories.join(", "));
-            return Err(ApiError {
-                errors: vec![FieldError::new("content", detail.clone())],
-                ..ApiError::new(Code::ContentRejected, format!("the comment {detail}"))
-            });
+            let blocked = FieldError::blocked_words(&categories);
+            let refusal = ApiError::new(
+                Code::ContentRejected,
+                format!("the comment contains words that are not allowed here: {}", blocked.detail),
+            );
+            return Err(ApiError { errors: vec![blocked], ..refusal });
         }
     })
 }
