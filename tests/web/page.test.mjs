@@ -70,9 +70,13 @@ async function send(form, text, button, name = 'Test guest') {
 async function post(page, text, shown = text) {
   await send(mainForm(page), text, 'Post');
   const comment = commentWith(page, shown);
-  await comment.and(page.locator('[data-id]:not([data-id^="sending"])')).waitFor();
+  await acknowledged(comment);
   return comment;
 }
+
+/** Waits until the server has answered: what is shown before may still be on its way. */
+const acknowledged = (comment) =>
+  comment.and(comment.page().locator('[data-id]:not([data-id^="sending"])')).waitFor();
 
 /** Waits until pages from the caches show so many roots: they may be two seconds old. */
 async function listed(subject, count) {
@@ -161,6 +165,7 @@ describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
       await send(form, replyText, 'Reply');
       const reply = page.locator('.list > .item .replies article').filter({ hasText: replyText });
       await has(reply, 'the reply is shown under the root');
+      await acknowledged(reply);
       await page.reload();
       await has(reply, 'and after a reload');
     });
