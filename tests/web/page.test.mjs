@@ -176,9 +176,11 @@ describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
     await withPage(newSubject(), {}, async (page) => {
       const comment = await post(page, text);
       const like = comment.getByRole('button', { name: 'Like', exact: false }).first();
+      const answered = page.waitForResponse((response) => response.url().endsWith('/like'));
       await like.click();
       await attributeBecomes(like, 'aria-pressed', 'true');
       await has(like.getByText('1', { exact: true }), 'the count is 1');
+      await answered;
       await page.reload();
       const again = commentWith(page, text).locator('.act.like');
       await attributeBecomes(again, 'aria-pressed', 'true');
@@ -263,10 +265,12 @@ describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
       await send(comment.locator('form.composer'), edited, 'Save');
       await has(comment.locator('.body').filter({ hasText: edited }), 'the new text');
       await has(comment.getByText('edited', { exact: true }), 'is marked');
+      const answered = page.waitForResponse((response) => response.request().method() === 'DELETE');
       await comment.getByRole('button', { name: 'Delete' }).click();
       await comment.getByRole('group', { name: 'Delete this comment?' })
         .getByRole('button', { name: 'Delete' }).click();
       await has(comment.getByText('This comment was deleted'), 'the tombstone');
+      await answered;
       await page.reload();
       await listLoaded(page);
       assert.equal(await page.getByText(edited).count(), 0, 'gone after a reload');
