@@ -14,8 +14,8 @@ cd "$ROOT" || exit 1
 mkdir -p "$LOGS"
 
 # The pinned tools first, then the project's own Node programs (and Node itself, where setup.sh put
-# one), then what rustup installed without telling the shell.
-PATH=$TOOLS/bin:$ROOT/node_modules/.bin:$PATH:$HOME/.cargo/bin
+# one), then what rustup installed without telling the shell, and servers where only root looks.
+PATH=$TOOLS/bin:$ROOT/node_modules/.bin:$PATH:$HOME/.cargo/bin:/usr/sbin
 export PATH CARGO_TERM_COLOR=never CARGO_TERM_PROGRESS_WHEN=never
 
 # Puts a program's end on this script's end, even when the script is killed outright.
@@ -227,7 +227,7 @@ build_edge() {
   step "build the edge (Worker, release)" build-edge sh scripts/build-edge.sh
 }
 
-# build_origin release|dev
+# build_origin release|dev ARGUMENT...: those go to cargo.
 build_origin() {
-  step "build the origin ($1)" "build-origin-$1" cargo build --locked --profile "$1" --package gailou --bin gailou
+  step "build the origin ($1)" "build-origin-$1" cargo build --locked --profile "$1" --package gailou --bin gailou "${@:2}"
 }

@@ -40,7 +40,10 @@ need_free_ports
 
 say "Setting up and building. The first time takes some minutes; logs are in .tools/log."
 setup run || exit 1
-build_origin release || exit 1
+# The drivers of a cluster take minutes to build; embedded, nobody needs them.
+features=()
+if [ -n "${GAILOU_MYSQL_URLS:-}" ]; then features=(--features cluster); fi
+build_origin release "${features[@]}" || exit 1
 build_edge || exit 1
 
 need_free_ports

@@ -2,7 +2,7 @@
 # Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
 # by apt where it has to be the system's. What is there already is left alone, in well under a second.
 #
-#   scripts/setup.sh run|test|check|bench
+#   scripts/setup.sh run|test|check|bench|services
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -32,8 +32,17 @@ apt() {
     sudo -n true 2>/dev/null || sudo -v || return
   fi
   apt_install() {
-    as_root apt-get update -q &&
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
+    # Programs alone: no package starts a server of its own, unless the machine has said what may.
+    local policy=/usr/sbin/policy-rc.d made= status
+    as_root apt-get update -q || return
+    if [ ! -e $policy ]; then
+      made=1
+      printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null && as_root chmod 755 $policy
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
+    status=$?
+    if [ -n "$made" ]; then as_root rm -f $policy; fi
+    return $status
   }
   step "install $* (apt)" "apt-$program" apt_install "$@" || return
   hash -r
@@ -120,6 +129,45 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
+# MariaDB (it stands in for MySQL), Redis and Kafka: programs that scripts/service.sh starts privately.
+setup_services() {
+  apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server && setup_kafka
+}
+
+KAFKA=$TOOLS/kafka
+JAVA_LEAST=17
+
+# Kafka's jars from Maven Central, and the directory of a broker that has never run.
+setup_kafka() {
+  cmp -s tests/kafka/pom.xml "$KAFKA/pom.xml" && type -P java >/dev/null && return
+  local have
+  apt java default-jre-headless && apt mvn maven || return
+  have=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+  [ "${have:-0}" -ge $JAVA_LEAST ] || { fail "Java $JAVA_LEAST or newer is needed, this is ${have:-unknown}"; return; }
+  step "fetch Kafka" kafka fetch_kafka
+}
+
+fetch_kafka() {
+  local new=$KAFKA.new
+  rm -rf "$new"
+  mkdir -p "$new"
+  mvn -B -q -f tests/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory="$new/lib" -DincludeScope=runtime || return
+  cat >"$new/format.properties" <<PROPERTIES
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:9093
+listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
+controller.listener.names=CONTROLLER
+log.dirs=$new/template
+PROPERTIES
+  java -cp "$new/lib/*" -Dlog4j2.configurationFile="$ROOT/tests/kafka/log4j2.yaml" kafka.tools.StorageTool format \
+    --cluster-id AAAAAAAAAAAAAAAAAAAAAQ --config "$new/format.properties" || return
+  # Last: what is there then is complete.
+  cp tests/kafka/pom.xml "$new/pom.xml"
+  rm -rf "$KAFKA"
+  mv "$new" "$KAFKA"
+}
+
 # The browser for the tests; E2E_CHROMIUM names another than those that go by these names.
 find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
@@ -130,17 +178,18 @@ setup_chromium() {
   find_chromium >/dev/null || apt chromium chromium
 }
 
-# setup run|test|check|bench
+# setup run|test|check|bench|services
 setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
     check) setup_rust && rust_components && rust_target wasm32-unknown-unknown ;;
-    bench) setup_rust && setup_edge ;;
+    bench) setup_rust && setup_edge && setup_services ;;
+    services) setup_services ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
-        cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_chromium
+        cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_services && setup_chromium
       ;;
-    *) fail "usage: scripts/setup.sh run|test|check|bench" ;;
+    *) fail "usage: scripts/setup.sh run|test|check|bench|services" ;;
   esac
 }
 

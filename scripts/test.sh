@@ -6,8 +6,11 @@
 #
 # The last line counts tests; a stage that counts none of its own counts as one.
 
-# shellcheck source=scripts/setup.sh
-. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=scripts/services.sh
+. "$(dirname "${BASH_SOURCE[0]}")/services.sh"
+
+# shellcheck disable=SC2317 # lib.sh calls it
+at_exit() { remove_services; }
 
 passed=0 failed=0 skipped=0
 table=()
@@ -42,13 +45,35 @@ web_tests() { scripts/web-test.sh; }
 
 edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs'; }
 
+# Everything that can be part of a cluster; without it the program builds in a fraction of the time.
+CLUSTER=(--features gailou-tests/cluster)
+
+# The stories that are told twice: embedded with everything else, and of a cluster.
+STORIES=(concurrency errors likes openapi paging reading threads writes)
+
 builds() {
-  cargo build --locked --workspace --bins && if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
+  cargo build --locked --workspace --bins "${CLUSTER[@]}" &&
+    if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
 }
+
+# with_services COMMAND...: with the servers that all test programs share.
+with_services() {
+  env GAILOU_TEST_SERVICES="$mysql;$redis;$kafka" GAILOU_TEST_MYSQL_URL="$mysql/" GAILOU_TEST_KAFKA_BROKERS="$kafka" "$@"
+}
+
+rust_tests() { with_services cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast; }
+
+cluster_tests() {
+  with_services env GAILOU_TEST_STORE=cluster \
+    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast "${STORIES[@]/#/--test=}"
+}
+
+chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos; }
 
 lints() {
   stage "format" fmt cargo fmt --all --check -- --color never
   stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
+  stage "lints (cluster)" clippy-cluster cargo clippy --locked --workspace "${CLUSTER[@]}" --all-targets -- -D warnings
   stage "lints (Worker)" clippy-wasm \
     cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
 }
@@ -61,11 +86,15 @@ check() {
 all() {
   lints
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
-    cargo doc --locked --workspace --no-deps --document-private-items
+    cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
   stage "unused dependencies" machete cargo-machete --with-metadata
   stage "licences" licences python3 scripts/licences.py
   stage "build origin and edge" builds builds
-  stage "tests (Rust)" cargo-test cargo test --locked --workspace --no-fail-fast
+  start_services || exit 1
+  stage "tests (Rust)" cargo-test rust_tests
+  stage "the stories in a cluster" cargo-test-cluster cluster_tests
+  stop_services
+  stage "chaos" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
   stage "edge, end to end" edge-test edge_tests
   stage "the page in Chromium" web-test web_tests

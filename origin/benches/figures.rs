@@ -105,7 +105,7 @@ fn author(n: u64) -> Author {
 async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
     let mut waiting = tokio::task::JoinSet::new();
     for n in 0..count {
-        let id = app.ids.next(subject.slot(), app.now());
+        let id = app.ids.next(subject.slot(), app.now()).expect("a node number");
         let content =
             format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
         let row = NewRow {

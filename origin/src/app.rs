@@ -1,6 +1,12 @@
 //! What the origin consists of, and the one place that chooses adapters.
+//!
+//! Without a cluster's addresses everything is embedded: SQLite, and the store's own group commit
+//! for a journal. With them the same ports stand on MySQL, Redis and Kafka ([`cluster`]).
 
-use std::sync::{Arc, PoisonError, RwLock};
+#[cfg(feature = "cluster")]
+pub mod cluster;
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -10,24 +16,65 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
+use tokio::task::JoinHandle;
 
 use crate::cache::Pages;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::ids::Ids;
+use crate::ids::{Ids, Lease};
 use crate::journal::Journal;
 use crate::journal::direct::Direct;
 use crate::limits::Limits;
+use crate::log::Log;
 use crate::service::snapshots::Snapshots;
-use crate::store::sqlite::{Sqlite, WeightsByType};
-use crate::store::{Event, Store};
+use crate::store::reconcile::Reconcile;
+use crate::store::sqlite::Sqlite;
+use crate::store::{Event, Store, WeightsByType};
+use crate::telemetry::Exposition;
+
+/// What a process of a cluster does. Embedded, one process does everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Answers requests and works behind them.
+    All,
+    /// Answers requests.
+    Serve,
+    /// Works behind the log.
+    Job,
+    /// Carries out one command.
+    Command,
+}
+
+impl Role {
+    /// Whether it answers requests.
+    pub const fn serves(self) -> bool {
+        matches!(self, Self::All | Self::Serve)
+    }
+
+    /// Whether it works behind the log.
+    pub const fn works(self) -> bool {
+        matches!(self, Self::All | Self::Job)
+    }
+}
+
+/// Something that is needed.
+#[derive(Debug)]
+pub struct Dependency {
+    pub name: String,
+    /// Whether it holds the tables (some of them), without which nothing works.
+    pub is_tables: bool,
+    pub problem: Option<String>,
+}
 
 /// Everything a request needs.
 #[derive(Debug)]
 pub struct App {
     pub config: Config,
+    pub role: Role,
     pub clock: Clock,
     pub store: Arc<dyn Store>,
+    /// The tables themselves, for the reconciler.
+    pub books: Arc<dyn Reconcile>,
     pub journal: Arc<dyn Journal>,
     pub ids: Ids,
     pub pages: Arc<Pages>,
@@ -39,7 +86,23 @@ pub struct App {
     pub token_key: TokenKey,
     /// Signs guests' tokens; the token key itself where that can sign.
     pub guest_key: TokenKey,
+    /// What only a cluster has.
+    #[cfg(feature = "cluster")]
+    pub cluster: Option<cluster::Cluster>,
     words: RwLock<Arc<Dictionary>>,
+    /// What goes on in the background; ends with the app.
+    background: std::sync::Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the adapters are, however they were chosen.
+struct Parts {
+    store: Arc<dyn Store>,
+    books: Arc<dyn Reconcile>,
+    journal: Arc<dyn Journal>,
+    pages: Arc<Pages>,
+    lease: Option<Lease>,
+    #[cfg(feature = "cluster")]
+    cluster: Option<cluster::Cluster>,
 }
 
 /// How often what has outlived its time is forgotten.
@@ -48,29 +111,29 @@ const SWEEP: Duration = Duration::from_secs(600);
 /// How long a subject's state is believed.
 const STATES: Duration = Duration::from_secs(1);
 
+/// How often another process's dictionary is asked for.
+#[cfg(feature = "cluster")]
+const WORDS: Duration = Duration::from_secs(2);
+
 impl App {
-    /// Opens the data directory (made when it is missing), brings its tables up to date and starts
-    /// the writer thread.
+    /// Everything in one process, by the system's clock. See [`App::open_as`].
     ///
     /// # Errors
-    /// When the directory cannot be used, or the configuration's keys are no keys.
+    /// See [`App::open_as`].
     pub async fn open(config: Config) -> anyhow::Result<Arc<Self>> {
-        Self::open_at(config, Clock::system()).await
+        Self::open_as(config, Role::All, Clock::system()).await
     }
 
-    /// The same by another clock.
+    /// Opens what the configuration names, and starts what this role does in the background.
+    ///
+    /// Embedded, the data directory is made when it is missing and its tables are brought up to
+    /// date. In a cluster only [`Role::All`] does so; the others refuse tables that are not.
     ///
     /// # Errors
-    /// See [`App::open`].
-    pub async fn open_at(config: Config, clock: Clock) -> anyhow::Result<Arc<Self>> {
-        let data = &config.data;
-        std::fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
-        let weights: WeightsByType = config.types.iter().map(|(name, kind)| (name.clone(), kind.weights())).collect();
-        let file = data.join("gailou.db");
-        let store = Sqlite::open(&file, weights).with_context(|| format!("cannot open {}", file.display()))?;
-        let store: Arc<dyn Store> = Arc::new(store);
-        tracing::info!(file = %file.display(), "store: SQLite, journal: the store's own group commit");
-
+    /// When the directory or a server cannot be used, or the configuration's keys are no keys.
+    pub async fn open_as(config: Config, role: Role, clock: Clock) -> anyhow::Result<Arc<Self>> {
+        let parts = Self::parts(&config, role, &clock).await?;
+        let store = &parts.store;
         let cursor_secret = match &config.cursor_secret {
             Some(secret) => secret.expose().as_bytes().to_vec(),
             None => store.secret("cursor_secret", rand::random()).await?,
@@ -82,30 +145,94 @@ impl App {
                 .context("the installation's own secret is too short")?,
         };
         let last = store.last_id().await?.map_or(0, gailou_shared::id::CommentId::created_ms);
-        let pages = Arc::new(Pages::new());
-        let on_commit = {
-            let pages = pages.clone();
-            Box::new(move |changed: &[_]| pages.committed(changed))
-        };
-        let journal: Arc<dyn Journal> = Arc::new(Direct::start(store.clone(), clock.clone(), on_commit)?);
         let app = Arc::new(Self {
             limits: Limits::new(&config.limits),
-            ids: Ids::new(0, last),
+            ids: Ids::new(parts.lease, last),
             cursor_key: CursorKey::new(&cursor_secret),
             token_key,
             guest_key,
             words: RwLock::default(),
+            background: std::sync::Mutex::default(),
             snapshots: Snapshots::new(),
             subject_states: moka::sync::Cache::builder().max_capacity(10_000).time_to_live(STATES).build(),
-            pages,
-            journal,
-            store,
+            pages: parts.pages,
+            journal: parts.journal,
+            store: parts.store,
+            books: parts.books,
+            #[cfg(feature = "cluster")]
+            cluster: parts.cluster,
             clock,
             config,
+            role,
         });
         app.reload_words().await?;
-        tokio::spawn(sweep(Arc::downgrade(&app)));
+        if role.works() {
+            app.spawn(sweep(Arc::downgrade(&app)));
+        }
+        #[cfg(feature = "cluster")]
+        cluster::start(&app);
         Ok(app)
+    }
+
+    #[cfg(feature = "cluster")]
+    async fn parts(config: &Config, role: Role, clock: &Clock) -> anyhow::Result<Parts> {
+        match &config.cluster {
+            Some(settings) => cluster::open(config, settings, role, clock).await,
+            None => embedded(config, clock),
+        }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[expect(clippy::unused_async, reason = "a cluster's adapters wait for their servers")]
+    async fn parts(config: &Config, _: Role, clock: &Clock) -> anyhow::Result<Parts> {
+        embedded(config, clock)
+    }
+
+    /// Runs a task until the app is closed.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner).push(tokio::spawn(task));
+    }
+
+    /// Completes when the background work cannot go on, with the reason; never, otherwise.
+    pub async fn failure(&self) -> anyhow::Error {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            return cluster.failure().await;
+        }
+        std::future::pending().await
+    }
+
+    /// What this process needs, and how it stands with it.
+    pub async fn dependencies(&self) -> Vec<Dependency> {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            return cluster.dependencies().await;
+        }
+        let problem = self.store.last_id().await.err().map(|error| error.to_string());
+        vec![Dependency { name: "store".into(), is_tables: true, problem }]
+    }
+
+    /// What an operator watches.
+    pub fn metrics(&self) -> String {
+        let mut text = Exposition::default();
+        text.gauge(
+            "gailou_words_version",
+            "Version of the dictionary in force.",
+            [(String::new(), self.words().version())],
+        );
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            cluster.expose(&mut text);
+        }
+        text.into_text()
+    }
+
+    /// The log, where there is one.
+    pub fn log(&self) -> Option<Arc<dyn Log>> {
+        #[cfg(feature = "cluster")]
+        return self.cluster.as_ref().map(|cluster| cluster.log.clone());
+        #[cfg(not(feature = "cluster"))]
+        None
     }
 
     /// Unix milliseconds.
@@ -141,19 +268,76 @@ impl App {
         self.config.types.get(kind).map(crate::config::SubjectType::threading)
     }
 
-    /// Takes no more writes and waits until everything taken is on disk.
+    /// Takes no more writes and waits until everything taken is safe, and the background work is
+    /// finished.
     pub async fn close(&self) {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            cluster.close().await;
+        }
         self.journal.close().await;
+        for task in self.background.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            task.abort();
+        }
     }
 }
 
-async fn sweep(app: std::sync::Weak<App>) {
+fn weights(config: &Config) -> WeightsByType {
+    config.types.iter().map(|(name, kind)| (name.clone(), kind.weights())).collect()
+}
+
+/// Everything in the data directory.
+fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Parts> {
+    let data = &config.data;
+    std::fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
+    let file = data.join("gailou.db");
+    let store = Sqlite::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
+    let store = Arc::new(store);
+    tracing::info!(file = %file.display(), "store: SQLite, journal: the store's own group commit");
+    let pages = Arc::new(Pages::new());
+    let on_commit = {
+        let pages = pages.clone();
+        Box::new(move |changed: &[_]| pages.committed(changed))
+    };
+    let journal = Arc::new(Direct::start(store.clone(), clock.clone(), on_commit)?);
+    Ok(Parts {
+        store: store.clone(),
+        books: store,
+        journal,
+        pages,
+        lease: Some(Lease { node: 0, until: None }),
+        #[cfg(feature = "cluster")]
+        cluster: None,
+    })
+}
+
+async fn sweep(app: Weak<App>) {
     let mut tick = tokio::time::interval(SWEEP);
     loop {
         tick.tick().await;
         let Some(app) = app.upgrade() else { return };
         if let Err(error) = app.journal.append(Event::Sweep).await {
             tracing::warn!(%error, "sweep");
+        }
+        app.limits.forget_idle();
+    }
+}
+
+/// Takes the dictionary over when another process has changed it.
+#[cfg(feature = "cluster")]
+async fn follow_words(app: Weak<App>) {
+    let mut tick = tokio::time::interval(WORDS);
+    loop {
+        tick.tick().await;
+        let Some(app) = app.upgrade() else { return };
+        match app.store.words_version().await {
+            Ok(version) if version == app.words().version() => {}
+            Ok(_) => {
+                if let Err(error) = app.reload_words().await {
+                    tracing::warn!(error = format!("{error:#}"), "the dictionary cannot be taken");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the dictionary's version cannot be read"),
         }
         app.limits.forget_idle();
     }

@@ -3,6 +3,7 @@
 //! Read once at the start and never changed. Does not open anything. Promise: what it does not
 //! know is refused by name, what it accepts is within its bounds, and its `Debug` shows no secret.
 
+mod cluster;
 mod layers;
 mod origins;
 mod secret;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use gailou_shared::rank::Weights;
 use gailou_shared::token::TokenKey;
 
+pub use cluster::{Cluster, Urls};
 use layers::Layers;
 pub use origins::Origins;
 pub use secret::{DEVELOPMENT_SECRET, Secret};
@@ -50,6 +52,8 @@ pub struct Config {
     pub cursor_secret: Option<Secret>,
     pub edge: Edge,
     pub cors: Cors,
+    /// The servers of a cluster; without them everything is embedded.
+    pub cluster: Option<Cluster>,
     /// `types.NAME`: at most [`gailou_shared::limits::TYPES`].
     pub types: BTreeMap<String, SubjectType>,
 }
@@ -127,6 +131,7 @@ impl Default for Config {
             cursor_secret: None,
             edge: Edge::default(),
             cors: Cors::default(),
+            cluster: None,
             types: types::defaults(),
         }
     }
@@ -186,7 +191,6 @@ impl Config {
     }
 
     fn take(layers: &mut Layers) -> Result<Self, ConfigError> {
-        no_cluster(layers)?;
         let default = Self::default();
         let most = u64::from(u32::MAX);
         Ok(Self {
@@ -211,6 +215,7 @@ impl Config {
                 require_edge: layers.or("edge.require_edge", default.edge.require_edge)?,
             },
             cors: Cors { origins: layers.or("cors.origins", default.cors.origins)? },
+            cluster: cluster::take(layers)?,
             types: types::take(layers)?,
         })
     }
@@ -267,28 +272,6 @@ impl Config {
     #[must_use]
     pub fn origins(&self, kind: &str) -> &Origins {
         self.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()).unwrap_or(&self.cors.origins)
-    }
-}
-
-/// The settings of a cluster, which this build cannot be part of. An empty one is not given.
-fn no_cluster(layers: &mut Layers) -> Result<(), ConfigError> {
-    let (mut given, mut missing) = (Vec::new(), Vec::new());
-    for key in ["mysql_urls", "redis_urls", "kafka_brokers"] {
-        let name = format!("{}{}", layers::PREFIX, key.to_ascii_uppercase());
-        match layers.given(key) {
-            Some(called) => given.push(called),
-            None => missing.push(name),
-        }
-    }
-    match given.first() {
-        None => Ok(()),
-        Some(_) if missing.is_empty() => {
-            Err(ConfigError::new(given.join(", "), "make a cluster, and this build has no cluster feature"))
-        }
-        Some(_) => {
-            let reason = format!("cannot be used without {}: a cluster needs all three", missing.join(" and "));
-            Err(ConfigError::new(given.join(" and "), reason))
-        }
     }
 }
 

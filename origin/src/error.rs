@@ -64,6 +64,15 @@ impl ApiError {
             ..Self::new(Code::RateLimited, format!("too many requests; try again in {seconds} s"))
         }
     }
+
+    /// This process holds no node number, so it can make no ids.
+    pub fn no_node() -> Self {
+        Self {
+            cause: Some("no lease of a node number".into()),
+            retry_after: Some(Duration::from_secs(1)),
+            ..Self::new(Code::Unavailable, "new comments cannot be taken for the moment; nothing was written")
+        }
+    }
 }
 
 impl From<StoreError> for ApiError {
@@ -71,7 +80,7 @@ impl From<StoreError> for ApiError {
         let wait = Some(Duration::from_secs(1));
         match error {
             StoreError::Damaged(_) => Self::internal(error),
-            StoreError::Database(_) => Self {
+            StoreError::Database(_) | StoreError::Unavailable(_) | StoreError::Moved => Self {
                 cause: Some(error.to_string()),
                 retry_after: wait,
                 ..Self::new(Code::Unavailable, "the database does not answer")
@@ -97,6 +106,11 @@ impl From<JournalError> for ApiError {
                     Code::Unavailable,
                     "the server is stopping; the outcome is unknown, send it again with the same key",
                 )
+            },
+            JournalError::Unknown(_) => Self {
+                cause,
+                retry_after: wait,
+                ..Self::new(Code::Unavailable, "the outcome is unknown, send it again with the same key")
             },
             JournalError::Store(error) => error.into(),
         }

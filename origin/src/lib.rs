@@ -8,14 +8,22 @@ pub mod app;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod telemetry;
 
 pub mod http;
 pub mod service;
 
 pub mod cache;
+pub mod counters;
 pub mod ids;
 pub mod journal;
 pub mod limits;
+pub mod log;
+pub mod pending;
+#[cfg(feature = "cluster")]
+pub mod redis;
 pub mod store;
+
+pub mod job;
 
 pub mod commands;

@@ -1,11 +1,13 @@
 //! A client of the contract: one call at a time, every answer kept whole.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Method, redirect};
 use serde_json::{Value, json};
 
+use crate::settle::Settle;
 use crate::until;
 use crate::who::Who;
 
@@ -38,6 +40,8 @@ impl Answer {
 pub struct Client {
     base: String,
     http: reqwest::Client,
+    /// Where what is written can be read a moment later.
+    settle: Option<Arc<Settle>>,
 }
 
 /// A request that is being made.
@@ -48,12 +52,36 @@ pub struct Call {
     method: Method,
     headers: HeaderMap,
     body: Option<Body>,
+    settle: Option<Arc<Settle>>,
 }
 
 impl Client {
     pub fn new(base: String) -> Self {
-        let builder = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(Duration::from_secs(30));
-        Self { base, http: builder.no_proxy().build().expect("a client") }
+        Self::patient(base, Duration::from_secs(30))
+    }
+
+    /// One that gives up a call after this time.
+    pub fn patient(base: String, patience: Duration) -> Self {
+        let builder = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(patience);
+        Self { base, http: builder.no_proxy().build().expect("a client"), settle: None }
+    }
+
+    /// The same, where a list is read only when it shows what was written before.
+    pub(crate) fn settling(self, settle: Arc<Settle>) -> Self {
+        Self { settle: Some(settle), ..self }
+    }
+
+    /// The same, which reads lists as they are.
+    #[must_use]
+    pub fn hasty(&self) -> Self {
+        Self { settle: None, ..self.clone() }
+    }
+
+    /// Waits until what this client wrote can be read by everybody.
+    pub async fn settle(&self) {
+        if let Some(settle) = &self.settle {
+            settle.settle().await;
+        }
     }
 
     /// The address it talks to, without a path.
@@ -70,6 +98,7 @@ impl Client {
             method: method.parse().expect("a method"),
             headers: HeaderMap::new(),
             body: None,
+            settle: self.settle.clone(),
         }
     }
 
@@ -87,6 +116,16 @@ impl Client {
         let path = format!("/v1/comments/{}", id(comment));
         let comment = until(|| self.page(&path), &right).await;
         assert!(right(&comment), "{path} does not become what it must be: {comment}");
+        comment
+    }
+
+    /// The comment as it was answered, with the floor it was given: a cluster gives it later.
+    pub async fn with_floor(&self, comment: &Value) -> Value {
+        let mut comment = comment.clone();
+        if comment["floor"].is_null() && self.settle.is_some() {
+            comment["floor"] = self.seen(&comment, |c| !c["floor"].is_null()).await["floor"].take();
+        }
+        assert!(comment["floor"].is_u64(), "no floor: {comment}");
         comment
     }
 
@@ -168,6 +207,12 @@ pub fn ids(comments: &[Value]) -> Vec<String> {
     comments.iter().map(|comment| id(comment).to_owned()).collect()
 }
 
+/// Whether this address shows what others wrote: all but a comment by its id, which can be read,
+/// answered and liked as soon as it is acknowledged.
+fn shows_lists(url: &str) -> bool {
+    url.split_once("/v1/comments/").is_none_or(|(_, rest)| rest.contains('/'))
+}
+
 /// The comment's id.
 #[track_caller]
 pub fn id(comment: &Value) -> &str {
@@ -222,11 +267,18 @@ impl Call {
     /// # Errors
     /// When the connection breaks.
     pub async fn attempt(self) -> Result<Answer, reqwest::Error> {
+        let reads = matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        if let Some(settle) = self.settle.as_ref().filter(|_| reads && shows_lists(&self.url)) {
+            settle.settle().await;
+        }
         let mut request = self.http.request(self.method, &self.url).headers(self.headers);
         if let Some(body) = self.body {
             request = request.body(body);
         }
         let answer = request.send().await?;
+        if let Some(settle) = self.settle.filter(|_| !reads) {
+            settle.wrote();
+        }
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let text = String::from_utf8_lossy(&answer.bytes().await?).into_owned();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);

@@ -6,14 +6,21 @@
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails the test, as it should")]
 
 mod client;
+mod process;
 mod program;
+mod proxy;
+pub mod services;
+mod settle;
 mod site;
 mod who;
 
 use std::time::Duration;
 
 pub use client::{Answer, Call, Client, id, ids, with_cursor};
+pub use process::Process;
 pub use program::{Program, Ran, gailou, ran};
+pub use proxy::Proxy;
+pub use settle::Settle;
 pub use site::Site;
 pub use who::{Who, token_key, who};
 

@@ -7,16 +7,18 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::ChildStdout;
 use tokio::time::timeout;
 
 use crate::DEADLINE;
 use crate::client::Client;
+use crate::process::Process;
 
 /// A running server. Its calls are those of [`Client`].
 #[derive(Debug)]
 pub struct Program {
     client: Client,
-    child: tokio::process::Child,
+    process: Process,
     /// The line it said when it was ready.
     pub ready: String,
 }
@@ -49,6 +51,9 @@ fn built() -> &'static Path {
         cargo
             .args(["build", "--quiet", "--workspace", "--bins"])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        if cfg!(feature = "cluster") {
+            cargo.args(["--features", "gailou-tests/cluster"]);
+        }
         if directory.file_name() == Some(OsStr::new("release")) {
             cargo.arg("--release");
         }
@@ -88,30 +93,38 @@ impl Program {
 
     /// The server that this command starts.
     pub async fn spawn(command: Command) -> Self {
-        let mut command = tokio::process::Command::from(command);
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true).spawn().expect("it starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
+        Self::spawn_logging(command, Stdio::null()).await
+    }
+
+    /// The same, with a place for its log.
+    pub async fn spawn_logging(command: Command, log: impl Into<Stdio>) -> Self {
+        let mut process = Process::spawn(&command, Stdio::piped(), log.into());
+        let out = process.child().stdout.take().expect("an output");
+        let mut lines = BufReader::new(ChildStdout::from_std(out).expect("a pipe")).lines();
         let ready = timeout(DEADLINE, lines.next_line()).await.expect("it is ready in time").expect("text");
         let ready = ready.expect("it says that it is ready");
         let base = ready.strip_prefix("gailou listening on ").expect("where it listens").to_owned();
-        Self { client: Client::new(base), child, ready }
+        Self { client: Client::new(base), process, ready }
+    }
+
+    /// Its process, to be frozen or killed.
+    pub fn process(&mut self) -> &mut Process {
+        &mut self.process
     }
 
     /// Kills it outright.
-    pub async fn kill(mut self) {
-        self.child.kill().await.expect("it dies");
+    pub fn kill(mut self) {
+        self.process.kill();
     }
 
     /// Asks it to stop: SIGTERM.
     pub fn terminate(&self) {
-        let pid = self.child.id().expect("it runs").to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+        self.process.terminate();
     }
 
     /// Its exit code, once it has ended by itself.
-    pub async fn ended(mut self) -> Option<i32> {
-        timeout(DEADLINE * 3, self.child.wait()).await.expect("it ends").expect("it ran").code()
+    pub async fn ended(self) -> Option<i32> {
+        self.process.ended().await
     }
 }
 

@@ -34,7 +34,8 @@ async fn floors_are_unique_and_without_gaps_under_concurrency() {
             if n % 2 == 0 { site.post(&by, "topic/floors", "x").await } else { site.reply(&by, root, "y").await }
         }
     });
-    let made = futures_util::future::join_all(writes).await;
+    let made = join_all(writes).await;
+    let made = join_all(made.iter().map(|comment| site.with_floor(comment))).await;
     let floors = |level: u64| -> BTreeSet<u64> {
         made.iter().filter(|c| c["level"] == level).map(|c| c["floor"].as_u64().unwrap()).collect()
     };

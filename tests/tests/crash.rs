@@ -163,12 +163,12 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
         let moment = Duration::from_millis(rand::rng().random_range(200..1_200));
         let killed = async {
             tokio::time::sleep(moment).await;
-            server.kill().await;
+            server.kill();
         };
         tokio::join!(killed, join_all(actors.iter_mut().map(|actor| work(&client, actor, &targets, round))));
         let server = Program::start(&data).await;
         check(&server, &mut actors, &targets).await;
-        server.kill().await;
+        server.kill();
     }
     let total = actors.iter().map(|a| a.posts.len()).sum::<usize>();
     assert!(total > 100, "only {total} posts: this proves little");

@@ -49,7 +49,7 @@ async fn ready_and_locked() {
     assert_eq!((second.code, second.out.as_str()), (Some(1), ""), "{}", second.err);
     assert!(second.err.contains("in use"), "{}", second.err);
     // It goes with its owner, even when that is killed.
-    server.kill().await;
+    server.kill();
     let server = Program::start(&data).await;
     // So is the port.
     let port = server.base().trim_start_matches("http://");
@@ -302,7 +302,7 @@ async fn words_take_effect_while_the_server_runs() {
     assert_eq!(got.code, Some(1), "{}", got.err);
     server.post(&ann, "post/1", "good").await;
     // They outlive the server.
-    server.kill().await;
+    server.kill();
     let server = Program::start(&data).await;
     assert_eq!(server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.status, 422);
     for command in ["migrate", "doctor"] {

@@ -117,6 +117,7 @@ async fn an_overlay_is_exact_for_400() {
 async fn edits_leave_a_mark() {
     let site = Site::start().await;
     let comment = site.post(&ann(), "post/1", "first").await;
+    let comment = site.with_floor(&comment).await;
     site.like(&bob(), &comment).await;
     let mut last = 0;
     for text in ["second", "**third**"] {
@@ -141,6 +142,7 @@ async fn edits_leave_a_mark() {
 async fn mentions_are_data() {
     let site = Site::start().await;
     site.post(&bob(), "post/1", "so that the name is known").await;
+    site.settle().await;
     let body = json!({"content": "@9 @Bob", "mentions": ["8", "12345", "8"]});
     let comment = site.try_post(&ann(), "post/1", &body).await.expect(201);
     assert_eq!(comment["mentions"], json!([{"id": "8", "name": "Bob"}, {"id": "12345", "name": ""}]));

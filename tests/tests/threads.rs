@@ -61,7 +61,7 @@ async fn every_mode_places_a_chain() {
                 "mentions": [], "media": [], "state": "published", "visibility": "everyone", "flags": [],
                 "likes": 0, "dislikes": 0, "replies": 0, "created_at": comment["created_at"], "edited_at": null,
             });
-            assert_eq!(*comment, expected, "{mode} {n}");
+            assert_eq!(site.with_floor(comment).await, expected, "{mode} {n}");
             let below = if mode == "flat" { 0 } else { 4 - n };
             let now = site.seen(comment, |c| c["replies"] == below).await;
             assert_eq!(now["path"], expected["path"]);
@@ -90,6 +90,7 @@ async fn deleted_comments_stay_while_they_hold_something_up() {
         .await
         .expect(201);
     let b = site.reply(&ann(), &a, "b").await;
+    let [root, a, b] = [site.with_floor(&root).await, site.with_floor(&a).await, site.with_floor(&b).await];
     let counts = async || {
         let page = site.fresh(subject, &list(subject)).await;
         (page["subject"]["roots"].as_u64().unwrap(), page["subject"]["comments"].as_u64().unwrap())
@@ -137,7 +138,8 @@ async fn deleted_comments_stay_while_they_hold_something_up() {
     let alone = site.post(&bob(), subject, "alone").await;
     assert_eq!(site.delete(&who(99, "Owner", "member"), &alone).await.status, 204);
     assert_eq!(counts().await, (1, 3));
-    assert_eq!(site.post(&bob(), subject, "next").await["floor"], 3, "floors are not given twice");
+    let next = site.post(&bob(), subject, "next").await;
+    assert_eq!(site.with_floor(&next).await["floor"], 3, "floors are not given twice");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,8 +171,8 @@ async fn held_comments_get_their_floor_when_they_are_approved() {
     let before = site.fresh(subject, &list(subject)).await;
     assert_eq!((&before["subject"]["comments"], before["data"].as_array().unwrap().len()), (&json!(1), 1));
 
-    let between = site.post(&ann(), subject, "between").await;
-    let reply = site.reply(&ann(), &root, "reply").await;
+    let (between, reply) = (site.post(&ann(), subject, "between").await, site.reply(&ann(), &root, "reply").await);
+    let (between, reply) = (site.with_floor(&between).await, site.with_floor(&reply).await);
     assert_eq!((&between["floor"], &reply["floor"]), (&json!(2), &json!(1)));
     let approved = site.decide(&moderator(), &held, "approve").await.expect(200);
     assert_eq!(
@@ -388,6 +390,7 @@ async fn keys_keep_apart() {
     let encoded = |key: &str| key.bytes().map(|b| format!("%{b:02X}")).collect::<String>();
     for key in keys {
         let comment = site.post(&ann(), &format!("article/{}", encoded(key)), key).await;
+        let comment = site.with_floor(&comment).await;
         assert_eq!((&comment["subject"]["key"], &comment["floor"]), (&json!(key), &json!(1)), "{key}");
     }
     for key in keys {

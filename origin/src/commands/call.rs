@@ -13,8 +13,9 @@ use tokio::time::{sleep, timeout};
 use super::console::{Console, Terminal};
 use super::input::{Input, Reader};
 use super::lock::{self, Lock};
-use super::{FAILED, doctor, export, import, nobody_listens, socket, words};
-use crate::app::App;
+use super::{FAILED, dlq, doctor, export, import, nobody_listens, reconcile, shard, socket, warm, words};
+use crate::app::{App, Role};
+use crate::clock::Clock;
 use crate::config::Config;
 
 /// How long a command waits for a server that is just starting, or for another command to end.
@@ -29,12 +30,16 @@ pub(super) enum Call {
     Words { action: Action },
     Migrate,
     Doctor,
+    Reconcile { repair: bool },
+    Dlq { what: dlq::Dlq },
+    Shard { what: shard::Shard },
+    Warm { subjects: Vec<export::Subject> },
 }
 
 impl Call {
     /// Whether it changes anything: such commands run one after the other.
     pub(super) fn writes(&self) -> bool {
-        matches!(self, Self::Import { .. } | Self::Words { .. })
+        matches!(self, Self::Import { .. } | Self::Words { .. } | Self::Reconcile { repair: true })
     }
 
     /// Does it, and says what went wrong. The exit code.
@@ -45,6 +50,10 @@ impl Call {
             Self::Words { action } => words::load(app, action, input, console).await,
             Self::Migrate => migrated(app, console).await,
             Self::Doctor => doctor::run(&app.config, Ok(app), console).await,
+            Self::Reconcile { repair } => reconcile::run(app, repair, console).await,
+            Self::Dlq { what } => dlq::run(app, what, console).await,
+            Self::Shard { what } => shard::run(app, what, console).await,
+            Self::Warm { subjects } => warm::run(app, &subjects, console).await,
         };
         match done {
             Ok(code) => code,
@@ -59,7 +68,11 @@ impl Call {
 }
 
 async fn migrated(app: &App, console: &mut dyn Console) -> anyhow::Result<u8> {
-    console.out(&format!("the tables in {} are up to date\n", app.config.data.display())).await?;
+    let place = match &app.config.cluster {
+        Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka_brokers),
+        None => format!("the tables in {}", app.config.data.display()),
+    };
+    console.out(&format!("{place} are up to date\n")).await?;
     Ok(0)
 }
 
@@ -73,6 +86,9 @@ enum Place {
 pub(super) async fn carry_out(config: Config, call: Call, file: Option<PathBuf>) -> anyhow::Result<u8> {
     let mut console = Terminal::new();
     let mut input = Reader::open(file.as_deref()).await?;
+    if config.cluster.is_some() {
+        return carry_out_in_cluster(config, call, &mut input, &mut console).await;
+    }
     if !config.data.is_dir() {
         match call {
             Call::Doctor => return doctor::run(&config, Err(None), &mut console).await,
@@ -82,19 +98,40 @@ pub(super) async fn carry_out(config: Config, call: Call, file: Option<PathBuf>)
     }
     match place(&config.data).await? {
         Place::Server(stream) => socket::call(stream, &call, &mut input, &mut console).await,
-        Place::Here(_lock) => {
-            let app = match App::open(config.clone()).await {
-                Ok(app) => app,
-                Err(error) if matches!(call, Call::Doctor) => {
-                    return doctor::run(&config, Err(Some(error)), &mut console).await;
-                }
-                Err(error) => return Err(error),
-            };
-            let code = call.run(&app, &mut input, &mut console).await;
-            app.close().await;
-            Ok(code)
-        }
+        Place::Here(_lock) => here(config, Role::All, call, &mut input, &mut console).await,
     }
+}
+
+/// Carries the command out in this process.
+async fn here(
+    config: Config,
+    role: Role,
+    call: Call,
+    input: &mut dyn Input,
+    console: &mut dyn Console,
+) -> anyhow::Result<u8> {
+    let app = match App::open_as(config.clone(), role, Clock::system()).await {
+        Ok(app) => app,
+        Err(error) if matches!(call, Call::Doctor) => return doctor::run(&config, Err(Some(error)), console).await,
+        Err(error) => return Err(error),
+    };
+    let code = call.run(&app, input, console).await;
+    app.close().await;
+    Ok(code)
+}
+
+/// In a cluster every process works on the servers: nobody owns a directory.
+async fn carry_out_in_cluster(
+    config: Config,
+    call: Call,
+    input: &mut dyn Input,
+    console: &mut dyn Console,
+) -> anyhow::Result<u8> {
+    #[cfg(feature = "cluster")]
+    if let (Call::Migrate, Some(settings)) = (&call, &config.cluster) {
+        crate::app::cluster::migrate(settings).await?;
+    }
+    here(config, Role::Command, call, input, console).await
 }
 
 async fn place(data: &Path) -> anyhow::Result<Place> {

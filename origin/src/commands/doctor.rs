@@ -3,13 +3,15 @@
 //! Changes nothing but one small file that it makes and removes. Promise: exit 1 when something is
 //! broken; what merely deserves a look is a warning.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 use super::FAILED;
 use super::console::Console;
-use crate::app::App;
+use crate::app::{App, Dependency};
 use crate::config::Config;
+use crate::log::Topic;
 
 /// Less free space than this is worth a warning: a gigabyte.
 const LOW_BYTES: u64 = 1 << 30;
@@ -23,7 +25,7 @@ enum Health {
 }
 
 /// A row of the table.
-struct Finding(Health, &'static str, String);
+struct Finding(Health, Cow<'static, str>, String);
 
 use Health::{Broken, Fine, Warning};
 
@@ -38,11 +40,18 @@ pub(super) async fn run(
     match app {
         Err(None) => {
             let what = format!("{} is not there yet; the first start makes it", config.data.display());
-            findings.push(Finding(Warning, "data directory", what));
+            findings.push(Finding(Warning, "data directory".into(), what));
+        }
+        Err(Some(error)) if config.cluster.is_some() => {
+            findings.push(Finding(Broken, "cluster".into(), format!("{error:#}")));
         }
         Err(Some(error)) => {
             findings.extend([directory(&config.data), space(&config.data)]);
-            findings.push(Finding(Broken, "store", format!("{error:#}")));
+            findings.push(Finding(Broken, "store".into(), format!("{error:#}")));
+        }
+        Ok(app) if config.cluster.is_some() => {
+            findings.extend(app.dependencies().await.into_iter().map(dependency));
+            findings.extend([store(app).await, log(app).await, words(app)]);
         }
         Ok(app) => {
             findings.extend([directory(&config.data), space(&config.data), store(app).await, words(app)]);
@@ -68,41 +77,41 @@ async fn print(findings: &[Finding], console: &mut dyn Console) -> anyhow::Resul
 fn bind(config: &Config) -> Finding {
     let reach =
         if config.bind.ip().to_canonical().is_loopback() { "this machine only" } else { "reachable from others" };
-    Finding(Fine, "address", format!("{}, {reach}", config.bind))
+    Finding(Fine, "address".into(), format!("{}, {reach}", config.bind))
 }
 
 fn token(config: &Config) -> Finding {
     if config.auth.token_public_key.is_some() {
-        Finding(Fine, "tokens", "EdDSA, by the host's public key".into())
+        Finding(Fine, "tokens".into(), "EdDSA, by the host's public key".into())
     } else if config.token_secret().is_development() {
         let what = "the development secret, which everybody knows; set GAILOU_TOKEN_SECRET";
-        Finding(Warning, "tokens", what.into())
+        Finding(Warning, "tokens".into(), what.into())
     } else {
-        Finding(Fine, "tokens", "HS256, by a secret of your own".into())
+        Finding(Fine, "tokens".into(), "HS256, by a secret of your own".into())
     }
 }
 
 fn cursor(config: &Config) -> Finding {
     let whose =
-        if config.cursor_secret.is_some() { "by a secret of your own" } else { "by the data directory's secret" };
-    Finding(Fine, "cursors", format!("signed {whose}"))
+        if config.cursor_secret.is_some() { "by a secret of your own" } else { "by the installation's own secret" };
+    Finding(Fine, "cursors".into(), format!("signed {whose}"))
 }
 
 fn edge(config: &Config) -> Finding {
     match (&config.edge.secret, config.edge.require_edge) {
-        (None, _) => Finding(Fine, "edge", "none: GAILOU_EDGE_SECRET is not set".into()),
-        (Some(_), true) => Finding(Fine, "edge", "required".into()),
+        (None, _) => Finding(Fine, "edge".into(), "none: GAILOU_EDGE_SECRET is not set".into()),
+        (Some(_), true) => Finding(Fine, "edge".into(), "required".into()),
         (Some(_), false) => {
-            Finding(Fine, "edge", "believed; edge.require_edge is off, so others may come past it".into())
+            Finding(Fine, "edge".into(), "believed; edge.require_edge is off, so others may come past it".into())
         }
     }
 }
 
 fn limits(config: &Config) -> Finding {
     if config.limits.enabled {
-        Finding(Fine, "limits", "on".into())
+        Finding(Fine, "limits".into(), "on".into())
     } else {
-        Finding(Warning, "limits", "off: nothing is rate limited (GAILOU_LIMITS)".into())
+        Finding(Warning, "limits".into(), "off: nothing is rate limited (GAILOU_LIMITS)".into())
     }
 }
 
@@ -111,8 +120,10 @@ fn directory(data: &Path) -> Finding {
     let written = fs::write(&probe, b"gailou doctor").and_then(|()| fs::remove_file(&probe));
     let shown = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
     match written {
-        Ok(()) => Finding(Fine, "data directory", format!("{} can be written to", shown.display())),
-        Err(error) => Finding(Broken, "data directory", format!("{} cannot be written to: {error}", shown.display())),
+        Ok(()) => Finding(Fine, "data directory".into(), format!("{} can be written to", shown.display())),
+        Err(error) => {
+            Finding(Broken, "data directory".into(), format!("{} cannot be written to: {error}", shown.display()))
+        }
     }
 }
 
@@ -121,29 +132,58 @@ fn space(data: &Path) -> Finding {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let health = if free < LOW_BYTES { Warning } else { Fine };
-            Finding(health, "disk", format!("{} MiB free", free >> 20))
+            Finding(health, "disk".into(), format!("{} MiB free", free >> 20))
         }
-        Err(error) => Finding(Warning, "disk", format!("free space is not known: {error}")),
+        Err(error) => Finding(Warning, "disk".into(), format!("free space is not known: {error}")),
+    }
+}
+
+fn dependency(found: Dependency) -> Finding {
+    match found.problem {
+        None => Finding(Fine, found.name.into(), "answers".into()),
+        Some(problem) => Finding(Broken, found.name.into(), problem),
+    }
+}
+
+/// Replicas, retention and dead letters.
+async fn log(app: &App) -> Finding {
+    let Some(log) = app.log() else { return Finding(Fine, "log".into(), "none".into()) };
+    let name = || Cow::from("log");
+    match log.check().await {
+        Ok(wrong) if !wrong.is_empty() => return Finding(Warning, name(), wrong.join("; ")),
+        Err(error) => return Finding(Broken, name(), error.to_string()),
+        Ok(_) => {}
+    }
+    let mut dead = 0;
+    for topic in [Topic::Comments, Topic::Reactions] {
+        match log.letters(topic).await {
+            Ok(letters) => dead += letters.len(),
+            Err(error) => return Finding(Broken, name(), error.to_string()),
+        }
+    }
+    match dead {
+        0 => Finding(Fine, name(), "replicated and kept long enough; no dead letters".into()),
+        dead => Finding(Warning, name(), format!("{dead} dead letters; `gailou dlq list` shows them")),
     }
 }
 
 async fn store(app: &App) -> Finding {
     match app.store.check().await {
         Ok(damage) if damage.is_empty() => {}
-        Ok(damage) => return Finding(Broken, "store", damage.join("; ")),
-        Err(error) => return Finding(Broken, "store", error.to_string()),
+        Ok(damage) => return Finding(Broken, "store".into(), damage.join("; ")),
+        Err(error) => return Finding(Broken, "store".into(), error.to_string()),
     }
     match app.store.last_id().await {
-        Ok(Some(id)) => Finding(Fine, "store", format!("sound; the newest comment is {id}")),
-        Ok(None) => Finding(Fine, "store", "sound; it holds no comments".into()),
-        Err(error) => Finding(Broken, "store", error.to_string()),
+        Ok(Some(id)) => Finding(Fine, "store".into(), format!("sound; the newest comment is {id}")),
+        Ok(None) => Finding(Fine, "store".into(), "sound; it holds no comments".into()),
+        Err(error) => Finding(Broken, "store".into(), error.to_string()),
     }
 }
 
 fn words(app: &App) -> Finding {
     let words = app.words();
     if words.is_empty() {
-        return Finding(Fine, "word filter", "no terms; `gailou words load` brings some".into());
+        return Finding(Fine, "word filter".into(), "no terms; `gailou words load` brings some".into());
     }
-    Finding(Fine, "word filter", format!("{} different terms, version {}", words.len(), words.version()))
+    Finding(Fine, "word filter".into(), format!("{} different terms, version {}", words.len(), words.version()))
 }

@@ -29,6 +29,18 @@ pub(super) fn subject(text: &str) -> Result<Subject, String> {
     SubjectKey::new(kind, key).map(Subject).map_err(|e| format!("the {} {e}", e.field()))
 }
 
+impl Subject {
+    pub(super) fn key(&self) -> &SubjectKey {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl TryFrom<String> for Subject {
     type Error = String;
 

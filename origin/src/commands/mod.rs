@@ -12,11 +12,15 @@ mod lock;
 mod serve;
 mod socket;
 
+mod dlq;
 mod doctor;
 mod export;
 mod import;
 mod line;
+mod reconcile;
+mod shard;
 mod token;
+mod warm;
 mod words;
 
 use std::ffi::OsString;
@@ -27,6 +31,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use crate::app::Role;
 use crate::config::{Config, Options};
 use call::Call;
 
@@ -88,6 +93,27 @@ enum Command {
     Migrate,
     /// Looks whether everything is in order
     Doctor,
+    /// Compares rows, counters and caches; exit 1 when something differs and was not repaired
+    Reconcile {
+        /// Repair what differs, by the rows of comments and reactions
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Messages of a cluster's log that could not be stored
+    Dlq {
+        #[command(subcommand)]
+        command: dlq::Dlq,
+    },
+    /// Which database of a cluster holds which slot
+    Shard {
+        #[command(subcommand)]
+        command: shard::Shard,
+    },
+    /// Puts subjects into a cluster's cache before they are asked for
+    Warm {
+        #[arg(value_name = "TYPE/KEY", required = true, value_parser = export::subject)]
+        subjects: Vec<export::Subject>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -105,7 +131,7 @@ enum Words {
 
 /// What is left to do once the configuration is read.
 enum Work {
-    Serve,
+    Run(Role),
     Token(token::Token),
     Call(Call, Option<PathBuf>),
 }
@@ -117,22 +143,27 @@ const USAGE: u8 = 2;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Cli { global, command } = Cli::parse_from(arguments);
     let work = match command.unwrap_or(Command::All) {
-        Command::All => Work::Serve,
-        Command::Serve => return half_of_a_cluster("serve"),
-        Command::Job => return half_of_a_cluster("job"),
+        Command::All => Work::Run(Role::All),
+        Command::Serve => Work::Run(Role::Serve),
+        Command::Job => Work::Run(Role::Job),
         Command::Token(token) => Work::Token(token),
         Command::Import { file, strict } => Work::Call(Call::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Call(Call::Export { subject }, None),
         Command::Words { command: Words::Load { file, action } } => Work::Call(Call::Words { action }, Some(file)),
         Command::Migrate => Work::Call(Call::Migrate, None),
         Command::Doctor => Work::Call(Call::Doctor, None),
+        Command::Reconcile { repair } => Work::Call(Call::Reconcile { repair }, None),
+        Command::Dlq { command } => Work::Call(Call::Dlq { what: command }, None),
+        Command::Shard { command } => Work::Call(Call::Shard { what: command }, None),
+        Command::Warm { subjects } => Work::Call(Call::Warm { subjects }, None),
     };
     let config = match Config::load(Options { bind: global.bind, data: global.data, config: global.config }) {
         Ok(config) => config,
         Err(error) => return complain(&error.into(), USAGE),
     };
     match work {
-        Work::Serve => in_runtime("info", serve::run(config)),
+        Work::Run(role @ (Role::Serve | Role::Job)) if config.cluster.is_none() => half_of_a_cluster(role),
+        Work::Run(role) => in_runtime("info", serve::run(config, role)),
         Work::Token(token) => match token.sign(&config) {
             Ok(text) => {
                 say(&text);
@@ -144,10 +175,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn half_of_a_cluster(name: &str) -> u8 {
-    let error = anyhow::anyhow!(
-        "`{name}` is one half of a cluster, and this build has no cluster feature; `gailou` alone runs everything"
-    );
+fn half_of_a_cluster(role: Role) -> u8 {
+    let name = if role == Role::Job { "job" } else { "serve" };
+    let needs = if cfg!(feature = "cluster") {
+        "which needs GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS"
+    } else {
+        "and this build has no cluster feature"
+    };
+    let error = anyhow::anyhow!("`{name}` is one half of a cluster, {needs}; `gailou` alone runs everything");
     complain(&error, USAGE)
 }
 

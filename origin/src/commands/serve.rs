@@ -14,7 +14,8 @@ use tokio::sync::watch;
 
 use super::lock::{self, Lock};
 use super::socket::Door;
-use crate::app::App;
+use crate::app::{App, Role};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::http;
 
@@ -22,24 +23,38 @@ use crate::http;
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// Runs until it is told to stop.
-pub(super) async fn run(config: Config) -> anyhow::Result<u8> {
-    let _lock = Lock::take(&config.data)?.ok_or_else(|| lock::taken(&config.data))?;
+pub(super) async fn run(config: Config, role: Role) -> anyhow::Result<u8> {
+    // A cluster's data is the servers'; embedded, one process owns the directory.
+    let _lock = match &config.cluster {
+        Some(_) => None,
+        None => Some(Lock::take(&config.data)?.ok_or_else(|| lock::taken(&config.data))?),
+    };
     let listener = TcpListener::bind(config.bind)
         .await
         .with_context(|| format!("cannot listen on {} (--bind, GAILOU_BIND)", config.bind))?;
     let address = listener.local_addr()?;
     let stop = on_signals()?;
     warn_of_development(&config);
-    let app = App::open(config).await?;
-    match Door::open(&app.config.data) {
-        Ok(door) => drop(tokio::spawn(door.serve(app.clone(), stop.clone()))),
-        Err(error) => tracing::warn!(%error, "commands.unreachable: no socket in the data directory"),
+    let app = App::open_as(config, role, Clock::system()).await?;
+    if app.config.cluster.is_none() {
+        match Door::open(&app.config.data) {
+            Ok(door) => drop(tokio::spawn(door.serve(app.clone(), stop.clone()))),
+            Err(error) => tracing::warn!(%error, "commands.unreachable: no socket in the data directory"),
+        }
     }
     super::say(&format!("gailou listening on http://{address}"));
-    serve(app.clone(), listener, stop).await;
+    let failure = tokio::select! {
+        () = serve(app.clone(), listener, stop) => None,
+        failure = app.failure() => Some(failure),
+    };
     app.close().await;
-    tracing::info!("server.stopped");
-    Ok(0)
+    match failure {
+        Some(failure) => Err(failure),
+        None => {
+            tracing::info!("server.stopped");
+            Ok(0)
+        }
+    }
 }
 
 async fn serve(app: Arc<App>, listener: TcpListener, stop: watch::Receiver<bool>) {

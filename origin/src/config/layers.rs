@@ -116,14 +116,18 @@ impl Layers {
         self.0.get(key).map(|found| found.name.as_str())
     }
 
-    /// Removes the setting; what the operator called it, unless it is missing or empty.
-    pub(super) fn given(&mut self, key: &str) -> Option<String> {
-        let found = self.0.remove(key)?;
+    /// What the operator called the setting, unless it is missing or empty; an empty one is removed.
+    pub(super) fn present(&mut self, key: &str) -> Option<String> {
+        let found = self.0.get(key)?;
         let empty = match &found.value {
             Value::Text(text) => text.is_empty(),
             Value::File(value) => value.as_str().is_some_and(str::is_empty),
         };
-        (!empty).then_some(found.name)
+        if empty {
+            self.0.remove(key);
+            return None;
+        }
+        Some(found.name.clone())
     }
 
     /// The setting, if it was given.
@@ -252,6 +256,17 @@ impl Setting for String {
 
     fn from_text(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    fn from_file(value: &toml::Value) -> Option<Self> {
+        match value {
+            // A list of addresses, as a file may write it.
+            toml::Value::Array(list) => {
+                let texts: Option<Vec<_>> = list.iter().map(toml::Value::as_str).collect();
+                Self::from_text(&texts?.join(","))
+            }
+            other => Self::from_text(other.as_str()?),
+        }
     }
 }
 

@@ -117,11 +117,20 @@ fn the_development_secret_stays_on_loopback() {
 }
 
 #[test]
-fn a_cluster_is_refused_and_what_is_missing_is_named() {
+fn a_cluster_needs_all_three_and_what_is_missing_is_named() {
     let all =
         [("GAILOU_MYSQL_URLS", "mysql://a"), ("GAILOU_REDIS_URLS", "redis://a"), ("GAILOU_KAFKA_BROKERS", "a:9092")];
     let error = |variables: &[(&str, &str)]| read(variables).unwrap_err().to_string();
-    assert!(error(&all).ends_with("this build has no cluster feature"));
+    if cfg!(feature = "cluster") {
+        let cluster = read(&all).unwrap().cluster.unwrap();
+        assert_eq!((cluster.name.as_str(), cluster.tables, cluster.comments_ms), ("gailou", 16, 50));
+        assert!(error(&[("GAILOU_MYSQL_URLS", "pg://a"), all[1], all[2]]).starts_with("GAILOU_MYSQL_URLS must be"));
+        assert!(error(&[("GAILOU_CLUSTER__NAME", "a b"), all[0], all[1], all[2]]).starts_with("cluster.name must be"));
+        let file = "mysql_urls = ['mysql://a', 'mysql://b']\nredis_urls = 'redis://a'\nkafka_brokers = 'a:1'";
+        assert_eq!(read_file(file, &[]).unwrap().cluster.unwrap().mysql_urls.expose().len(), 2);
+    } else {
+        assert!(error(&all).ends_with("this build has no cluster feature"));
+    }
     let two = error(&all[..2]);
     assert!(two.starts_with("GAILOU_MYSQL_URLS and GAILOU_REDIS_URLS cannot be used without GAILOU_KAFKA_BROKERS"));
     let one = error(&all[1..2]);

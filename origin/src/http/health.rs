@@ -8,17 +8,36 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use crate::app::App;
+use crate::app::{App, Dependency};
 
 pub(super) async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
 }
 
+/// Ready while the tables answer, some of them at least; what else fails makes it slower or older,
+/// and is named.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> impl IntoResponse {
-    let store = app.store.last_id().await;
-    let status = if store.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let word = if store.is_ok() { "ok" } else { "failed" };
-    (status, [(header::CACHE_CONTROL, "no-store")], Json(json!({"status": word, "dependencies": {"store": word}})))
+    let found = app.dependencies().await;
+    let can_work = found.iter().any(|dependency| dependency.is_tables && dependency.problem.is_none());
+    let word = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
+        (true, true) => "ok",
+        (true, false) => "degraded",
+        (false, _) => "failed",
+    };
+    let mut dependencies = serde_json::Map::new();
+    for Dependency { name, problem, .. } in found {
+        if let Some(problem) = &problem {
+            tracing::warn!(dependency = name, problem, "{name} does not answer");
+        }
+        dependencies.insert(name, if problem.is_none() { "ok" } else { "failed" }.into());
+    }
+    let status = if can_work { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(json!({"status": word, "dependencies": dependencies})))
+}
+
+/// What an operator watches, as Prometheus reads it.
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4"), (header::CACHE_CONTROL, "no-store")], app.metrics())
 }
 
 pub(super) async fn openapi() -> impl IntoResponse {

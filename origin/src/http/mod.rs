@@ -55,7 +55,24 @@ const JSON: &str = "application/json";
 
 /// Everything the origin answers.
 pub fn router(app: Arc<App>) -> Front {
-    let routes = Router::new()
+    let probes = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics));
+    let routes = if app.role.serves() { probes.merge(contract()) } else { probes };
+    let routes = routes
+        .fallback(|| async { ApiError::new(Code::NotFound, "there is nothing at this address") })
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(Code::MethodNotAllowed, "this address does not take this method")
+        })
+        .layer(from_fn_with_state(app.clone(), middleware))
+        .with_state(app.clone());
+    Front { app, routes }
+}
+
+/// What clients ask for.
+fn contract() -> Router<Arc<App>> {
+    Router::new()
         .route("/v1/subjects/{type}/{key}", get(subjects::get_subject))
         .route("/v1/subjects/{type}/{key}/comments", get(subjects::list_roots).post(subjects::create_comment))
         .route(
@@ -76,16 +93,7 @@ pub fn router(app: Arc<App>) -> Front {
         .route("/v1/admin/comments/{id}/decision", post(admin::decide))
         .route("/v1/admin/subjects/{type}/{key}", put(admin::put_subject))
         .route("/t/{type}/{key}", get(html::get_thread))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
         .route("/openapi.json", get(health::openapi))
-        .fallback(|| async { ApiError::new(Code::NotFound, "there is nothing at this address") })
-        .method_not_allowed_fallback(|| async {
-            ApiError::new(Code::MethodNotAllowed, "this address does not take this method")
-        })
-        .layer(from_fn_with_state(app.clone(), middleware))
-        .with_state(app.clone());
-    Front { app, routes }
 }
 
 /// A page that is ready is answered here; everything else goes on to the routes.

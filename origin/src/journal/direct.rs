@@ -54,7 +54,7 @@ impl Journal for Direct {
             // A std mutex: held for one push, never across an await.
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
-            queue.try_send((Stamped { at: self.clock.now(), event }, answer)).map_err(|e| match e {
+            queue.try_send((Stamped::new(self.clock.now(), event), answer)).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
@@ -92,8 +92,9 @@ fn write_all(mut events: mpsc::Receiver<(Stamped, Answer)>, store: &dyn Store, o
 
 /// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
 fn persist(store: &dyn Store, batch: &[Stamped], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
-    match store.persist(batch) {
-        Ok(Persisted { outcomes, changed }) => {
+    // The writer thread is made for this to block it.
+    match futures_executor::block_on(store.persist(batch)) {
+        Ok(Persisted { outcomes, changed, .. }) => {
             on_commit(&changed);
             outcomes.into_iter().map(Ok).collect()
         }

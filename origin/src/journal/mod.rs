@@ -1,10 +1,11 @@
 //! The port to the log: what is appended here is not lost any more.
 
 pub mod direct;
+pub mod log;
 
 use async_trait::async_trait;
 
-use crate::store::{Event, Outcome, StoreError};
+use crate::store::{Event, Outcome, Persisted, Stamped, StoreError};
 
 /// Why an event was not taken, or not known to be taken.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -15,6 +16,10 @@ pub enum JournalError {
     /// The journal has stopped. Whether the event was written is not known.
     #[error("the journal has stopped")]
     Closed,
+    /// What must take it did not answer in time. Whether the event was or will be written is not
+    /// known.
+    #[error("the outcome is unknown: {0}")]
+    Unknown(String),
     /// The event alone cannot be stored. Nothing of it was written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -28,4 +33,14 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     async fn append(&self, event: Event) -> Result<Outcome, JournalError>;
     /// Takes nothing more and waits until everything taken is safe.
     async fn close(&self);
+}
+
+/// Who wants to know what a transaction behind the log has changed: counters and caches.
+///
+/// Told after the commit, before the broker is; what is not told, because the process died, they
+/// find out by versions and positions.
+#[async_trait]
+pub trait Committed: Send + Sync + std::fmt::Debug {
+    /// What was written, and what it did. Bounded in time: the next events of these slots wait.
+    async fn committed(&self, batch: &[Stamped], persisted: &Persisted);
 }

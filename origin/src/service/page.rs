@@ -169,7 +169,7 @@ async fn walk(
     }
     let (ids, next) = walk.finish();
     if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
-        keep(app, list, asked.sort, ranking).await?;
+        keep(app, list, of, asked.sort, ranking).await?;
     }
     let next = next.map(|at| app.cursor_key.print(&Cursor { list, sort: asked.sort, epoch, at }));
     Ok((ids, PageInfo { has_more: next.is_some(), next, sort: asked.sort, epoch: epoch.to_string() }))
@@ -197,7 +197,7 @@ async fn ranking(
         return Ok(None);
     }
     if let Some(Position::Snapshot(id, _) | Position::Tail(id, _)) = at {
-        let stored = app.snapshots.named(id, app.now(), app.store.snapshot(id)).await?;
+        let stored = app.snapshots.named(id, app.now(), app.store.snapshot(of.slot(), id)).await?;
         let gone = || ApiError::new(Code::CursorExpired, "this walk is over; begin again at the first page");
         return Ok(Some(Ranking { snapshot: stored.ok_or_else(gone)?, epoch: version, is_new: false }));
     }
@@ -209,11 +209,12 @@ async fn ranking(
 }
 
 /// Stores a snapshot before a cursor names it.
-async fn keep(app: &App, list: List, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
+async fn keep(app: &App, list: List, of: &ListOf, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
     let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
     let store = app.snapshots.needs_storing(list, sort, &snapshot, now);
     if store {
-        app.journal.append(Event::Snapshot(Snapshot::clone(&snapshot))).await?;
+        let event = Event::Snapshot { slot: of.slot(), snapshot: Snapshot::clone(&snapshot) };
+        app.journal.append(event).await?;
     }
     app.snapshots.put(list, sort, snapshot, epoch, now, store);
     Ok(())

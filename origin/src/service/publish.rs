@@ -77,9 +77,10 @@ pub async fn publish(
     new: NewComment,
     once: Option<Once>,
 ) -> Result<Published, ApiError> {
+    let subject = key.clone();
     let (threading, row) = match decide(app, member, address, key, new, once.as_ref()).await {
         Ok(decided) => decided,
-        Err(refusal) => return replay_or(app, member, once.as_ref(), refusal).await,
+        Err(refusal) => return replay_or(app, member, &subject, once.as_ref(), refusal).await,
     };
     match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
         Outcome::Published { floor } => {
@@ -88,17 +89,23 @@ pub async fn publish(
         }
         Outcome::Replayed { .. } | Outcome::Mismatch => {
             let nothing = ApiError::internal("a replay of nothing");
-            replay_or(app, member, once.as_ref(), nothing).await
+            replay_or(app, member, &subject, once.as_ref(), nothing).await
         }
         other => Err(ApiError::internal(format_args!("publish: {other:?}"))),
     }
 }
 
 /// What was carried out once is answered again, whatever would be said of it today.
-async fn replay_or(app: &App, member: &Member, once: Option<&Once>, refusal: ApiError) -> Result<Published, ApiError> {
+async fn replay_or(
+    app: &App,
+    member: &Member,
+    subject: &SubjectKey,
+    once: Option<&Once>,
+    refusal: ApiError,
+) -> Result<Published, ApiError> {
     let Some(once) = once else { return Err(refusal) };
     let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
-    match app.store.remembered(member.id, &once.key, since).await? {
+    match app.store.remembered(subject, member.id, &once.key, since).await? {
         Some(done) => replay(app, &done, once).await,
         None => Err(refusal),
     }
@@ -125,7 +132,7 @@ async fn decide(
     };
     app.limits.post(member.id, address, &key)?;
     let now = app.now();
-    let id = app.ids.next(key.slot(), now);
+    let id = app.ids.next(key.slot(), now).ok_or_else(ApiError::no_node)?;
     let path = threading
         .place(parent.as_ref().map(|p| &p.path), id)
         .map_err(|e| ApiError::field("parent_id", e.to_string()))?;
@@ -190,7 +197,8 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
         Some(text) => (text.clone(), render::html(&text)),
     };
     let held = done.state == State::Review;
-    let floor = row.floor.filter(|_| !held);
+    // In a cluster the floor is given after the first answer.
+    let floor = row.floor.filter(|_| !held && app.config.cluster.is_none());
     let row = Row {
         content,
         html,
@@ -211,6 +219,7 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
 fn fresh(new: NewRow, floor: Option<u64>, threading: Threading) -> Row {
     Row {
         subject: new.subject,
+        version: 0,
         mode: Some(threading.mode),
         path: new.path,
         parent_id: new.parent_id,
@@ -223,6 +232,7 @@ fn fresh(new: NewRow, floor: Option<u64>, threading: Threading) -> Row {
         author: new.author,
         likes: 0,
         dislikes: 0,
+        reacted: 0,
         replies: 0,
         created_at: new.created_at,
         edited_at: None,

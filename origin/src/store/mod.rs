@@ -3,18 +3,28 @@
 //! A store answers from rows and never from a cache. It refuses nothing for business reasons:
 //! those are decided before ([`crate::service`]). Writes reach it in batches, through the journal.
 
+mod columns;
+mod fold;
+#[cfg(feature = "cluster")]
+pub mod layered;
+#[cfg(feature = "cluster")]
+pub mod mysql;
+pub mod reconcile;
+mod shards;
 pub mod sqlite;
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::rank::Sort;
+use gailou_shared::rank::{Sort, Weights};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Author, Flag, Named, Reaction, State, SubjectState, Visibility};
 use gailou_shared::words::Term;
+
+pub use shards::{Shards, Standing, Stream};
 
 /// Why a store could not answer. Nothing in here is the reader's fault.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -25,9 +35,19 @@ pub enum StoreError {
     /// A row that breaks the store's own rules.
     #[error("a row is damaged: {0}")]
     Damaged(String),
+    /// The database could not be reached, did not answer in time, or gave up on a lock. Nothing is
+    /// wrong with what was asked: asking again may succeed. Whether a write landed is not known.
+    #[error("the database cannot be reached: {0}")]
+    Unavailable(String),
+    /// The slot lives in another database now, or is on its way there: ask again.
+    #[error("the slot is moving")]
+    Moved,
 }
 
 pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Weights by subject type; a type that is not there has the default ones.
+pub type WeightsByType = HashMap<String, Weights>;
 
 /// A subject's row.
 #[derive(Debug, Clone)]
@@ -70,6 +90,8 @@ impl SubjectRow {
 #[derive(Debug, Clone)]
 pub struct Row {
     pub subject: SubjectKey,
+    /// The subject's version in the moment this was read, in the same statement.
+    pub version: u64,
     /// The subject's own mode, where it is not its type's.
     pub mode: Option<Mode>,
     pub path: Path,
@@ -85,6 +107,8 @@ pub struct Row {
     pub author: Author,
     pub likes: u64,
     pub dislikes: u64,
+    /// The log's position after the last reaction that moved these counts; 0 without a log.
+    pub reacted: u64,
     /// Visible descendants.
     pub replies: u64,
     pub created_at: u64,
@@ -117,6 +141,16 @@ pub enum ListOf {
     Roots(SubjectKey),
     /// All descendants of the comment at this path.
     Under(Path),
+}
+
+impl ListOf {
+    /// The slot of its subject.
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Roots(subject) => subject.slot(),
+            Self::Under(path) => path.root_id().slot(),
+        }
+    }
 }
 
 /// A comment to be written: everything about it is decided.
@@ -229,8 +263,11 @@ pub enum Event {
         patch: SubjectPatch,
         audit: Option<Audit>,
     },
-    /// Keeps a snapshot, or keeps it longer.
-    Snapshot(Snapshot),
+    /// Keeps a snapshot of a list in this slot, or keeps it longer.
+    Snapshot {
+        slot: Slot,
+        snapshot: Snapshot,
+    },
     /// Replaces the dictionary.
     Words(Vec<Term>),
     /// Forgets what has outlived its time.
@@ -262,6 +299,8 @@ pub enum Outcome {
     },
     /// The comment is not there, or can be seen no more.
     NoComment,
+    /// The event's position was applied before.
+    Seen,
     Done,
 }
 
@@ -269,7 +308,17 @@ pub enum Outcome {
 #[derive(Debug, Clone)]
 pub struct Stamped {
     pub at: u64,
+    /// Where it stands in the log of its slot. What has a position was decided before it was
+    /// appended: it is applied when its slot has not come so far yet, and never refused.
+    pub position: Option<u64>,
     pub event: Event,
+}
+
+impl Stamped {
+    /// An event that comes from no log.
+    pub fn new(at: u64, event: Event) -> Self {
+        Self { at, position: None, event }
+    }
 }
 
 /// What a request with an idempotency key did.
@@ -290,6 +339,45 @@ pub struct Persisted {
     pub outcomes: Vec<Outcome>,
     /// Subjects that look different now, with their new versions.
     pub changed: Vec<(SubjectKey, u64)>,
+    /// Comments whose rows are different now.
+    pub touched: Vec<Touched>,
+}
+
+/// A comment as a batch left it.
+#[derive(Debug, Clone)]
+pub struct Touched {
+    pub id: CommentId,
+    pub subject: SubjectKey,
+    /// The subject's version now.
+    pub version: u64,
+    pub root: CommentId,
+    pub floor: Option<u64>,
+    /// Whether it stood in lists before the batch, and does now.
+    pub was_listed: bool,
+    pub listed: bool,
+    /// Whether what it shows besides counts was changed or taken away from readers: an edit, a
+    /// deletion, a rejection. The change feed has a row of it.
+    pub takedown: bool,
+    pub likes: u64,
+    pub dislikes: u64,
+    /// See [`Row::reacted`].
+    pub reacted: u64,
+}
+
+/// How long rows of the change feed are kept, in milliseconds: an hour longer than the oldest page
+/// that is still served anywhere.
+const FEED_MS: u64 = 25 * 3_600_000;
+
+/// A row of the change feed: a comment that readers saw is edited, gone, or back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Grows in its database; a row with a smaller number may be committed later.
+    pub seq: u64,
+    pub at: u64,
+    pub subject: SubjectKey,
+    /// The subject's version with the change.
+    pub version: u64,
+    pub id: CommentId,
 }
 
 /// A comment as `export` writes it.
@@ -328,20 +416,31 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn subtree(&self, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>>;
     /// Listed comments that answer the same comment, newest first, without it.
     async fn siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>>;
-    async fn snapshot(&self, id: SnapshotId) -> Result<Option<Snapshot>>;
+    /// A snapshot of a list in this slot.
+    async fn snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>>;
     /// A member's visible comments below an id, newest first.
     async fn history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>>;
     /// A member's comments that are in no list for others: held, or for themselves only.
     async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>>;
     async fn reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>>;
     /// What an idempotency key stands for, if it was used after `since`.
-    async fn remembered(&self, member: MemberId, key: &str, since: u64) -> Result<Option<Remembered>>;
+    async fn remembered(
+        &self,
+        subject: &SubjectKey,
+        member: MemberId,
+        key: &str,
+        since: u64,
+    ) -> Result<Option<Remembered>>;
     /// The text of a comment before its first edit; `None` when it was never edited.
     async fn first_text(&self, id: CommentId) -> Result<Option<String>>;
     /// The last known names.
     async fn names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>>;
     /// Version and terms of the dictionary.
     async fn words(&self) -> Result<(u64, Vec<Term>)>;
+    /// The dictionary's version alone.
+    async fn words_version(&self) -> Result<u64> {
+        Ok(self.words().await?.0)
+    }
     /// Comments of one subject or of all, subject by subject, threads together, parents first.
     async fn export(
         &self,
@@ -357,7 +456,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>>;
     /// What is damaged in the tables, nothing when all is well. Reads everything.
     async fn check(&self) -> Result<Vec<String>>;
-    /// Writes a batch in one transaction, in order; all of it or nothing. One outcome an event.
-    /// Blocks: it is the writer thread's.
-    fn persist(&self, batch: &[Stamped]) -> Result<Persisted>;
+    /// Rows of the change feed of one database (from 0), after `after`, in their order; nothing for
+    /// a database that is not there.
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>>;
+    /// Writes a batch in order, one transaction a database; with one database all of it or nothing.
+    /// One outcome an event.
+    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted>;
 }

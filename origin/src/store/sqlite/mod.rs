@@ -4,16 +4,17 @@
 //! may block, a fixed number at a time.
 
 mod read;
+mod reconcile;
 mod rows;
 mod write;
 
 use std::collections::HashMap;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::{Sort, Weights};
 use gailou_shared::walk::Snapshot;
@@ -23,15 +24,14 @@ use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 
-use super::{Exported, ListOf, Persisted, Remembered, Result, Row, Stamped, Store, StoreError, SubjectRow};
+use super::{
+    Exported, ListOf, Persisted, Remembered, Result, Row, Stamped, Store, StoreError, SubjectRow, Taken, WeightsByType,
+};
 
 /// Reads at the same time. More only wait for the same two or four cores.
 const READERS: usize = 4;
 /// Prepared statements kept by a connection: all there are, with room.
 const STATEMENTS: usize = 128;
-
-/// Weights by subject type; a type that is not there has the default ones.
-pub type WeightsByType = HashMap<String, Weights>;
 
 /// The SQLite store.
 pub struct Sqlite {
@@ -67,9 +67,11 @@ impl Sqlite {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
              PRAGMA cache_size = -32768; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;",
         )?;
-        Migrations::new(vec![M::up(include_str!("../../../../migrations/sqlite/0001_init.sql"))])
-            .to_latest(&mut writer)
-            .map_err(|e| StoreError::Database(e.to_string()))?;
+        let migrations = vec![
+            M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
+        ];
+        Migrations::new(migrations).to_latest(&mut writer).map_err(|e| StoreError::Database(e.to_string()))?;
         write::rekey(&mut writer, &weights)?;
         Ok(Self {
             file: file.to_owned(),
@@ -94,6 +96,10 @@ impl Sqlite {
             answer
         });
         done.await.map_err(|_| closed())?
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Connection> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn weights(&self, kind: &str) -> Weights {
@@ -152,7 +158,7 @@ impl Store for Sqlite {
         self.read(move |c| read::siblings(c, &path, count)).await
     }
 
-    async fn snapshot(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         self.read(move |c| read::snapshot(c, id)).await
     }
 
@@ -169,7 +175,7 @@ impl Store for Sqlite {
         self.read(move |c| read::reactions(c, member, &ids)).await
     }
 
-    async fn remembered(&self, member: MemberId, key: &str, since: u64) -> Result<Option<Remembered>> {
+    async fn remembered(&self, _: &SubjectKey, member: MemberId, key: &str, since: u64) -> Result<Option<Remembered>> {
         let key = key.to_owned();
         self.read(move |c| read::remembered(c, member, &key, since)).await
     }
@@ -225,7 +231,14 @@ impl Store for Sqlite {
         .await
     }
 
-    fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+        if shard > 0 {
+            return Ok(vec![]);
+        }
+        self.read(move |c| read::feed(c, after, count)).await
+    }
+
+    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         write::persist(&mut writer, |kind| self.weights(kind), batch)
     }

@@ -12,9 +12,8 @@ use gailou_shared::wire::Reaction;
 use gailou_shared::words::Term;
 use rusqlite::{Connection, OptionalExtension, Row as Columns, params};
 
-use super::WeightsByType;
 use super::rows::{self, COLUMNS, JOINS, comment_id, count, damaged, member_id};
-use crate::store::{Exported, ListOf, Remembered, Result, Row, SubjectRow};
+use crate::store::{Exported, ListOf, Remembered, Result, Row, SubjectRow, Taken, WeightsByType};
 
 fn json(numbers: impl Iterator<Item = i64>) -> String {
     let mut text = String::from("[");
@@ -299,6 +298,25 @@ pub(super) fn names(c: &Connection, members: &[MemberId]) -> Result<HashMap<Memb
     Ok(found.into_iter().collect())
 }
 
+pub(super) fn feed(c: &Connection, after: u64, most: usize) -> Result<Vec<Taken>> {
+    collect(
+        c,
+        "SELECT f.seq, f.at, s.type, s.key, f.version, f.comment_id FROM feed f JOIN subject s ON s.id = f.subject \
+         WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?2",
+        params![after, most as i64],
+        |r| {
+            let (kind, key): (String, String) = (r.get(2)?, r.get(3)?);
+            Ok(Taken {
+                seq: count(r.get(0)?),
+                at: count(r.get(1)?),
+                subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
+                version: count(r.get(4)?),
+                id: comment_id(r.get(5)?)?,
+            })
+        },
+    )
+}
+
 pub(super) fn words(c: &Connection) -> Result<(u64, Vec<Term>)> {
     let version: Option<i64> =
         c.query_row("SELECT value FROM setting WHERE name = 'words_version'", [], |r| r.get(0)).optional()?;
@@ -354,10 +372,10 @@ pub(super) fn export(
     collect(c, &sql, params![only, subject, path, count as i64], |r| {
         let row = rows::row(r)?;
         Ok(Exported {
-            place: (r.get(24)?, row.path.as_bytes().to_vec()),
-            source: r.get(25)?,
-            parent_source: r.get(26)?,
-            root_source: r.get(27)?,
+            place: (r.get(25)?, row.path.as_bytes().to_vec()),
+            source: r.get(26)?,
+            parent_source: r.get(27)?,
+            root_source: r.get(28)?,
             row,
         })
     })

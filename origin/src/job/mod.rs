@@ -1,0 +1,12 @@
+//! What runs behind the log: thin loops around free functions.
+
+pub mod persist;
+mod queue;
+#[cfg(feature = "cluster")]
+pub mod rebuild;
+#[cfg(feature = "cluster")]
+pub mod warm;
+mod write;
+
+#[cfg(test)]
+pub(crate) mod doubles;

@@ -1,0 +1,259 @@
+//! Reading: one member of a topic's group.
+//!
+//! Offsets are committed when they are told, never by themselves; the tables are the fence against
+//! what is read twice, so a commit is not waited for and one that is lost does no harm.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance, StreamConsumer};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::Message as _;
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::client::{self, Client};
+use super::{partition_of, unavailable};
+use crate::log::{LogError, Message, Reader, Topic};
+
+/// How long a reader waits for a first message.
+const WAIT: Duration = Duration::from_secs(1);
+/// How long leaving the group may take; after it the broker finds out by itself.
+const LEAVE: Duration = Duration::from_secs(3);
+
+type Member = StreamConsumer<Watch>;
+
+pub(super) struct KafkaReader {
+    topic: Topic,
+    name: String,
+    /// There until it is closed.
+    consumer: Option<Arc<Member>>,
+    /// Taken and not handed out yet, since when.
+    taken: VecDeque<Message>,
+    since: Instant,
+    paused: BTreeSet<u32>,
+    /// What was committed last, for the end.
+    committed: TopicPartitionList,
+}
+
+impl KafkaReader {
+    pub(super) fn join(client: &Client, topic: Topic) -> Result<Self, LogError> {
+        let name = client.topic(topic);
+        let config = client.reading(&client.group(topic));
+        let consumer: Member = config.create_with_context(Watch::default()).map_err(unavailable)?;
+        consumer.subscribe(&[&name]).map_err(unavailable)?;
+        let committed = TopicPartitionList::new();
+        Ok(Self {
+            topic,
+            name,
+            consumer: Some(Arc::new(consumer)),
+            taken: VecDeque::new(),
+            since: Instant::now(),
+            paused: BTreeSet::new(),
+            committed,
+        })
+    }
+
+    /// Takes one message more; `false` when none came until then.
+    async fn take(&mut self, until: Instant) -> Result<bool, LogError> {
+        let Some(consumer) = &self.consumer else { return Ok(false) };
+        loop {
+            match timeout_at(until, consumer.recv()).await {
+                Err(_) => return Ok(false),
+                Ok(Ok(message)) => {
+                    // Of a partition that went away meanwhile nothing is handed out: if it is back,
+                    // it comes again from what was committed.
+                    let gone = std::mem::take(&mut consumer.context().held().gone);
+                    if !gone.is_empty() {
+                        self.taken.retain(|message| !gone.contains(&message.partition));
+                    }
+                    if self.taken.is_empty() {
+                        self.since = Instant::now();
+                    }
+                    self.taken.push_back(Message {
+                        topic: self.topic,
+                        partition: u32::try_from(message.partition()).unwrap_or_default(),
+                        offset: u64::try_from(message.offset()).unwrap_or_default(),
+                        payload: message.payload().unwrap_or_default().to_vec(),
+                    });
+                    return Ok(true);
+                }
+                Ok(Err(error)) if is_fatal(&error) => return Err(LogError::Damaged(error.to_string())),
+                // The driver has said it in the log, and tries again by itself.
+                Ok(Err(_)) => {}
+            }
+        }
+    }
+
+    fn list(&self, partitions: &BTreeSet<u32>) -> TopicPartitionList {
+        let mut list = TopicPartitionList::with_capacity(partitions.len());
+        for partition in partitions {
+            list.add_partition(&self.name, partition_of(*partition));
+        }
+        list
+    }
+
+    /// What is held now, seen or changed by `look`.
+    fn held<T: Default>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
+        self.consumer.as_ref().map(|consumer| look(&mut consumer.context().held())).unwrap_or_default()
+    }
+}
+
+fn is_fatal(error: &KafkaError) -> bool {
+    matches!(error, KafkaError::MessageConsumptionFatal(_))
+        || error.rdkafka_error_code() == Some(RDKafkaErrorCode::Fatal)
+}
+
+#[async_trait]
+impl Reader for KafkaReader {
+    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError> {
+        if self.taken.is_empty() && !self.take(Instant::now() + WAIT).await? {
+            return Ok(Vec::new());
+        }
+        let until = self.since + patience;
+        while self.taken.len() < most && self.take(until).await? {}
+        let most = most.min(self.taken.len());
+        let batch = self.taken.drain(..most).collect();
+        self.since = Instant::now();
+        Ok(batch)
+    }
+
+    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError> {
+        let held = self.held(|held| held.partitions.clone());
+        let mut list = TopicPartitionList::with_capacity(offsets.len());
+        for (partition, offset) in offsets.iter().filter(|(partition, _)| held.contains(partition)) {
+            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
+            list.add_partition_offset(&self.name, partition_of(*partition), offset).map_err(unavailable)?;
+        }
+        let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
+        let answer = consumer.commit(&list, CommitMode::Async).map_err(unavailable);
+        self.committed = list;
+        answer
+    }
+
+    fn assigned(&mut self) -> Vec<u32> {
+        let assigned = self.held(|held| std::mem::take(&mut held.assigned));
+        // The driver may remember that one was paused when it was held before.
+        if let Some(consumer) = self.consumer.as_ref().filter(|_| !assigned.is_empty())
+            && let Err(error) = consumer.resume(&self.list(&assigned.iter().copied().collect()))
+        {
+            tracing::warn!(topic = self.name, %error, "reading what was assigned");
+        }
+        assigned
+    }
+
+    fn revoked(&mut self) -> Vec<u32> {
+        let revoked = self.held(|held| std::mem::take(&mut held.revoked));
+        self.paused.retain(|partition| !revoked.contains(partition));
+        revoked
+    }
+
+    fn pause(&mut self, partitions: &BTreeSet<u32>) {
+        let (less, more) = (&self.paused - partitions, partitions - &self.paused);
+        let Some(consumer) = &self.consumer else { return };
+        // A partition that went away meanwhile is no member's to pause; it comes back unpaused.
+        let failed =
+            [(more, true), (less, false)].into_iter().filter(|(set, _)| !set.is_empty()).find_map(|(set, on)| {
+                let list = self.list(&set);
+                if on { consumer.pause(&list) } else { consumer.resume(&list) }.err()
+            });
+        if let Some(error) = failed {
+            tracing::warn!(topic = self.name, %error, "pausing");
+        }
+        self.paused.clone_from(partitions);
+    }
+
+    async fn close(mut self: Box<Self>) {
+        let Some(consumer) = self.consumer.take() else { return };
+        let committed = std::mem::take(&mut self.committed);
+        let left = tokio::task::spawn_blocking(move || {
+            let answer = if committed.count() > 0 { consumer.commit(&committed, CommitMode::Sync) } else { Ok(()) };
+            drop(consumer);
+            answer
+        });
+        match timeout(LEAVE, left).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::info!(topic = self.name, %error, "the last commit"),
+            Ok(Err(error)) => tracing::warn!(topic = self.name, %error, "leaving the group"),
+            Err(_) => tracing::warn!(topic = self.name, "the broker does not answer: leaving the group without a word"),
+        }
+    }
+}
+
+impl Drop for KafkaReader {
+    fn drop(&mut self) {
+        // Leaving a group blocks.
+        if let Some(consumer) = self.consumer.take() {
+            std::thread::spawn(move || drop(consumer));
+        }
+    }
+}
+
+/// What a member holds, as the broker gives and takes.
+#[derive(Debug, Default)]
+struct Held {
+    partitions: BTreeSet<u32>,
+    assigned: Vec<u32>,
+    revoked: Vec<u32>,
+    /// Revoked since a message was taken last.
+    gone: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    held: Mutex<Held>,
+}
+
+impl Watch {
+    /// A std mutex: held for a few pushes, never across an await.
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientContext for Watch {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        client::said(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        client::failed(&error, reason);
+    }
+}
+
+impl ConsumerContext for Watch {
+    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let numbers = |list: &TopicPartitionList| -> Vec<u32> {
+            list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
+        };
+        let mut held = self.held();
+        match rebalance {
+            Rebalance::Assign(list) => {
+                let numbers = numbers(list);
+                tracing::info!(partitions = ?numbers, "partitions assigned");
+                held.partitions.extend(&numbers);
+                held.assigned.extend(numbers);
+            }
+            Rebalance::Revoke(list) => {
+                let numbers = numbers(list);
+                tracing::info!(partitions = ?numbers, "partitions revoked");
+                held.partitions.retain(|partition| !numbers.contains(partition));
+                held.assigned.retain(|partition| !numbers.contains(partition));
+                held.revoked.extend(&numbers);
+                held.gone.extend(numbers);
+            }
+            Rebalance::Error(error) => tracing::warn!(%error, "rebalance"),
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
+        if let Err(error) = result {
+            // The rows are the truth; these messages may be read once more.
+            tracing::debug!(%error, "a commit was lost");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Where answers came from.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Keys (a subject, a comment, a page of floors) answered by each level since the start.
+#[derive(Debug, Default)]
+pub struct Figures {
+    local: AtomicU64,
+    redis: AtomicU64,
+    mysql: AtomicU64,
+}
+
+/// The counts at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    pub local: u64,
+    pub redis: u64,
+    pub mysql: u64,
+}
+
+impl Figures {
+    pub(super) fn local(&self, keys: usize) {
+        self.local.fetch_add(keys as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn redis(&self, keys: usize) {
+        self.redis.fetch_add(keys as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn mysql(&self, keys: usize) {
+        self.mysql.fetch_add(keys as u64, Ordering::Relaxed);
+    }
+
+    pub fn answered(&self) -> Answered {
+        Answered {
+            local: self.local.load(Ordering::Relaxed),
+            redis: self.redis.load(Ordering::Relaxed),
+            mysql: self.mysql.load(Ordering::Relaxed),
+        }
+    }
+}

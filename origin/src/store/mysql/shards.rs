@@ -1,0 +1,160 @@
+//! What a log's consumers ask: how far the tables are, what they say of a pair, and who may issue
+//! ids.
+//!
+//! Unlike pages, these answers must come from the database that has the slot now, and say
+//! [`StoreError::Moved`] otherwise.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, Slot};
+use sqlx::Row as _;
+use sqlx::mysql::MySqlRow;
+use tokio::time::{Instant, sleep};
+
+use super::Mysql;
+use super::read::{IDS, json};
+use super::rows::{self, count_at};
+use super::session::sql;
+use crate::store::{Result, Standing, StoreError, Stream};
+
+/// How long a caller waits for a slot that changes its database.
+const MOVING: Duration = Duration::from_secs(2);
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The database's own milliseconds, since processes' clocks differ.
+const NOW: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
+
+/// A database holds a slot's truth in these states.
+const HERE: [i64; 2] = [1, 4];
+
+impl Mysql {
+    /// Waits a little and reads the map again, after [`StoreError::Moved`]; the error itself when the
+    /// time since `begun` is over.
+    pub(super) async fn moved(&self, begun: Instant) -> Result<()> {
+        if begun.elapsed() > MOVING {
+            return Err(StoreError::Moved);
+        }
+        sleep(LOOK).await;
+        self.refresh().await
+    }
+
+    pub(super) async fn read_positions(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+        let begun = Instant::now();
+        loop {
+            match self.positions_now(stream, slots).await {
+                Err(StoreError::Moved) => self.moved(begun).await?,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn positions_now(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+        let column = match stream {
+            Stream::Comments => "comments",
+            Stream::Reactions => "reactions",
+        };
+        let text = format!("SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s ON s.slot = j.id");
+        let mut by_shard: HashMap<usize, Vec<i64>> = HashMap::new();
+        for slot in slots {
+            by_shard.entry(self.shard(*slot)).or_default().push(i64::from(slot.get()));
+        }
+        let found = try_join_all(by_shard.into_iter().map(|(shard, slots)| {
+            let statement = sql(text.clone()).bind(json(slots));
+            async move { self.session(shard).await?.all(statement).await }
+        }));
+        let mut positions = HashMap::with_capacity(slots.len());
+        for r in found.await?.iter().flatten() {
+            here(r, 1)?;
+            let slot = u16::try_from(r.try_get::<i64, _>(0)?).ok().and_then(Slot::new);
+            positions.insert(slot.ok_or_else(|| rows::damaged("a slot's number"))?, count_at(r, 2)?);
+        }
+        Ok(positions)
+    }
+
+    pub(super) async fn read_standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+        let begun = Instant::now();
+        loop {
+            match self.standing_now(pairs).await {
+                Err(StoreError::Moved) => self.moved(begun).await?,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn standing_now(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+        // One statement is one moment. Reactions are counted only where the comment has no row yet.
+        let count = |reaction: u8| {
+            format!(
+                "CASE WHEN c.id IS NULL THEN (SELECT COUNT(*) FROM reaction_{{n}} x \
+                 WHERE x.comment_id = j.id AND x.reaction = {reaction}) END"
+            )
+        };
+        let text = format!(
+            "SELECT j.n, s.state, s.reactions, r.reaction, c.likes, c.dislikes, c.reacted, {}, {} \
+             FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]', \
+             member BIGINT PATH '$[2]', slot BIGINT PATH '$[3]')) j \
+             STRAIGHT_JOIN slot s ON s.slot = j.slot LEFT JOIN comment_{{n}} c ON c.id = j.id \
+             LEFT JOIN reaction_{{n}} r ON r.comment_id = j.id AND r.member_id = j.member",
+            count(1),
+            count(2),
+        );
+        let things = pairs.iter().enumerate().map(|(n, (id, member))| (id.slot(), (n, *id, *member)));
+        let found = try_join_all(self.parts(things).into_iter().map(|(part, _, pairs)| {
+            let lines = pairs.iter().map(|(n, id, member)| format!("[{n},{id},{member},{}]", id.slot().get()));
+            let statement = part.sql(&text).bind(format!("[{}]", lines.collect::<Vec<_>>().join(",")));
+            async move { self.session(part.shard).await?.all(statement).await }
+        }));
+        let mut all = vec![None; pairs.len()];
+        for r in found.await?.iter().flatten() {
+            here(r, 1)?;
+            let of = |row: usize, counted: usize| -> Result<u64> {
+                let known: Option<i64> = r.try_get(row)?;
+                Ok(rows::count(known.map_or_else(|| r.try_get(counted), Ok)?))
+            };
+            let standing = Standing {
+                position: count_at(r, 2)?,
+                reaction: r.try_get::<Option<i64>, _>(3)?.map(rows::reaction).transpose()?,
+                likes: of(4, 7)?,
+                dislikes: of(5, 8)?,
+                reacted: r.try_get::<Option<i64>, _>(6)?.map_or(0, rows::count),
+            };
+            if let Some(place) = usize::try_from(r.try_get::<i64, _>(0)?).ok().and_then(|n| all.get_mut(n)) {
+                *place = Some(standing);
+            }
+        }
+        all.into_iter().collect::<Option<_>>().ok_or_else(|| rows::damaged("a slot has no row"))
+    }
+
+    pub(super) async fn take_lease(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
+        let mut session = self.first().session().await?;
+        let ttl = i64::try_from(ttl_ms).unwrap_or(i64::MAX / 2);
+        // A number whose time is over is still its last holder's while nobody has taken it.
+        let renew = format!("UPDATE node SET expires_at = {NOW} + ? WHERE holder = ?");
+        session.run(sql(renew).bind(ttl).bind(holder.to_owned())).await?;
+        let find = "SELECT node FROM node WHERE holder = ?";
+        if let Some(r) = session.first(sql(find).bind(holder.to_owned())).await? {
+            return Ok(Some(count_at(&r, 0)?));
+        }
+        let take = format!(
+            "UPDATE node SET holder = ?, expires_at = {NOW} + ? WHERE expires_at <= {NOW} AND node < {IMPORT_NODE} \
+             ORDER BY node LIMIT 1"
+        );
+        session.run(sql(take).bind(holder.to_owned()).bind(ttl)).await?;
+        let found = session.first(sql(find).bind(holder.to_owned())).await?;
+        found.map(|r| count_at(&r, 0)).transpose()
+    }
+
+    pub(super) async fn give_back(&self, holder: &str) -> Result<()> {
+        let give = "UPDATE node SET holder = '', expires_at = 0 WHERE holder = ?";
+        self.first().session().await?.run(sql(give).bind(holder.to_owned())).await?;
+        Ok(())
+    }
+}
+
+/// Refuses a slot whose state, in this column, says that it is not here.
+fn here(r: &MySqlRow, column: usize) -> Result<()> {
+    if HERE.contains(&r.try_get(column)?) { Ok(()) } else { Err(StoreError::Moved) }
+}

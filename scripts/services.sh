@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Starts a private MariaDB (it stands in for MySQL), Redis and Kafka on loopback, with two empty
+# databases, says how gailou finds them, and stays until Ctrl-C. Their data is gone afterwards:
+# compose.yaml starts servers that keep it.
+#
+# To be sourced as well: start_services, stop_services.
+
+# Run by make, it does not outlive it, however make ends.
+if [ "${BASH_SOURCE[0]}" = "$0" ] && [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then
+  exec env -u MAKELEVEL setpriv --pdeathsig TERM -- "$0" "$@"
+fi
+
+# shellcheck source=scripts/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+# free_port FIRST: the first from there on where nobody listens. Below the range from which
+# connections take theirs: a client whose server is down would else find itself there one day.
+free_port() {
+  local port=$1
+  while answers "$port"; do port=$((port + 1)); done
+  printf '%s' "$port"
+}
+
+# start_service KIND PORT ARGUMENT...: adds it to those that start.
+start_service() {
+  local kind=$1 port=$2
+  start "$kind" scripts/service.sh "$kind" "$services_dir/$kind" "${@:2}"
+  started+=("$child:$kind:$port")
+}
+
+# start_services: their directory is in $services_dir, their addresses in $mysql, $redis, $kafka.
+start_services() {
+  local began=$SECONDS until=$((SECONDS + 60)) started=() entry pid kind port
+  local mysql_port redis_port kafka_port
+  services_dir=$(mktemp -d) services_pids=()
+  mysql_port=$(free_port 13306) redis_port=$(free_port 16379) kafka_port=$(free_port 19092)
+  start_service mariadb "$mysql_port"
+  start_service redis "$redis_port"
+  start_service kafka "$kafka_port" "$(free_port $((kafka_port + 1)))"
+  for entry in "${started[@]}"; do
+    IFS=: read -r pid kind port <<<"$entry"
+    services_pids+=("$pid")
+    until answers "$port"; do
+      if ! alive "$pid" || [ $SECONDS -ge $until ]; then
+        log_tail "$LOGS/$kind.out" "$LOGS/$kind.log"
+        fail "$kind did not start"
+        return
+      fi
+      sleep 0.05
+    done
+  done
+  # shellcheck disable=SC2034 # read by the scripts that source this
+  mysql=mysql://root@127.0.0.1:$mysql_port redis=redis://127.0.0.1:$redis_port kafka=127.0.0.1:$kafka_port
+  report ok $((SECONDS - began)) "start MariaDB, Redis and Kafka"
+}
+
+# Ends them and deletes their data.
+stop_services() {
+  local pid
+  stop "${services_pids[@]}"
+  for pid in "${services_pids[@]}"; do finish "$pid"; done
+  remove_services
+}
+
+# For at_exit, when the servers have ended.
+remove_services() { if [ -n "${services_dir:-}" ]; then rm -rf "$services_dir"; fi; }
+
+if [ "${BASH_SOURCE[0]}" != "$0" ]; then return; fi
+
+# shellcheck disable=SC2317 # lib.sh calls it
+at_exit() { remove_services; }
+
+setup services && start_services || exit 1
+mariadb --no-defaults --user=root --protocol=tcp --host=127.0.0.1 --port="${mysql##*:}" \
+  --execute='CREATE DATABASE gailou_0; CREATE DATABASE gailou_1' || exit 1
+
+say ""
+say "export GAILOU_MYSQL_URLS=$mysql/gailou_0,$mysql/gailou_1"
+say "export GAILOU_REDIS_URLS=$redis"
+say "export GAILOU_KAFKA_BROKERS=$kafka"
+say ""
+say "With these, target/release/gailou (make build) is a whole cluster in one process, and"
+say "\`gailou migrate\`, \`gailou serve\` and \`gailou job\` are its parts."
+say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,redis,kafka}.*"
+
+trap 'say "Stopping."; exit 0' INT TERM HUP
+while sleep 0.3; do
+  for pid in "${children[@]}"; do
+    alive "$pid" || { log_tail "$LOGS"/{mariadb,redis,kafka}.{out,log}; die "a server ended by itself"; }
+  done
+done
