@@ -42,7 +42,8 @@ say "Setting up and building. The first time takes some minutes; logs are in .to
 setup run || exit 1
 # The drivers of a cluster take minutes to build; embedded, nobody needs them.
 features=()
-if [ -n "${GAILOU_MYSQL_URLS:-}" ]; then features=(--features cluster); fi
+# A program that can be part of a cluster (make build) stays one.
+if [ -n "${GAILOU_MYSQL_URLS:-}" ] || grep -qs librdkafka "$GAILOU"; then features=(--features cluster); fi
 build_origin release "${features[@]}" || exit 1
 build_edge || exit 1
 

@@ -38,11 +38,14 @@ impl Ran {
     }
 }
 
-/// The program, built as the suite itself was. Built once a process; nothing is built when it is
-/// up to date.
+/// The program, built as the suite itself was, unless `E2E_GAILOU` names another. Built once a
+/// process; nothing is built when it is up to date.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(program) = std::env::var_os("E2E_GAILOU") {
+            return program.into();
+        }
         // target/<profile>/deps/<test>
         let test = std::env::current_exe().expect("this program has a path");
         let directory = test.parent().and_then(Path::parent).expect("target/<profile>").to_owned();

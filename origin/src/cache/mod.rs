@@ -174,7 +174,7 @@ pub struct Loaded {
 }
 
 /// A right to fill a list, and what is kept of it and fresh.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filling {
     pub(in crate::cache) stamp: u64,
     pub newest: Option<Loaded>,
@@ -216,7 +216,8 @@ pub trait Cache: Send + Sync + std::fmt::Debug {
     async fn hottest(&self, count: usize) -> Result<Vec<SubjectKey>>;
 }
 
-/// How long things live here.
+/// How long things live in an adapter.
+#[cfg(feature = "cluster")]
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cache) struct Lives {
     fresh: Duration,
@@ -224,6 +225,7 @@ pub(in crate::cache) struct Lives {
     claim: Duration,
 }
 
+#[cfg(feature = "cluster")]
 impl Lives {
     pub(in crate::cache) const DEFAULT: Self = Self { fresh: FRESH, kept: KEPT, claim: CLAIM };
 
@@ -235,6 +237,7 @@ impl Lives {
     }
 }
 
+#[cfg(feature = "cluster")]
 fn jitter(life: Duration) -> Duration {
     life.mul_f64(rand::random_range(0.9..1.1))
 }

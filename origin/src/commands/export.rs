@@ -29,6 +29,7 @@ pub(super) fn subject(text: &str) -> Result<Subject, String> {
     SubjectKey::new(kind, key).map(Subject).map_err(|e| format!("the {} {e}", e.field()))
 }
 
+#[cfg(feature = "cluster")]
 impl Subject {
     pub(super) fn key(&self) -> &SubjectKey {
         &self.0

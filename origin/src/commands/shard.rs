@@ -13,6 +13,7 @@ use crate::app::App;
 
 #[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::doc_markdown, reason = "this is the help text")]
 pub(super) enum Shard {
     /// Prints the moves after which every database holds as many slots
     Plan {

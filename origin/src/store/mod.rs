@@ -107,7 +107,7 @@ pub struct Row {
     pub author: Author,
     pub likes: u64,
     pub dislikes: u64,
-    /// The log's position after the last reaction that moved these counts; 0 without a log.
+    /// The log's position after the last reaction to it that is in these counts; 0 without a log.
     pub reacted: u64,
     /// Visible descendants.
     pub replies: u64,
@@ -297,7 +297,8 @@ pub enum Outcome {
         dislikes: u64,
         reaction: Option<Reaction>,
     },
-    /// The comment is not there, or can be seen no more.
+    /// The comment is not there, or can be seen no more. A reaction with a position is kept all the
+    /// same, and counted when its comment comes.
     NoComment,
     /// The event's position was applied before.
     Seen,
@@ -339,7 +340,8 @@ pub struct Persisted {
     pub outcomes: Vec<Outcome>,
     /// Subjects that look different now, with their new versions.
     pub changed: Vec<(SubjectKey, u64)>,
-    /// Comments whose rows are different now.
+    /// Comments whose rows are different now, and those of events that were seen: whoever applied
+    /// them may have died before it told of them.
     pub touched: Vec<Touched>,
 }
 

@@ -208,7 +208,7 @@ impl<'b> Loaded<'b> {
             let seen = self.positions.seen(stamped);
             match &stamped.event {
                 Event::Publish(new) if seen => self.comment(new.path.id(), &mut wanted),
-                Event::Publish(new) => self.publish(new, stamped.position.is_some(), &firsts, &mut wanted),
+                Event::Publish(new) => self.publish(new, &firsts, &mut wanted),
                 Event::React { id, member, .. } => {
                     self.comment(*id, &mut wanted);
                     if !seen {
@@ -284,7 +284,7 @@ impl<'b> Loaded<'b> {
         firsts
     }
 
-    fn publish(&self, new: &'b NewRow, logged: bool, firsts: &HashMap<CommentId, CommentId>, wanted: &mut Wanted<'b>) {
+    fn publish(&self, new: &'b NewRow, firsts: &HashMap<CommentId, CommentId>, wanted: &mut Wanted<'b>) {
         let id = new.path.id();
         new.path.ids().for_each(|id| self.comment(id, wanted));
         self.subject(&new.subject, wanted);
@@ -300,7 +300,7 @@ impl<'b> Loaded<'b> {
                 self.comment(id, wanted);
                 self.chain(id, wanted);
             }
-            if logged && let Some(None) = self.comments.get(&id) {
+            if let Some(None) = self.comments.get(&id) {
                 self.strays(id, first, wanted);
             }
         }

@@ -50,7 +50,7 @@ impl<'b> Fold<'b> {
         if let (Some((once, request)), None) = (once, holder) {
             self.claim(once, StoredKey { request: *request, id, state: new.state, created_at: at });
         }
-        let floor = self.insert(new, subject, logged)?;
+        let floor = self.insert(new, subject)?;
         self.follow(new);
         Ok(Outcome::Published { floor })
     }
@@ -70,7 +70,7 @@ impl<'b> Fold<'b> {
         self.changes.keys.push((once, key));
     }
 
-    fn insert(&mut self, new: &'b NewRow, subject: usize, logged: bool) -> Result<Option<u64>> {
+    fn insert(&mut self, new: &'b NewRow, subject: usize) -> Result<Option<u64>> {
         let id = new.path.id();
         let path = self.place(&new.path)?;
         self.subjects[subject].used = true;
@@ -97,7 +97,7 @@ impl<'b> Fold<'b> {
             pinned_at: pinned.then_some(new.created_at),
             edited_at,
             counts: Counts { likes: base.0 + strays.0, dislikes: base.1 + strays.1, replies: 0 },
-            reacted: if logged { self.positions.next(Stream::Reactions, id.slot()) } else { 0 },
+            reacted: self.positions.next(Stream::Reactions, id.slot()),
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
         self.comments.insert(

@@ -22,8 +22,9 @@ use crate::store::{ListOf, Result, Row};
 /// Whether the subject's row is that of the key: another key may have its number.
 const IS_SUBJECT: &str = "EXISTS (SELECT 1 FROM subject_{n} s WHERE s.id = ? AND s.type = ? AND s.`key` = ?)";
 
-/// The subject of the thread with this root, as a condition on `c`.
-const OF_ROOT: &str = "c.subject = (SELECT r.subject FROM comment_{n} r WHERE r.id = ?)";
+/// The comments `c` of a root's subject by path. The root's row is read before the plan is made, so
+/// its subject begins a range.
+const BY_PATH: &str = "comment_{n} r STRAIGHT_JOIN comment_{n} c FORCE INDEX (comment_path) ON c.subject = r.subject";
 
 /// A part of a thread up to this size is read as a whole and sorted, a larger one is found along
 /// the order of the whole thread.
@@ -63,7 +64,7 @@ fn roughly(sort: Sort, weights: &Weights) -> String {
         Sort::Best => {
             let n = "(likes + dislikes + 0e0)";
             format!(
-                "IF(likes + dislikes = 0, 0, (2 * likes + 3.8416e0 - 1.96e0 * SQRT(3.8416e0 + 4 * likes * dislikes / {n})) \
+                "IF(likes + dislikes = 0, 0, (2e0 * likes + 3.8416e0 - 1.96e0 * SQRT(3.8416e0 + 4e0 * likes * dislikes / {n})) \
                  / (2 * ({n} + 3.8416e0)))"
             )
         }
@@ -119,23 +120,24 @@ impl Mysql {
         let start = if ascending { 0 } else { i64::MAX };
         let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
         let place = self.place(list.slot());
-        let select = "SELECT c.listed_floor, c.id FROM comment_{n} c FORCE INDEX";
+        let select = "SELECT c.listed_floor, c.id FROM";
+        let by_list = "comment_{n} c FORCE INDEX (comment_list)";
         let end = format!("c.listed_floor {compare} ? ORDER BY c.listed_floor {order} LIMIT ?");
         let statement = match list {
             ListOf::Roots(key) => {
-                let text = format!("{select} (comment_list) WHERE {IS_SUBJECT} AND c.list = ? AND {end}");
+                let text = format!("{select} {by_list} WHERE {IS_SUBJECT} AND c.list = ? AND {end}");
                 bind_subject(place.0.sql(&text), key).bind(Self::subject_id(key))
             }
             ListOf::Under(top) if self.narrow(top).await? => {
-                let text = format!("{select} (comment_path) WHERE {OF_ROOT} AND c.path > ? AND c.path < ? AND {end}");
+                let text = format!("{select} {BY_PATH} WHERE r.id = ? AND c.path > ? AND c.path < ? AND {end}");
                 bind_below(place.0.sql(&text).bind(top.root_id().signed()), top)
             }
             ListOf::Under(top) if top.depth() > 1 => {
-                let text = format!("{select} (comment_list) WHERE c.path > ? AND c.path < ? AND c.list = ? AND {end}");
+                let text = format!("{select} {by_list} WHERE c.path > ? AND c.path < ? AND c.list = ? AND {end}");
                 bind_below(place.0.sql(&text), top).bind(top.root_id().signed())
             }
             ListOf::Under(top) => {
-                let text = format!("{select} (comment_list) WHERE c.list = ? AND {end}");
+                let text = format!("{select} {by_list} WHERE c.list = ? AND {end}");
                 place.0.sql(&text).bind(top.root_id().signed())
             }
         };
@@ -155,8 +157,8 @@ impl Mysql {
                 // The key every reply is kept by is its heat, whatever is asked for.
                 let text = format!(
                     "SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at, s.type \
-                     FROM comment_{{n}} c FORCE INDEX (comment_path) STRAIGHT_JOIN subject_{{n}} s ON s.id = c.subject \
-                     WHERE {OF_ROOT} AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL"
+                     FROM {BY_PATH} STRAIGHT_JOIN subject_{{n}} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
+                     WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL"
                 );
                 let statement = bind_below(place.0.sql(&text).bind(top.root_id().signed()), top);
                 let mut all = Vec::new();
@@ -167,7 +169,7 @@ impl Mysql {
                 Ok(all)
             }
             ListOf::Under(top) => {
-                let text = "SELECT r.hot, r.id FROM reply_rank_{n} r STRAIGHT_JOIN comment_{n} c ON c.id = r.id \
+                let text = "SELECT r.hot, r.id FROM reply_rank_{n} r FORCE INDEX (PRIMARY) STRAIGHT_JOIN comment_{n} c FORCE INDEX (PRIMARY) ON c.id = r.id \
                      WHERE c.path > ? AND c.path < ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
                 let statement = bind_below(place.0.sql(text), top).bind(top.root_id().signed()).bind(most);
                 by_heat(&self.at(place, statement).await?)
@@ -267,8 +269,8 @@ impl Mysql {
     ) -> Result<Vec<Row>> {
         let place = self.place(top.root_id().slot());
         let text = format!(
-            "SELECT {COLUMNS} FROM comment_{{n}} c FORCE INDEX (comment_path) {JOINS} \
-             WHERE {OF_ROOT} AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL AND c.depth <= ? \
+            "SELECT {COLUMNS} FROM {BY_PATH} {JOINS} \
+             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL AND c.depth <= ? \
              ORDER BY c.path LIMIT ?"
         );
         let statement = place.0.sql(&text).bind(top.root_id().signed());
@@ -281,8 +283,8 @@ impl Mysql {
         let Some(parent) = path.parent_id() else { return Ok(vec![]) };
         let place = self.place(path.root_id().slot());
         let text = format!(
-            "SELECT c.id FROM comment_{{n}} c FORCE INDEX (comment_path) \
-             WHERE {OF_ROOT} AND c.path > ? AND c.path < ? AND c.parent_id = ? AND c.listed_floor IS NOT NULL AND c.id <> ? \
+            "SELECT c.id FROM {BY_PATH} \
+             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.parent_id = ? AND c.listed_floor IS NOT NULL AND c.id <> ? \
              ORDER BY c.path DESC LIMIT ?"
         );
         let above = path.truncated(path.depth() - 1);

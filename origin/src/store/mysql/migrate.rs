@@ -31,7 +31,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
         let pool = Pool::new(options.clone());
         let mut session = pool.session().await?;
         // A lock of the server's, gone with the connection whatever happens.
-        let locked = "SELECT CAST(GET_LOCK(CONCAT('gailou.', DATABASE()), 2) AS SIGNED)";
+        let locked = "SELECT CAST(GET_LOCK(CONCAT('gailou.migrate.', MD5(DATABASE())), 2) AS SIGNED)";
         if session.first(sql(locked)).await?.map(|r| r.try_get::<Option<i64>, _>(0)).transpose()?.flatten() != Some(1) {
             return Err(StoreError::Unavailable(format!("{}: somebody else is migrating it", pool.place())));
         }
@@ -42,7 +42,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
             None => owners.insert(work.map(databases.len()).await?),
         };
         work.slots(owners).await?;
-        work.session.raw("DO RELEASE_LOCK(CONCAT('gailou.', DATABASE()))").await?;
+        work.session.raw("DO RELEASE_LOCK(CONCAT('gailou.migrate.', MD5(DATABASE())))").await?;
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ impl Mysql {
         // subject alone, through all its comments.
         let text = format!(
             "SELECT s.type, s.`key`, s.title, s.url, s.owner_id, s.state, s.mode, s.version, s.roots, s.comments, p.ids \
-             FROM {IDS} STRAIGHT_JOIN subject_{{n}} s ON s.id = j.id \
+             FROM {IDS} STRAIGHT_JOIN subject_{{n}} s FORCE INDEX (PRIMARY) ON s.id = j.id \
              LEFT JOIN (SELECT c.subject, GROUP_CONCAT(c.id ORDER BY c.pinned_at DESC, c.id DESC) AS ids \
              FROM comment_{{n}} c FORCE INDEX (comment_pinned) \
              WHERE c.subject IN ({{ids}}) AND c.pinned_at > 0 AND c.state = 0 AND c.visibility = 0 \
@@ -143,8 +143,8 @@ impl Mysql {
 
     pub(super) async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
         let text = format!(
-            "SELECT {COLUMNS}, j.id FROM {IDS} LEFT JOIN alias_{{n}} a ON a.id = j.id \
-             STRAIGHT_JOIN comment_{{n}} c ON c.id = COALESCE(a.comment_id, j.id) {JOINS}"
+            "SELECT {COLUMNS}, j.id FROM {IDS} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
+             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {JOINS}"
         );
         let things = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id(things, &text, |s| s).await?;
@@ -153,7 +153,7 @@ impl Mysql {
 
     /// The comments among these that fulfil a condition on `c`, in the order given.
     async fn only(&self, ids: Vec<CommentId>, condition: &str) -> Result<Vec<CommentId>> {
-        let text = format!("SELECT c.id FROM {IDS} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id WHERE {condition}");
+        let text = format!("SELECT c.id FROM {IDS} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id WHERE {condition}");
         let things = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id(things, &text, |s| s).await?;
         let found = found.iter().map(|r| id_at(r, 0)).collect::<Result<HashSet<_>>>()?;
@@ -167,12 +167,12 @@ impl Mysql {
         member: MemberId,
         below: Option<CommentId>,
         count: usize,
-        which: &str,
+        (index, which): (&str, &str),
         condition: &str,
     ) -> Result<Vec<CommentId>> {
         let slot = Self::member_slot(member);
         let text = self.part(slot).text(&format!(
-            "SELECT comment_id FROM member_comment_{{n}} WHERE member_id = ? AND comment_id < ? {which} \
+            "SELECT comment_id FROM member_comment_{{n}} FORCE INDEX ({index}) WHERE member_id = ? AND comment_id < ? {which} \
              ORDER BY comment_id DESC LIMIT ?"
         ));
         let mut most = count.max(20) * 2;
@@ -200,12 +200,12 @@ impl Mysql {
         below: Option<CommentId>,
         count: usize,
     ) -> Result<Vec<CommentId>> {
-        self.of_member(member, below, count, "", "c.state = 0 AND c.visibility = 0").await
+        self.of_member(member, below, count, ("PRIMARY", ""), "c.state = 0 AND c.visibility = 0").await
     }
 
     pub(super) async fn read_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
         let held = "c.state = 1 OR (c.state = 0 AND c.visibility = 1)";
-        self.of_member(member, None, count, "AND held = 1", held).await
+        self.of_member(member, None, count, ("member_comment_held", "AND held = 1"), held).await
     }
 
     pub(super) async fn read_reactions(
@@ -214,7 +214,7 @@ impl Mysql {
         ids: &[CommentId],
     ) -> Result<HashMap<CommentId, Reaction>> {
         let text = format!(
-            "SELECT r.comment_id, r.reaction FROM {IDS} STRAIGHT_JOIN reaction_{{n}} r ON r.comment_id = j.id AND r.member_id = ?"
+            "SELECT r.comment_id, r.reaction FROM {IDS} STRAIGHT_JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = ?"
         );
         let things = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id(things, &text, |s| s.bind(member.signed())).await?;
@@ -251,7 +251,7 @@ impl Mysql {
     }
 
     pub(super) async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        let text = format!("SELECT m.id, m.name FROM {IDS} STRAIGHT_JOIN member_{{n}} m ON m.id = j.id");
+        let text = format!("SELECT m.id, m.name FROM {IDS} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id");
         let things = members.iter().map(|m| (Self::member_slot(*m), m.signed()));
         let found = self.rows_by_id(things, &text, |s| s).await?;
         found.iter().map(|r| Ok((member_id(r.try_get(0)?)?, r.try_get(1)?))).collect()

@@ -15,8 +15,9 @@ pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visib
 /// How many those are: what a statement selects besides comes after them.
 pub(super) const WIDTH: usize = 26;
 /// Its subject, its content and the comment it answers, in this order whatever the statistics say.
-pub(super) const JOINS: &str = "STRAIGHT_JOIN subject_{n} s ON s.id = c.subject \
-     STRAIGHT_JOIN content_{n} t ON t.id = c.id LEFT JOIN comment_{n} p ON p.id = c.parent_id";
+pub(super) const JOINS: &str = "STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
+     STRAIGHT_JOIN content_{n} t FORCE INDEX (PRIMARY) ON t.id = c.id \
+     LEFT JOIN comment_{n} p FORCE INDEX (PRIMARY) ON p.id = c.parent_id";
 
 fn number(r: &MySqlRow, index: usize) -> Result<i64> {
     Ok(r.try_get(index)?)

@@ -56,7 +56,7 @@ impl Mysql {
             Stream::Comments => "comments",
             Stream::Reactions => "reactions",
         };
-        let text = format!("SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s ON s.slot = j.id");
+        let text = format!("SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.id");
         let mut by_shard: HashMap<usize, Vec<i64>> = HashMap::new();
         for slot in slots {
             by_shard.entry(self.shard(*slot)).or_default().push(i64::from(slot.get()));
@@ -96,8 +96,8 @@ impl Mysql {
             "SELECT j.n, s.state, s.reactions, r.reaction, c.likes, c.dislikes, c.reacted, {}, {} \
              FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]', \
              member BIGINT PATH '$[2]', slot BIGINT PATH '$[3]')) j \
-             STRAIGHT_JOIN slot s ON s.slot = j.slot LEFT JOIN comment_{{n}} c ON c.id = j.id \
-             LEFT JOIN reaction_{{n}} r ON r.comment_id = j.id AND r.member_id = j.member",
+             STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.slot LEFT JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
+             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = j.member",
             count(1),
             count(2),
         );

@@ -136,7 +136,7 @@ impl Mysql {
             copied?;
             self.finish(slot, from, to).await?;
         }
-        lock.raw("DO RELEASE_LOCK('gailou.shift')").await
+        lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
     }
 
     /// Deletes the rows of slots from the databases that do not hold them any more, when every process
@@ -175,7 +175,7 @@ impl Mysql {
                 copy::delete(&mut session, number, *slot).await?;
             }
         }
-        lock.raw("DO RELEASE_LOCK('gailou.shift')").await
+        lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
     }
 
     /// Rows that do not lie in the database that the map names; nothing when all do.
@@ -230,7 +230,7 @@ impl Mysql {
     /// The right to move slots; gone with its connection.
     async fn lock_moves(&self) -> Result<Session> {
         let mut session = self.patient(0).await?;
-        let lock = "SELECT CAST(GET_LOCK('gailou.shift', 1) AS SIGNED)";
+        let lock = "SELECT CAST(GET_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())), 1) AS SIGNED)";
         match session.first(sql(lock)).await?.map(|r| r.try_get::<Option<i64>, _>(0)).transpose()?.flatten() {
             Some(1) => Ok(session),
             _ => Err(StoreError::Unavailable("somebody else is moving slots".into())),

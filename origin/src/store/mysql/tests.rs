@@ -221,3 +221,45 @@ async fn reads_find_what_is_there() {
     assert_eq!(store.secret("a", [2; 32]).await.unwrap(), secret);
     databases.drop().await;
 }
+
+/// The server picks the best in floating point; integers pick the same.
+#[tokio::test]
+async fn the_best_are_those_of_the_integers() {
+    use gailou_shared::rank::{self, Counts};
+    use rand::{Rng as _, SeedableRng as _};
+    let Some(databases) = Databases::new(1) else { return };
+    let mut store = databases.open().await;
+    let key = key(1);
+    let (slot, subject, n) = (key.slot(), Mysql::subject_id(&key), store.table(key.slot()));
+    put(&store, &key, CommentId::from_parts(1_600_000_000_000, slot, 0, 0), member(1)).await.unwrap();
+    let mut random = rand::rngs::StdRng::seed_from_u64(3);
+    let mut all = vec![];
+    for row in 0..6_000u64 {
+        let most = [3, 40, 5_000, 5_000_000_000][random.random_range(0..4)];
+        let mut count = || random.random_range(0..most);
+        let counts = Counts { likes: count(), dislikes: count(), replies: count() };
+        let created = 1_700_000_000_000 + random.random_range(0..100_000_000);
+        all.push((CommentId::from_parts(created, slot, 0, row % 64), counts, created));
+    }
+    all.sort_unstable_by_key(|(id, ..)| *id);
+    all.dedup_by_key(|(id, ..)| *id);
+    let rows: Vec<String> = all
+        .iter()
+        .map(|(id, c, created)| format!("({subject}, {id}, {}, {}, {}, {created})", c.likes, c.dislikes, c.replies))
+        .collect();
+    let mut session = store.session(0).await.unwrap();
+    session.raw(&format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(","))).await.unwrap();
+    let without_age = Weights { like: 2_000, reply: 1_000, hate: 500, half_life_ms: None };
+    for weights in [Weights::default(), without_age] {
+        store.weights.insert("video".into(), weights);
+        for sort in Sort::ALL.into_iter().filter(|sort| sort.is_ranked()) {
+            let mut expected: Vec<_> =
+                all.iter().map(|(id, counts, created)| (rank::key(sort, *counts, *created, &weights), *id)).collect();
+            expected.sort_unstable_by(|a, b| rank::order(*a, *b));
+            expected.truncate(gailou_shared::limits::SNAPSHOT_IDS);
+            let found = store.ranked(&ListOf::Roots(key.clone()), sort).await.unwrap();
+            assert!(found == expected, "{sort:?}");
+        }
+    }
+    databases.drop().await;
+}

@@ -117,7 +117,7 @@ impl Mysql {
         let rest = ids.iter().filter(|id| !found.contains_key(*id)).filter_map(|id| id.parse::<CommentId>().ok());
         let rest = rest.filter(|id| id.slot() == slot).map(|id| (slot, id.signed()));
         let text = format!(
-            "SELECT c.id FROM {} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id WHERE c.subject = ?",
+            "SELECT c.id FROM {} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id WHERE c.subject = ?",
             super::read::IDS
         );
         let native = self.rows_by_id(rest, &text, |s| s.bind(number)).await?;

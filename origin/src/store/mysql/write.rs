@@ -24,9 +24,7 @@ use super::marks::Mark;
 use super::rows::damaged;
 use super::session::{Session, sql};
 use crate::store::fold::{Fold, Loaded, Reach};
-use crate::store::{
-    Event, FEED_MS, Outcome, Persisted, Result, Shards as _, Stamped, StoreError, Stream,
-};
+use crate::store::{Event, FEED_MS, Outcome, Persisted, Result, Shards as _, Stamped, StoreError, Stream};
 use follow::Following;
 use text::{Script, Values};
 
@@ -251,15 +249,12 @@ async fn words(db: &Mysql, terms: &[Term]) -> Result<()> {
 
 /// Deletes what has outlived its time, a little at a time.
 async fn sweep(db: &Mysql, at: u64) -> Result<()> {
-    let old = [
-        ("snapshot", "used_at", limits::SNAPSHOT_MS),
-        ("idempotency", "created_at", limits::IDEMPOTENCY_MS),
-    ];
+    let old = [("snapshot", "used_at", limits::SNAPSHOT_MS), ("idempotency", "created_at", limits::IDEMPOTENCY_MS)];
     for shard in 0..db.shards() {
         let mut session = db.session(shard).await?;
-        let tables = old.iter().flat_map(|(table, column, age)| {
-            (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age))
-        });
+        let tables = old
+            .iter()
+            .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
         for (table, column, age) in tables.chain([("feed".to_owned(), "at", FEED_MS)]) {
             let before = text::signed(at.saturating_sub(age));
             let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {SWEPT}");

@@ -78,3 +78,56 @@ fn words(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
     )?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+    use gailou_shared::path::Path;
+    use gailou_shared::wire::{Author, State, Visibility};
+
+    use crate::store::sqlite::Sqlite;
+    use crate::store::{Change, Event, FEED_MS, NewRow, Stamped, Store as _, StoreError};
+
+    const NOW: u64 = 1_700_000_000_000;
+
+    #[tokio::test]
+    async fn the_feed_is_kept_for_its_time_and_nothing_comes_from_a_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
+        let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
+        let new = NewRow {
+            subject: SubjectKey::new("article", "a").unwrap(),
+            path: Path::root(id),
+            parent_id: None,
+            reply_to: None,
+            state: State::Published,
+            visibility: Visibility::Everyone,
+            author: Author { id: MemberId::new(7).unwrap(), name: "reader".into(), avatar: None, level: 1 },
+            created_at: NOW,
+            content: "text".into(),
+            html: String::new(),
+            written: None,
+            mentions: vec![],
+            idempotency: None,
+            imported: None,
+        };
+        let publish = Stamped::new(NOW, Event::Publish(Box::new(new)));
+        let logged = Stamped { position: Some(0), ..publish.clone() };
+        assert!(matches!(store.persist(&[logged]).await, Err(StoreError::Database(_))));
+        let change = |state| Stamped::new(NOW, Event::Change { id, change: Change::State(state), audit: None });
+        store.persist(&[publish]).await.unwrap();
+        assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
+        store.persist(&[change(State::Deleted)]).await.unwrap();
+        store.persist(&[change(State::Published)]).await.unwrap();
+        let feed = store.feed(0, 0, 10).await.unwrap();
+        let seen: Vec<_> = feed.iter().map(|taken| (taken.seq, taken.at, taken.version, taken.id)).collect();
+        assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
+        assert_eq!(store.feed(0, 1, 10).await.unwrap(), feed[1..]);
+        assert_eq!(store.feed(1, 0, 10).await.unwrap(), []);
+        store.persist(&[Stamped::new(NOW + FEED_MS + 1, Event::Sweep)]).await.unwrap();
+        assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
+        // Its numbers go on.
+        store.persist(&[change(State::Hidden)]).await.unwrap();
+        assert_eq!(store.feed(0, 2, 10).await.unwrap()[0].seq, 3);
+    }
+}

@@ -236,9 +236,9 @@ async fn writers_that_overlap_write_once() {
         .collect();
     for writer in writers {
         let (failures, slowest) = writer.await.unwrap();
-        println!("{failures} times asked again, slowest batch {} ms", slowest.as_millis());
+        eprintln!("{failures} times asked again, slowest batch {} ms", slowest.as_millis());
     }
-    println!("6 writers of 1,000 comments or 10,000 reactions: {} ms", begun.elapsed().as_millis());
+    eprintln!("6 writers of 1,000 comments or 10,000 reactions: {} ms", begun.elapsed().as_millis());
     reconciled(&store, &keys).await;
     assert_eq!((rows(&store, "comment").await, rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
@@ -277,11 +277,11 @@ async fn a_batch_of_likes_is_few_statements() {
         times.push(begun.elapsed());
     }
     times.sort_unstable();
-    println!("1,000 likes of one comment: median {} ms, slowest {} ms", times[10].as_millis(), times[19].as_millis());
+    eprintln!("1,000 likes of one comment: median {} ms, slowest {} ms", times[10].as_millis(), times[19].as_millis());
     let posts: Vec<_> = (1..=1_000).map(|n| logged(n, publish(&comment(n, &super::key(n % 40), None)))).collect();
     let begun = tokio::time::Instant::now();
     store.persist(&posts).await.unwrap();
-    println!("1,000 comments on 40 subjects: {} ms", begun.elapsed().as_millis());
+    eprintln!("1,000 comments on 40 subjects: {} ms", begun.elapsed().as_millis());
     reconciled(&store, &[key]).await;
     databases.drop().await;
 }

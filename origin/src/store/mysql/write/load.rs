@@ -51,7 +51,12 @@ pub(super) async fn load<'b>(
 }
 
 async fn subjects(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
-    let by_number: BTreeMap<i64, _> = wanted.subjects.iter().map(|key| (Mysql::subject_id(key), *key)).collect();
+    let mut by_number = BTreeMap::new();
+    for key in &wanted.subjects {
+        if let Some(other) = by_number.insert(Mysql::subject_id(key), *key) {
+            return Err(damaged(format_args!("the subjects {key} and {other} have one hash")));
+        }
+    }
     let asked = by_number.keys().chain(&wanted.numbers);
     let asked = asked.map(|number| (subject_slot(*number), numbers(&[Some(*number)])));
     let statement = "SELECT s.id, s.type, s.`key`, s.version, s.floors, s.roots, s.comments \
