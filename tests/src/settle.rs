@@ -56,7 +56,8 @@ impl Settle {
         let partitions = |topic| (0..self.log.partitions()).map(move |partition| (topic, partition));
         let all = [Topic::Comments, Topic::Reactions].into_iter().flat_map(partitions);
         let done = join_all(all.map(|(topic, partition)| self.stored(topic, partition, patience))).await;
-        done.into_iter().collect()
+        let late: Vec<String> = done.into_iter().filter_map(Result::err).collect();
+        if late.is_empty() { Ok(()) } else { Err(late.join("; ")) }
     }
 
     async fn stored(&self, topic: Topic, partition: u32, patience: Duration) -> Result<(), String> {

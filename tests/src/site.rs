@@ -178,7 +178,8 @@ async fn open(config: &Config, role: Role, ahead: &Arc<AtomicU64>) -> Opened {
 fn in_cluster() -> bool {
     match std::env::var("GAILOU_TEST_STORE").as_deref() {
         Err(_) | Ok("" | "embedded") => false,
-        Ok("cluster") => true,
+        Ok("cluster") if cfg!(feature = "cluster") => true,
+        Ok("cluster") => panic!("GAILOU_TEST_STORE=cluster needs --features gailou-tests/cluster"),
         Ok(other) => panic!("GAILOU_TEST_STORE={other:?} is neither embedded nor cluster"),
     }
 }

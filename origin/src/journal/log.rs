@@ -2,8 +2,8 @@
 //! into the tables at once.
 //!
 //! What can refuse is decided before the append; what was appended and could not be shown or counted
-//! in time is answered as unknown, never as refused. Knows ports only. The parts: [`publish`],
-//! [`react`], [`change`]; [`together`] groups what concurrent callers ask and write.
+//! in time is answered as unknown, never as refused. Knows ports only. The parts: `publish`,
+//! `react`, `change`; `together` groups what concurrent callers ask and write.
 
 mod change;
 mod publish;

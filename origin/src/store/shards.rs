@@ -23,7 +23,7 @@ pub struct Standing {
     pub reaction: Option<Reaction>,
     pub likes: u64,
     pub dislikes: u64,
-    /// See [`Row::reacted`].
+    /// See `Row::reacted`.
     pub reacted: u64,
 }
 

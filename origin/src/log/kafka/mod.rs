@@ -1,8 +1,8 @@
 //! The log in Kafka: topics `{name}.comments`, `.reactions` and `.rebuild`, each with a `.dead` one
 //! for what could not be stored.
 //!
-//! Settings of the driver are in [`client`], appending in [`producer`], reading in [`reader`], dead
-//! letters in [`letters`], making and checking topics in [`topics`]. Promise: what an append
+//! Settings of the driver are in `client`, appending in `producer`, reading in `reader`, dead
+//! letters in `letters`, making and checking topics in `topics`. Promise: what an append
 //! answered with its offset is on every in-sync replica, what it answered `Full` is nowhere, and
 //! nothing is sent any more once an append has answered.
 

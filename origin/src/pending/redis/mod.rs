@@ -1,7 +1,7 @@
 //! What is pending, in Redis.
 //!
 //! Comments lie under their slot's hash tag, `{name:slot}:p:<id>`. What belongs to a member lies under
-//! one of [`BUCKETS`] tags, `{name:m:<bucket>}`: idempotency keys (`:k:<member>:<key>`, a letter that
+//! one of `BUCKETS` tags, `{name:m:<bucket>}`: idempotency keys (`:k:<member>:<key>`, a letter that
 //! says whether the event is appended, then the event), the member's own comments (`:own:<member>`),
 //! and a marker that says since when this tag's server remembers. In a Redis Cluster a node that was
 //! lost is so known by its own tags. A server that evicts reservations (`volatile-*`, out of memory)

@@ -3,7 +3,7 @@
 //!
 //! A slot's rows lie together, so a write to it is one transaction; which database holds it says a
 //! map that is read again every second. Reads take no locks and are bounded in time. What is not
-//! here: the fold of a batch ([`crate::store::fold`]) and any cache of rows.
+//! here: the fold of a batch (`crate::store::fold`) and any cache of rows.
 
 mod lists;
 mod map;

@@ -4,7 +4,7 @@
 //! with or undone by the next:
 //!
 //! 1. Source 4, target 3: the slot's rows are copied. Writers go on, and mark what they write
-//!    ([`super::marks`]). Interrupted here, the copy is thrown away and begun again.
+//!    (`super::marks`). Interrupted here, the copy is thrown away and begun again.
 //! 2. Source 2: under the lock of the source's row the last marks were copied too, and it was sealed.
 //!    Nobody can write. Interrupted from here on, the rest is done.
 //! 3. Target 1 with the source's positions; the map names the target; source 0.
@@ -285,7 +285,9 @@ impl Mysql {
         source.run(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
         set_state(&mut source, slot, COPIED).await?;
         source.commit().await?;
+        let t0 = Instant::now();
         copy::all(&mut source, &mut target, number, slot).await?;
+        println!("full copy {:?}", t0.elapsed());
         for _ in 0..SEALS {
             self.follow(&mut source, &mut target, slot).await?;
             // The lock is gone with its connection, and somebody else may be at it.
@@ -306,7 +308,9 @@ impl Mysql {
             }
             let marks = marks::take(source, slot, MARKS).await?;
             source.commit().await?;
+            let t0 = Instant::now();
             copy::marked(source, target, self.table(slot), slot, &marks).await?;
+            println!("pass of {} {:?}", marks.len(), t0.elapsed());
             if marks.len() < FEW {
                 return Ok(());
             }
