@@ -15,4 +15,5 @@ figures() {
 
 figures filter cargo bench --locked --package gailou-shared --bench words
 figures origin cargo bench --locked --package gailou --bench figures
+figures cluster cargo bench --locked --package gailou-tests --features cluster --bench cluster
 figures edge node tests/edge/bench/run.mjs

@@ -68,8 +68,6 @@ cluster_tests() {
     cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast "${STORIES[@]/#/--test=}"
 }
 
-chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos; }
-
 lints() {
   stage "format" fmt cargo fmt --all --check -- --color never
   stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -94,7 +92,6 @@ all() {
   stage "tests (Rust)" cargo-test rust_tests
   stage "the stories in a cluster" cargo-test-cluster cluster_tests
   stop_services
-  stage "chaos" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
   stage "edge, end to end" edge-test edge_tests
   stage "the page in Chromium" web-test web_tests

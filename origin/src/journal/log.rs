@@ -115,6 +115,10 @@ impl Journal for Logged {
         }
     }
 
+    async fn resume(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
+        self.carry_out(member, key).await
+    }
+
     async fn close(&self) {
         *self.closed.write().await = true;
         self.log.close().await;

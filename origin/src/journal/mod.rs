@@ -4,6 +4,7 @@ pub mod direct;
 pub mod log;
 
 use async_trait::async_trait;
+use gailou_shared::id::MemberId;
 
 use crate::store::{Event, Outcome, Persisted, Stamped, StoreError};
 
@@ -31,6 +32,10 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Appends an event and waits until it is safe. Events of concurrent callers are written
     /// together; those of one caller keep their order.
     async fn append(&self, event: Event) -> Result<Outcome, JournalError>;
+    /// Carries a request with this idempotency key to its end whose outcome was unknown: it may have
+    /// been appended, and must not appear after its repetition was refused. Nothing is done when
+    /// there was none, or its outcome is known.
+    async fn resume(&self, member: MemberId, key: &str) -> Result<(), JournalError>;
     /// Takes nothing more and waits until everything taken is safe.
     async fn close(&self);
 }

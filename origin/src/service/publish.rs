@@ -104,6 +104,7 @@ async fn replay_or(
     refusal: ApiError,
 ) -> Result<Published, ApiError> {
     let Some(once) = once else { return Err(refusal) };
+    app.journal.resume(member.id, &once.key).await?;
     let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
     match app.store.remembered(subject, member.id, &once.key, since).await? {
         Some(done) => replay(app, &done, once).await,

@@ -17,6 +17,8 @@ pub(crate) const DATABASES: [&str; 2] = ["gailou_0", "gailou_1"];
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How long the job may take to write what has piled up.
 const CATCH_UP: Duration = Duration::from_secs(60);
+/// What is written is visible to all after this time: an origin may serve a page as it was before.
+const VISIBLE: Duration = Duration::from_secs(1);
 
 /// What is harmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,10 +162,14 @@ impl Fleet {
         std::mem::take(&mut self.ended)
     }
 
-    /// Waits until the jobs have written everything that was appended; how long that took.
+    /// Waits until the jobs have written everything that was appended, and everybody may see it; how
+    /// long the jobs took.
     pub(crate) async fn caught_up(&self) -> Result<Duration, String> {
         let begun = Instant::now();
-        self.settle.within(CATCH_UP).await.map(|()| begun.elapsed())
+        self.settle.within(CATCH_UP).await?;
+        let took = begun.elapsed();
+        tokio::time::sleep(VISIBLE).await;
+        Ok(took)
     }
 
     /// A command beside the running cluster.

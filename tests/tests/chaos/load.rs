@@ -74,7 +74,7 @@ impl Round {
 enum Word {
     Yes(Answer),
     /// A refusal of the contract: it was not carried out.
-    No,
+    No(Answer),
     /// 503: the server does not know.
     Unknown,
     /// No answer: not even whether it still goes on is known.
@@ -150,7 +150,7 @@ impl Actor {
                 round.beat();
                 Fate::Made(id(&answer.json).to_owned())
             }
-            Word::No => Fate::Refused,
+            Word::No(answer) => Fate::Refused(answer.text),
             Word::Unknown | Word::Silence => Fate::Unknown,
         };
     }
@@ -174,7 +174,7 @@ impl Actor {
                 }
             }
             // The comment was deleted meanwhile.
-            Word::No => {}
+            Word::No(_) => {}
             Word::Unknown => thought.unknown(mark, false),
             Word::Silence => thought.unknown(mark, true),
         }
@@ -189,8 +189,8 @@ impl Actor {
         let word = self.call(clients, round, |client| client.call(&line)).await;
         self.posts[n].deleted = match word {
             Word::Yes(_) => Deleted::Yes,
-            Word::No => {
-                round.complain(format!("{line} of an own comment was refused"));
+            Word::No(answer) => {
+                round.complain(format!("{line} of an own comment was refused: {}", answer.text));
                 Deleted::Maybe
             }
             Word::Unknown | Word::Silence => Deleted::Maybe,
@@ -222,7 +222,7 @@ impl Actor {
         let answer = call(self.client(clients)).by(&self.me).attempt().await;
         match answer {
             Ok(answer) if answer.status < 300 => Word::Yes(answer),
-            Ok(answer) if matches!(answer.status, 404 | 409) => Word::No,
+            Ok(answer) if matches!(answer.status, 404 | 409) => Word::No(answer),
             Ok(answer) => {
                 if answer.status != 503 {
                     round.complain(format!("{} {}", answer.status, answer.text));

@@ -127,7 +127,8 @@ struct Line {
     unanswered: u64,
     reactions: u64,
     longest: Duration,
-    caught_up: Duration,
+    /// `None` when it did not come to an end.
+    caught_up: Option<Duration>,
     findings: Findings,
 }
 
@@ -135,14 +136,14 @@ impl Line {
     fn text(&self) -> String {
         let Findings { lost, doubled, wrong_states, problems } = &self.findings;
         let verdict = if problems.is_empty() { "pass" } else { "FAIL" };
+        let caught_up = self.caught_up.map_or("never".into(), |time| format!("{:.1} s", time.as_secs_f64()));
         format!(
-            "{:<15} {:>6} {lost:>6} {doubled:>8} {:>11} {:>10} {wrong_states:>6} {:>12.1} s {:>8.1} s  {verdict}",
+            "{:<15} {:>6} {lost:>6} {doubled:>8} {:>11} {:>10} {wrong_states:>6} {:>12.1} s {caught_up:>10}  {verdict}",
             self.fault,
             self.posts,
             self.unanswered,
             self.reactions,
             self.longest.as_secs_f64(),
-            self.caught_up.as_secs_f64(),
         )
     }
 }
@@ -170,10 +171,7 @@ async fn round(fleet: &mut Fleet, fault: Fault, number: usize, length: Duration)
     let posts = actors.iter().map(acknowledged).sum();
     let mut findings = check(fleet, &round, &mut actors).await;
     findings.problems.extend(fleet.ended());
-    let caught_up = caught_up.unwrap_or_else(|problem| {
-        findings.problems.push(problem);
-        Duration::MAX
-    });
+    let caught_up = caught_up.map_err(|problem| findings.problems.push(problem)).ok();
     let reactions = actors.iter().map(|actor| actor.acknowledged_reactions).sum();
     if posts < 100 || reactions < 100 {
         findings.problems.push(format!("only {posts} posts and {reactions} reactions: this proves little"));

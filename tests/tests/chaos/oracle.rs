@@ -89,8 +89,8 @@ pub(crate) enum Fate {
     Made(String),
     /// Sent, and no answer that says yes or no.
     Unknown,
-    /// Refused: it must be nowhere.
-    Refused,
+    /// Refused, with this answer: it must be nowhere.
+    Refused(String),
 }
 
 /// Whether an acknowledged comment was deleted.
@@ -144,11 +144,13 @@ pub(crate) fn judge(posts: &[Post], shown: &[Shown]) -> Verdict {
     }
     let known: BTreeMap<&str, &Post> = posts.iter().map(|post| (post.key.as_str(), post)).collect();
     for text in &texts {
-        let is_expected =
-            known.get(text).is_some_and(|post| post.fate != Fate::Refused && post.deleted != Deleted::Yes);
-        if !is_expected {
-            verdict.strange.push((*text).to_owned());
-        }
+        let why = match known.get(text) {
+            None => "never sent",
+            Some(Post { fate: Fate::Refused(answer), .. }) => answer,
+            Some(Post { deleted: Deleted::Yes, .. }) => "deleted",
+            Some(_) => continue,
+        };
+        verdict.strange.push(format!("{text} ({why})"));
     }
     let must = posts.iter().filter(|post| matches!(post.fate, Fate::Made(_)) && post.deleted == Deleted::No);
     verdict.lost = must.filter(|post| !texts.contains(post.key.as_str())).map(|post| post.key.clone()).collect();
@@ -223,18 +225,17 @@ mod tests {
             post("b", made("2"), Deleted::Yes),
             post("c", made("3"), Deleted::Maybe),
             post("d", Fate::Unknown, Deleted::No),
-            post("e", Fate::Refused, Deleted::No),
+            post("e", Fate::Refused("refused".into()), Deleted::No),
         ];
         for fine in
             [&[("1", "a")][..], &[("1", "a"), ("2", ""), ("3", "c"), ("4", "d")], &[("9", "a"), ("3", ""), ("2", "")]]
         {
             assert_eq!(judge(&posts, &shown(fine)), Verdict::default(), "{fine:?}");
         }
-        let wrong =
-            judge(&posts, &shown(&[("2", "b"), ("5", "e"), ("6", "never sent"), ("4", "d"), ("7", "d"), ("4", "d")]));
+        let wrong = judge(&posts, &shown(&[("2", "b"), ("5", "e"), ("6", "f"), ("4", "d"), ("7", "d"), ("4", "d")]));
         assert_eq!(wrong.lost, ["a"]);
         assert_eq!(wrong.doubled, ["d", "4"]);
-        assert_eq!(wrong.strange, ["b", "e", "never sent"]);
+        assert_eq!(wrong.strange, ["b (deleted)", "e (refused)", "f (never sent)"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! What is not acknowledged is sent again, with the same key, until it is: afterwards everything is
 //! known exactly.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 
 /// After this a write that is sent again and again counts as lost.
 const GIVES_UP: Duration = Duration::from_secs(30);
+/// A ready page of remembered rows may be so old.
+const REMEMBERED: Duration = Duration::from_millis(600);
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ struct Made {
     text: String,
     subject: usize,
     root: Option<String>,
+    /// When it was acknowledged.
+    at: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +40,8 @@ pub(crate) struct Load {
     /// Writes that were acknowledged.
     done: AtomicU64,
     made: Mutex<Vec<Made>>,
-    likes: Mutex<BTreeMap<String, BTreeSet<u64>>>,
+    /// When each like was acknowledged.
+    likes: Mutex<BTreeMap<String, Vec<Instant>>>,
     /// When a like was acknowledged last in each subject, and the longest time without one.
     pauses: Mutex<Vec<(Option<Instant>, Duration)>>,
     problems: Mutex<Vec<String>>,
@@ -73,13 +78,22 @@ impl Load {
         self.made.lock().expect("nobody panicked").choose(rng).cloned()
     }
 
-    fn likes_of(&self, id: &str) -> u64 {
-        self.likes.lock().expect("nobody panicked").get(id).map_or(0, |members| members.len() as u64)
+    /// How many likes were acknowledged so long ago.
+    fn likes_of(&self, id: &str, age: Duration) -> u64 {
+        let likes = self.likes.lock().expect("nobody panicked");
+        likes.get(id).map_or(0, |likes| likes.iter().filter(|at| at.elapsed() >= age).count() as u64)
     }
 
     /// The longest time in which no like was acknowledged in one of the subjects.
     pub(crate) fn longest_pause(&self) -> Duration {
         self.pauses.lock().expect("nobody panicked").iter().map(|(_, longest)| *longest).max().unwrap_or_default()
+    }
+
+    fn beat(&self, subject: usize) {
+        let (last, longest) = &mut self.pauses.lock().expect("nobody panicked")[subject];
+        let now = Instant::now();
+        *longest = last.map_or(*longest, |last| (now - last).max(*longest));
+        *last = Some(now);
     }
 
     async fn work(&self, clients: &[Client], member: u64) {
@@ -90,7 +104,9 @@ impl Load {
             let client = clients.choose(&mut rng).expect("one");
             match (rng.random_range(0..100), self.some(&mut rng)) {
                 (0..35, target) => self.post(clients, &mut rng, member, number, target).await,
-                (35..80, Some(target)) => self.like(clients, &mut rng, &target, 1_000_000 * (member + 1) + number).await,
+                (35..80, Some(target)) => {
+                    self.like(clients, &mut rng, &target, 1_000_000 * (member + 1) + number).await
+                }
                 (_, Some(target)) => self.read(client, &target).await,
                 (_, None) => self.post(clients, &mut rng, member, number, None).await,
             }
@@ -105,25 +121,24 @@ impl Load {
         let body = json!({"content": text, "parent_id": parent.as_ref().map(|parent| &parent.id)});
         let line = format!("POST /v1/subjects/{}/comments", self.subjects[subject]);
         let send = |client: &Client| client.call(&line).by(&me).key(&text).json(&body);
-        let Some(answer) = self.acknowledged(clients, rng, send).await else { return };
+        let Some(answer) = self.acknowledged(clients, rng, parent.as_ref(), send).await else { return };
         let root = parent.map(|parent| parent.root.unwrap_or(parent.id));
-        self.made.lock().expect("nobody panicked").push(Made { id: id(&answer.json).to_owned(), text, subject, root });
+        let made = Made { id: id(&answer.json).to_owned(), text, subject, root, at: Instant::now() };
+        self.made.lock().expect("nobody panicked").push(made);
     }
 
     /// A like of somebody who never liked before.
     async fn like(&self, clients: &[Client], rng: &mut StdRng, target: &Made, member: u64) {
         let me: Who = who(member, "L", "member");
         let line = format!("PUT /v1/comments/{}/like", target.id);
-        let before = self.likes_of(&target.id);
-        let Some(answer) = self.acknowledged(clients, rng, |client| client.call(&line).by(&me)).await else { return };
+        let before = self.likes_of(&target.id, Duration::ZERO);
+        let send = |client: &Client| client.call(&line).by(&me);
+        let Some(answer) = self.acknowledged(clients, rng, Some(target), send).await else { return };
         if answer.json["reaction"] != "like" || answer.json["likes"].as_u64() < Some(before + 1) {
             self.say(format!("{before} liked before, then: {}", answer.text));
         }
-        self.likes.lock().expect("nobody panicked").entry(target.id.clone()).or_default().insert(member);
-        let (last, longest) = &mut self.pauses.lock().expect("nobody panicked")[target.subject];
-        let now = Instant::now();
-        *longest = last.map_or(*longest, |last| (now - last).max(*longest));
-        *last = Some(now);
+        self.likes.lock().expect("nobody panicked").entry(target.id.clone()).or_default().push(Instant::now());
+        self.beat(target.subject);
         if self.reads_hold {
             let overlay = clients[0].call(&format!("GET /v1/me/overlay?ids={}", target.id)).by(&me).attempt().await;
             let reaction = overlay.as_ref().map(|overlay| &overlay.json["data"][&target.id]["reaction"]);
@@ -134,7 +149,7 @@ impl Load {
     }
 
     async fn read(&self, client: &Client, target: &Made) {
-        let before = self.likes_of(&target.id);
+        let before = self.likes_of(&target.id, REMEMBERED);
         let path = format!("GET /v1/comments/{}", target.id);
         let list = format!("GET /v1/subjects/{}/comments?sort=new&limit=20", self.subjects[target.subject]);
         let (comment, list) = tokio::join!(client.call(&path).attempt(), client.call(&list).attempt());
@@ -156,6 +171,7 @@ impl Load {
         &self,
         clients: &[Client],
         rng: &mut StdRng,
+        target: Option<&Made>,
         call: impl Fn(&Client) -> Call,
     ) -> Option<Answer> {
         let begun = Instant::now();
@@ -166,7 +182,8 @@ impl Load {
                     return Some(answer);
                 }
                 Ok(answer) if answer.status != 503 => {
-                    self.say(format!("a write was refused: {} {}", answer.status, answer.text));
+                    let (age, took) = (target.map(|made| made.at.elapsed()), begun.elapsed());
+                    self.say(format!("refused after {took:?}, its target is {age:?} old: {}", answer.text));
                     return None;
                 }
                 Ok(answer) => answer.text,
@@ -223,9 +240,9 @@ impl Load {
             wrong.push(format!("{} were acknowledged, {} are shown", made.len(), shown.len()));
         }
         for made in made {
-            let right = |c: &Value| c["content"] == made.text.as_str() && c["likes"] == self.likes_of(&made.id);
+            let right = |c: &Value| c["content"] == made.text.as_str() && c["likes"] == self.likes_of(&made.id, Duration::ZERO);
             if !shown.get(&made.id).is_some_and(right) {
-                let (likes, shown) = (self.likes_of(&made.id), shown.get(&made.id));
+                let (likes, shown) = (self.likes_of(&made.id, Duration::ZERO), shown.get(&made.id));
                 wrong.push(format!("{made:?} with {likes} likes is shown as {shown:?}"));
             }
         }

@@ -88,6 +88,35 @@ async fn a_standing_from_before_the_base_is_read_again() {
 }
 
 #[tokio::test]
+async fn a_standing_from_before_a_view_that_was_evicted_is_read_again() {
+    let Some(server) = Server::start().await else { return };
+    let counters = counters(&server).await;
+    open(&counters, 5).await;
+    let evict = async || {
+        let (view, order) = (counters.keys.view(comment()), counters.keys.order(comment()));
+        counters.connection.query::<()>(&view, ::redis::cmd("DEL").arg(&view).arg(&order)).await.unwrap();
+    };
+    // Told by the job, and found out by a reader.
+    for (told, version) in [(true, 7), (false, 9)] {
+        let before = Standing { likes: version + 3, ..standing(version) };
+        counters.fold(fold(version, version, LIKE, before)).await.unwrap();
+        let base = Base { id: comment(), likes: version + 4, dislikes: 1, reacted: version + 1 };
+        if told {
+            let operations = vec![(version, member(version), LIKE)];
+            counters.persisted(&[Settled { base, operations }]).await.unwrap();
+        } else {
+            counters.counts(&[base]).await.unwrap();
+        }
+        evict().await;
+        let late = counters.fold(fold(version + 1, 2, LIKE, before)).await;
+        assert!(matches!(late, Err(CountersError::Behind)), "{late:?}");
+        let now = Standing { likes: version + 4, ..standing(version + 1) };
+        assert_eq!(counters.fold(fold(version + 1, 2, LIKE, now)).await.unwrap().likes, version + 5);
+        evict().await;
+    }
+}
+
+#[tokio::test]
 async fn a_view_lives_as_long_as_something_is_pending_in_it() {
     let Some(server) = Server::start().await else { return };
     let counters = counters(&server).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use tokio::time::{Instant, sleep};
 
@@ -63,6 +63,18 @@ impl Logged {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// See [`crate::journal::Journal::resume`].
+    pub(super) async fn carry_out(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
+        let before = self.pending.reserved(member, key).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
+        let Some(row) = before.as_ref().and_then(row_of) else { return Ok(()) };
+        let id = row.path.id();
+        let stored = self.tables.comments(&[id]).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
+        match &before {
+            Some(before) if !stored.contains_key(&id) => self.appended(before).await,
+            _ => Ok(()),
         }
     }
 

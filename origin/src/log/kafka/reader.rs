@@ -1,9 +1,10 @@
 //! Reading: one member of a topic's group.
 //!
 //! Offsets are committed when they are told, never by themselves; the tables are the fence against
-//! what is read twice, so a commit is not waited for and one that is lost does no harm.
+//! what is read twice, so a commit is not waited for. One that fails (the group was changing) is
+//! sent again: others wait for what is committed, also when no message comes any more.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::log::{LogError, Message, Reader, Topic};
 
 /// How long a reader waits for a first message.
 const WAIT: Duration = Duration::from_secs(1);
+/// How long after a commit that failed it is sent again.
+const AGAIN: Duration = Duration::from_millis(500);
 /// How long leaving the group may take; after it the broker finds out by itself.
 const LEAVE: Duration = Duration::from_secs(3);
 
@@ -36,8 +39,10 @@ pub(super) struct KafkaReader {
     taken: VecDeque<Message>,
     since: Instant,
     paused: BTreeSet<u32>,
-    /// What was committed last, for the end.
-    committed: TopicPartitionList,
+    /// The offsets told, of each partition the last one.
+    told: BTreeMap<u32, u64>,
+    /// When they were sent.
+    sent: Instant,
 }
 
 impl KafkaReader {
@@ -46,7 +51,6 @@ impl KafkaReader {
         let config = client.reading(&client.group(topic));
         let consumer: Member = config.create_with_context(Watch::default()).map_err(unavailable)?;
         consumer.subscribe(&[&name]).map_err(unavailable)?;
-        let committed = TopicPartitionList::new();
         Ok(Self {
             topic,
             name,
@@ -54,7 +58,8 @@ impl KafkaReader {
             taken: VecDeque::new(),
             since: Instant::now(),
             paused: BTreeSet::new(),
-            committed,
+            told: BTreeMap::new(),
+            sent: Instant::now(),
         })
     }
 
@@ -89,6 +94,29 @@ impl KafkaReader {
         }
     }
 
+    /// What was told of the partitions held.
+    fn offsets(&self) -> Result<TopicPartitionList, LogError> {
+        let held = self.held(|held| held.partitions.clone());
+        let mut list = TopicPartitionList::with_capacity(self.told.len());
+        for (partition, offset) in self.told.iter().filter(|(partition, _)| held.contains(partition)) {
+            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
+            list.add_partition_offset(&self.name, partition_of(*partition), offset).map_err(unavailable)?;
+        }
+        Ok(list)
+    }
+
+    /// Sends what was told; whether it arrived is heard later.
+    fn send(&mut self) -> Result<(), LogError> {
+        self.sent = Instant::now();
+        let list = self.offsets()?;
+        let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
+        let sent = consumer.commit(&list, CommitMode::Async).map_err(unavailable);
+        if sent.is_err() {
+            self.held(|held| held.unsent = true);
+        }
+        sent
+    }
+
     fn list(&self, partitions: &BTreeSet<u32>) -> TopicPartitionList {
         let mut list = TopicPartitionList::with_capacity(partitions.len());
         for partition in partitions {
@@ -111,6 +139,9 @@ fn is_fatal(error: &KafkaError) -> bool {
 #[async_trait]
 impl Reader for KafkaReader {
     async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError> {
+        if self.sent.elapsed() > AGAIN && self.held(|held| std::mem::take(&mut held.unsent)) {
+            self.send()?;
+        }
         if self.taken.is_empty() && !self.take(Instant::now() + WAIT).await? {
             return Ok(Vec::new());
         }
@@ -123,16 +154,8 @@ impl Reader for KafkaReader {
     }
 
     async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError> {
-        let held = self.held(|held| held.partitions.clone());
-        let mut list = TopicPartitionList::with_capacity(offsets.len());
-        for (partition, offset) in offsets.iter().filter(|(partition, _)| held.contains(partition)) {
-            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
-            list.add_partition_offset(&self.name, partition_of(*partition), offset).map_err(unavailable)?;
-        }
-        let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
-        let answer = consumer.commit(&list, CommitMode::Async).map_err(unavailable);
-        self.committed = list;
-        answer
+        self.told.extend(offsets.iter().copied());
+        self.send()
     }
 
     fn assigned(&mut self) -> Vec<u32> {
@@ -149,6 +172,7 @@ impl Reader for KafkaReader {
     fn revoked(&mut self) -> Vec<u32> {
         let revoked = self.held(|held| std::mem::take(&mut held.revoked));
         self.paused.retain(|partition| !revoked.contains(partition));
+        self.told.retain(|partition, _| !revoked.contains(partition));
         revoked
     }
 
@@ -168,8 +192,8 @@ impl Reader for KafkaReader {
     }
 
     async fn close(mut self: Box<Self>) {
+        let committed = self.offsets().unwrap_or_default();
         let Some(consumer) = self.consumer.take() else { return };
-        let committed = std::mem::take(&mut self.committed);
         let left = tokio::task::spawn_blocking(move || {
             let answer = if committed.count() > 0 { consumer.commit(&committed, CommitMode::Sync) } else { Ok(()) };
             drop(consumer);
@@ -201,6 +225,8 @@ struct Held {
     revoked: Vec<u32>,
     /// Revoked since a message was taken last.
     gone: Vec<u32>,
+    /// A commit has failed.
+    unsent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -252,8 +278,8 @@ impl ConsumerContext for Watch {
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
         if let Err(error) = result {
-            // The rows are the truth; these messages may be read once more.
-            tracing::debug!(%error, "a commit was lost");
+            tracing::debug!(%error, "a commit failed");
+            self.held().unsent = true;
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::store::{Event, NewRow, Result, Row, Stamped};
 
 /// Ids younger than this that have no row may be on their way. A little more than the log may take.
 const YOUNG_MS: u64 = 10_000;
+/// Ids younger than this may be pending: tables that stood still for a while do not have them yet.
+const PENDING_MS: u64 = 60_000;
 /// How long such a comment is looked for.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
 /// How often.
@@ -26,10 +28,11 @@ impl Layered {
     /// See [`crate::store::Store::comments`].
     pub(super) async fn whole_rows(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
         let mut got = self.comments.get(ids).await;
-        let young: Vec<_> =
-            ids.iter().filter(|id| !got.found.contains_key(id) && self.is_young(**id)).copied().collect();
-        if !young.is_empty() {
-            got.found.extend(self.on_their_way(young, ids.len() <= FEW).await);
+        let is_missing = |id: &&CommentId| !got.found.contains_key(id) && self.is_younger(**id, PENDING_MS);
+        let missing: Vec<_> = ids.iter().filter(is_missing).copied().collect();
+        if !missing.is_empty() {
+            let wait = ids.len() <= FEW && missing.iter().any(|id| self.is_younger(*id, YOUNG_MS));
+            got.found.extend(self.on_their_way(missing, wait).await);
         }
         let found = enough(ids, got)?;
         let mut rows: HashMap<_, _> = found.into_iter().map(|(id, row)| (id, Arc::unwrap_or_clone(row))).collect();
@@ -37,9 +40,9 @@ impl Layered {
         Ok(rows)
     }
 
-    fn is_young(&self, id: CommentId) -> bool {
+    fn is_younger(&self, id: CommentId, ms: u64) -> bool {
         // Another origin's clock may be ahead of this one.
-        id.created_ms().abs_diff(self.clock.now()) < YOUNG_MS
+        id.created_ms().abs_diff(self.clock.now()) < ms
     }
 
     /// Comments that had no row a moment ago. The page's are not waited for.

@@ -8,12 +8,14 @@ use sqlx::Row;
 use super::session::{Session, sql};
 use crate::store::{Result, columns};
 
-/// A row that was written or deleted, by its primary key; [`Mark::Comment`] stands for everything
-/// that is kept of a comment besides its reactions.
+/// A row that was written or deleted, by its primary key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     Subject(i64),
+    /// The comment and its places in the ranks.
     Comment(CommentId),
+    /// Its text, the texts before that, and where it was imported from.
+    Content(CommentId),
     Reaction(CommentId, MemberId),
     Idempotency(MemberId, String),
     Alias(CommentId),
@@ -34,6 +36,7 @@ impl Mark {
             Self::Snapshot(id) => (5, 0, 0, id),
             Self::Member(id) => (6, id.signed(), 0, &[]),
             Self::History(member, id) => (7, member.signed(), id.signed(), &[]),
+            Self::Content(id) => (8, id.signed(), 0, &[]),
         }
     }
 
@@ -48,6 +51,7 @@ impl Mark {
             5 => Self::Snapshot(k.try_into().map_err(|_| damaged("a snapshot's mark"))?),
             6 => Self::Member(member_id(a)?),
             7 => Self::History(member_id(a)?, comment_id(b)?),
+            8 => Self::Content(comment_id(a)?),
             other => return Err(damaged(format_args!("mark {other}"))),
         })
     }

@@ -153,7 +153,9 @@ impl Mysql {
 
     /// The comments among these that fulfil a condition on `c`, in the order given.
     async fn only(&self, ids: Vec<CommentId>, condition: &str) -> Result<Vec<CommentId>> {
-        let text = format!("SELECT c.id FROM {IDS} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id WHERE {condition}");
+        let text = format!(
+            "SELECT c.id FROM {IDS} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id WHERE {condition}"
+        );
         let things = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id(things, &text, |s| s).await?;
         let found = found.iter().map(|r| id_at(r, 0)).collect::<Result<HashSet<_>>>()?;
@@ -251,7 +253,8 @@ impl Mysql {
     }
 
     pub(super) async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        let text = format!("SELECT m.id, m.name FROM {IDS} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id");
+        let text =
+            format!("SELECT m.id, m.name FROM {IDS} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id");
         let things = members.iter().map(|m| (Self::member_slot(*m), m.signed()));
         let found = self.rows_by_id(things, &text, |s| s).await?;
         found.iter().map(|r| Ok((member_id(r.try_get(0)?)?, r.try_get(1)?))).collect()

@@ -56,7 +56,9 @@ impl Mysql {
             Stream::Comments => "comments",
             Stream::Reactions => "reactions",
         };
-        let text = format!("SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.id");
+        let text = format!(
+            "SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.id"
+        );
         let mut by_shard: HashMap<usize, Vec<i64>> = HashMap::new();
         for slot in slots {
             by_shard.entry(self.shard(*slot)).or_default().push(i64::from(slot.get()));

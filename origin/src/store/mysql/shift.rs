@@ -22,20 +22,20 @@ use super::rows::damaged;
 use super::session::{Session, sql};
 use super::{Mysql, marks};
 use crate::store::{Result, StoreError};
+use copy::Tables;
 
 /// How long the old rows are kept: a process reads the map every second, and one whose map is
 /// older than five asks before it reads.
 const KEPT: Duration = Duration::from_secs(8);
 /// Marks copied at a time while writers go on.
 const MARKS: usize = 1_000;
-/// So many marks are left to the pause.
-const FEW: usize = 200;
-/// Passes after which writers are too fast to be followed.
-const PASSES: usize = 1_000;
-/// How long writers may be held up; what takes longer is given up for another pass.
-const PAUSE: Duration = Duration::from_millis(700);
-/// Attempts to seal a slot before it is given up.
-const SEALS: usize = 10;
+/// Passes without holding up writers.
+const PASSES: usize = 100;
+/// How long writers are held up at a time: what is left then is copied next time.
+const PAUSE: Duration = Duration::from_millis(400);
+/// So many times before the move is given up. Writers have one batch each in between, and the copy
+/// is faster than they are.
+const PAUSES: usize = 500;
 
 /// What a slot's row says of it.
 const ELSEWHERE: i64 = 0;
@@ -103,15 +103,6 @@ impl Mysql {
         Ok((0..SLOTS).filter_map(Slot::new).map(|slot| map.shard(slot)).collect())
     }
 
-    /// Moves a slot, and deletes what it leaves behind. See [`Mysql::relocate`].
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn shift(&self, slot: Slot, to: usize) -> Result<()> {
-        self.relocate(slot, to).await?;
-        self.forget(&[slot]).await
-    }
-
     /// Moves a slot to a database, or goes on with a move that was interrupted. Its rows stay readable
     /// where they were: [`Mysql::forget`] deletes them.
     ///
@@ -172,7 +163,7 @@ impl Mysql {
                         self.pool(owner).place()
                     )));
                 }
-                copy::delete(&mut session, number, *slot).await?;
+                Tables::new(&mut session, number, *slot).await?.delete(&mut session).await?;
             }
         }
         lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
@@ -187,12 +178,10 @@ impl Mysql {
         let mut wrong = Vec::new();
         for (shard, pool) in self.pools.iter().enumerate() {
             let mut session = self.patient(shard).await?;
-            for (slot, owner) in owners.iter().enumerate() {
-                let Some(slot) = Slot::new(slot as u16) else { continue };
-                let state = state(&mut session, slot).await?;
-                let expected = if *owner == shard { HERE } else { ELSEWHERE };
+            for (slot, state) in states(&mut session).await? {
+                let expected = if owners.get(slot) == Some(&shard) { HERE } else { ELSEWHERE };
                 if state != expected {
-                    wrong.push(format!("{}: slot {} is in state {state}, not {expected}", pool.place(), slot.get()));
+                    wrong.push(format!("{}: slot {slot} is in state {state}, not {expected}", pool.place()));
                 }
             }
             for number in 0..self.tables {
@@ -213,9 +202,11 @@ impl Mysql {
     /// # Errors
     /// When a database does not answer.
     pub async fn compare(&self, slot: Slot, one: usize, other: usize) -> Result<Vec<String>> {
-        let number = self.table(slot);
-        let one = copy::sums(&mut self.patient(one).await?, number, slot).await?;
-        let other = copy::sums(&mut self.patient(other).await?, number, slot).await?;
+        let sums = async |shard: usize| {
+            let mut session = self.patient(shard).await?;
+            Tables::new(&mut session, self.table(slot), slot).await?.sums(&mut session).await
+        };
+        let (one, other) = (sums(one).await?, sums(other).await?);
         let differs = one.into_iter().zip(other).filter(|(one, other)| one != other);
         Ok(differs.map(|((table, a, _), (_, b, _))| format!("{table}: {a} and {b} rows")).collect())
     }
@@ -275,9 +266,10 @@ impl Mysql {
 
     /// Copies the slot and seals it.
     async fn copy(&self, moves: &mut Session, slot: Slot, from: usize, to: usize) -> Result<()> {
-        let (mut source, mut target, number) = (self.patient(from).await?, self.patient(to).await?, self.table(slot));
+        let (mut source, mut target) = (self.patient(from).await?, self.patient(to).await?);
+        let tables = Tables::new(&mut source, self.table(slot), slot).await?;
         set_state(&mut target, slot, COMING).await?;
-        copy::delete(&mut target, number, slot).await?;
+        tables.delete(&mut target).await?;
         source.begin().await?;
         if lock(&mut source, slot).await? != HERE {
             return Err(StoreError::Moved);
@@ -285,62 +277,16 @@ impl Mysql {
         source.run(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
         set_state(&mut source, slot, COPIED).await?;
         source.commit().await?;
-        let t0 = Instant::now();
-        copy::all(&mut source, &mut target, number, slot).await?;
-        println!("full copy {:?}", t0.elapsed());
-        for _ in 0..SEALS {
-            self.follow(&mut source, &mut target, slot).await?;
+        tables.all(&mut source, &mut target).await?;
+        follow(&mut source, &mut target, &tables, slot).await?;
+        for _ in 0..PAUSES {
             // The lock is gone with its connection, and somebody else may be at it.
             moves.raw("DO 0").await?;
-            if self.seal(&mut source, &mut target, slot).await? {
+            if seal(&mut source, &mut target, &tables, slot).await? {
                 return Ok(());
             }
         }
         Err(StoreError::Unavailable(format!("slot {} is written too fast to be moved now", slot.get())))
-    }
-
-    /// Copies what was written meanwhile, until little is left.
-    async fn follow(&self, source: &mut Session, target: &mut Session, slot: Slot) -> Result<()> {
-        for _ in 0..PASSES {
-            source.begin().await?;
-            if lock(source, slot).await? != COPIED {
-                return Err(StoreError::Moved);
-            }
-            let marks = marks::take(source, slot, MARKS).await?;
-            source.commit().await?;
-            let t0 = Instant::now();
-            copy::marked(source, target, self.table(slot), slot, &marks).await?;
-            println!("pass of {} {:?}", marks.len(), t0.elapsed());
-            if marks.len() < FEW {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Unavailable(format!("slot {} is written too fast to be moved now", slot.get())))
-    }
-
-    /// Copies the rest while nobody writes; whether it was little enough.
-    async fn seal(&self, source: &mut Session, target: &mut Session, slot: Slot) -> Result<bool> {
-        let begun = Instant::now();
-        source.begin().await?;
-        if lock(source, slot).await? != COPIED {
-            return Err(StoreError::Moved);
-        }
-        loop {
-            let marks = marks::take(source, slot, MARKS).await?;
-            if marks.is_empty() {
-                break;
-            }
-            copy::marked(source, target, self.table(slot), slot, &marks).await?;
-            if begun.elapsed() > PAUSE {
-                // The marks come back with it.
-                source.rollback().await?;
-                return Ok(false);
-            }
-        }
-        set_state(source, slot, SEALED).await?;
-        source.commit().await?;
-        tracing::info!(slot = slot.get(), pause_ms = begun.elapsed().as_millis() as u64, "slot sealed");
-        Ok(true)
     }
 
     /// From a sealed slot to one that lives in its new database.
@@ -360,10 +306,55 @@ impl Mysql {
     }
 }
 
+/// Copies what was written meanwhile, until little is left.
+async fn follow(source: &mut Session, target: &mut Session, tables: &Tables, slot: Slot) -> Result<()> {
+    for _ in 0..PASSES {
+        source.begin().await?;
+        if lock(source, slot).await? != COPIED {
+            return Err(StoreError::Moved);
+        }
+        let marks = marks::take(source, slot, MARKS).await?;
+        source.commit().await?;
+        tables.marked(source, target, &marks).await?;
+        if marks.len() < MARKS {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the rest while nobody writes, and seals the slot; or, where that takes too long, only some
+/// of it.
+async fn seal(source: &mut Session, target: &mut Session, tables: &Tables, slot: Slot) -> Result<bool> {
+    let begun = Instant::now();
+    source.begin().await?;
+    if lock(source, slot).await? != COPIED {
+        return Err(StoreError::Moved);
+    }
+    while begun.elapsed() < PAUSE {
+        let marks = marks::take(source, slot, MARKS / 2).await?;
+        if marks.is_empty() {
+            set_state(source, slot, SEALED).await?;
+            source.commit().await?;
+            tracing::info!(slot = slot.get(), pause_ms = begun.elapsed().as_millis() as u64, "slot sealed");
+            return Ok(true);
+        }
+        tables.marked(source, target, &marks).await?;
+    }
+    source.commit().await?;
+    Ok(false)
+}
+
 /// Locks the slot's row; its state.
 async fn lock(session: &mut Session, slot: Slot) -> Result<i64> {
     let found = session.first(sql("SELECT state FROM slot WHERE slot = ? FOR UPDATE").bind(slot.get())).await?;
     Ok(found.ok_or_else(|| damaged(format_args!("slot {} has no row", slot.get())))?.try_get(0)?)
+}
+
+/// The state of every slot.
+pub(super) async fn states(session: &mut Session) -> Result<Vec<(usize, i64)>> {
+    let rows = session.all(sql("SELECT slot, state FROM slot ORDER BY slot")).await?;
+    rows.iter().map(|r| Ok((usize::try_from(r.try_get::<i64, _>(0)?).map_err(damaged)?, r.try_get(1)?))).collect()
 }
 
 async fn state(session: &mut Session, slot: Slot) -> Result<i64> {

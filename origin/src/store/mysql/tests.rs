@@ -1,7 +1,6 @@
 //! What needs a server: run with `GAILOU_TEST_MYSQL_URL=mysql://root@127.0.0.1:3306/`, whose account
 //! may make databases. The contract of the port is tested elsewhere, on every adapter.
 
-mod big;
 mod shift;
 mod write;
 
@@ -21,7 +20,7 @@ impl Databases {
     /// `None`, said aloud, where there is no server.
     fn new(count: usize) -> Option<Self> {
         let Ok(server) = std::env::var("GAILOU_TEST_MYSQL_URL") else {
-            println!("SKIPPED: there is no GAILOU_TEST_MYSQL_URL");
+            eprintln!("SKIPPED: there is no GAILOU_TEST_MYSQL_URL");
             return None;
         };
         let names = (0..count).map(|n| format!("gailou_test_{:016x}_{n}", rand::random::<u64>())).collect();
@@ -95,6 +94,7 @@ async fn put(store: &Mysql, key: &SubjectKey, id: CommentId, author: MemberId) -
         let marks = [
             Mark::Subject(subject),
             Mark::Comment(id),
+            Mark::Content(id),
             Mark::Reaction(id, author),
             Mark::Idempotency(author, format!("k{id}")),
         ];
@@ -248,7 +248,10 @@ async fn the_best_are_those_of_the_integers() {
         .map(|(id, c, created)| format!("({subject}, {id}, {}, {}, {}, {created})", c.likes, c.dislikes, c.replies))
         .collect();
     let mut session = store.session(0).await.unwrap();
-    session.raw(&format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(","))).await.unwrap();
+    session
+        .raw(&format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(",")))
+        .await
+        .unwrap();
     let without_age = Weights { like: 2_000, reply: 1_000, hate: 500, half_life_ms: None };
     for weights in [Weights::default(), without_age] {
         store.weights.insert("video".into(), weights);
@@ -261,5 +264,24 @@ async fn the_best_are_those_of_the_integers() {
             assert!(found == expected, "{sort:?}");
         }
     }
+    databases.drop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_waited_for_longer_than_a_statement_may_take() {
+    let Some(databases) = Databases::new(1) else { return };
+    let store = databases.open().await;
+    let begun = tokio::time::Instant::now();
+    let slow = async || store.session(0).await?.all(sql("SELECT SLEEP(10)")).await;
+    let all = futures_util::future::join_all((0..60).map(|_| slow())).await;
+    assert!(begun.elapsed() < Duration::from_millis(3_700), "{:?}", begun.elapsed());
+    let late = all
+        .iter()
+        .filter(|answer| matches!(answer, Err(StoreError::Unavailable(why)) if why.contains("no connection")));
+    assert_eq!(late.count(), 60 - 24, "those that found no connection");
+    // What was given up on holds nothing: all connections can be had again.
+    let again = futures_util::future::join_all((0..24).map(|_| store.session(0))).await;
+    assert!(again.iter().all(Result::is_ok));
+    drop(again);
     databases.drop().await;
 }

@@ -10,6 +10,7 @@ use sqlx::mysql::MySqlRow;
 
 use super::rows::{self, COLUMNS, JOINS, WIDTH, comment_id, count_at, damaged, id_at};
 use super::session::{Value, sql};
+use super::shift::states;
 use super::{Mysql, first_subject, subject_slot};
 use crate::store::{Exported, Result, Taken};
 
@@ -169,7 +170,8 @@ impl Mysql {
     }
 
     async fn exported(&self, slot: Slot, which: &str, range: [Value; 2], count: usize) -> Result<Vec<Exported>> {
-        let source = |of: &str| format!("(SELECT i.source FROM import_source_{{n}} i WHERE i.comment_id = {of} LIMIT 1)");
+        let source =
+            |of: &str| format!("(SELECT i.source FROM import_source_{{n}} i WHERE i.comment_id = {of} LIMIT 1)");
         let text = format!(
             "SELECT {COLUMNS}, c.subject, {}, {}, {} FROM comment_{{n}} c FORCE INDEX (comment_path) {JOINS} \
              WHERE {which} AND c.floor IS NOT NULL ORDER BY c.subject, c.path LIMIT ?",
@@ -202,8 +204,7 @@ impl Mysql {
         let mut wrong = Vec::new();
         for (shard, pool) in self.pools.iter().enumerate() {
             let mut session = pool.session().await?;
-            for r in session.all(sql("SELECT slot, state FROM slot ORDER BY slot")).await? {
-                let (slot, state): (i64, i64) = (r.try_get(0)?, r.try_get(1)?);
+            for (slot, state) in states(&mut session).await? {
                 let mapped = u16::try_from(slot).ok().and_then(Slot::new).map(|slot| map.shard(slot) == shard);
                 match (mapped, state) {
                     (Some(true), 1 | 4) | (Some(false), 0 | 3) => {}

@@ -1,7 +1,8 @@
 -- What the counters' scripts share. It is put in front of each of them.
 --
 -- Keys of a slot, all with its hash tag:
---   :open      run id of the server that was opened, a blank, and the position its rows had reached
+--   :open      run id of the server that was opened, the position its rows had reached, and the newest
+--              base of a view that nothing was pending in
 --   :w         sorted set: comments with pending operations, by the offset of their first
 --   :v:<id>    hash: a comment's view
 --   :o:<id>    sorted set: members with pending operations on it, by the offset of their first
@@ -33,11 +34,26 @@ local function text(position)
   return string.format('%.0f', position)
 end
 
+-- The slot's marker: its key, the position its rows had reached when it was opened, and the newest
+-- base of a view that may have been evicted since.
+local slot = { key = nil, reached = nil, evictable = nil }
+
 -- The position the slot's rows had reached when it was opened; nil when it is lost.
 local function opened(key)
   local marker = redis.call('GET', key)
   if not marker or string.sub(marker, 1, 40) ~= run_id() then return nil end
-  return tonumber(string.sub(marker, 42))
+  local reached, evictable = string.match(marker, '^(%d+) ?(%d*)$', 42)
+  slot.key, slot.reached = key, tonumber(reached)
+  slot.evictable = tonumber(evictable) or slot.reached
+  return slot.reached
+end
+
+-- Remembers that a view of this base may be evicted: no standing from before it may make it anew.
+local function release(base)
+  if slot.key and base > slot.evictable then
+    slot.evictable = base
+    redis.call('SET', slot.key, run_id() .. ' ' .. text(slot.reached) .. ' ' .. text(base))
+  end
 end
 
 -- A comment's view; nil when there is none. One from before the slot was opened is dropped: what it
@@ -68,6 +84,7 @@ local function save(view)
   redis.call('HSET', view.key, 'b', view.b, 'l', view.l, 'd', view.d, 'L', view.L, 'D', view.D, 'n', view.n)
   if view.n == 0 then
     redis.call('EXPIRE', view.key, EXPIRY)
+    release(view.b)
     if view.had > 0 then redis.call('ZREM', view.index, view.id) end
   elseif view.had == 0 or view.moved then
     local first = redis.call('ZRANGE', view.order, 0, 0, 'WITHSCORES')

@@ -44,7 +44,7 @@ for at = 1, #ARGV, 8 do
   local key, order = KEYS[1 + 2 * which], KEYS[2 + 2 * which]
   local view = views[which] or load(KEYS[2], key, order, reached)
   local state = nil
-  if not view and position >= reached then
+  if not view and position >= slot.evictable then
     view = create(KEYS[2], key, order, position, l, d)
   end
   if view then

@@ -8,7 +8,7 @@ use sqlx::Row as _;
 
 use crate::store::Result;
 use crate::store::mysql::marks::Mark;
-use crate::store::mysql::session::{Session, sql};
+use crate::store::mysql::session::Session;
 use crate::store::mysql::whole::last_subject;
 use crate::store::mysql::{first_subject, rows::damaged};
 
@@ -90,6 +90,14 @@ struct Described {
     columns: String,
     /// A row as text that an `INSERT` takes.
     row: String,
+    /// The same of each column.
+    literals: BTreeMap<String, String>,
+}
+
+impl Described {
+    fn literal(&self, column: &str) -> Option<&str> {
+        self.literals.get(column).map(String::as_str)
+    }
 }
 
 /// A value as text that a statement takes: numbers as they are, everything else by its bytes.
@@ -101,22 +109,128 @@ fn literal(column: &str, numeric: bool) -> String {
     }
 }
 
-/// What the server says of this table.
-async fn describe(session: &mut Session, name: &str, number: u16) -> Result<Described> {
-    let table = format!("{name}_{number}");
-    let text = "SELECT CAST(column_name AS CHAR), CAST(data_type AS CHAR) FROM information_schema.columns \
-         WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position";
-    let (mut columns, mut row) = (Vec::new(), Vec::new());
-    for r in session.all(sql(text).bind(table.clone())).await? {
-        let (column, kind): (String, String) = (r.try_get(0)?, r.try_get(1)?);
-        row.push(literal(&column, kind.ends_with("int")));
-        columns.push(format!("`{column}`"));
+/// The numbered tables of a slot.
+#[derive(Debug)]
+pub(in crate::store::mysql) struct Tables {
+    number: u16,
+    slot: Slot,
+    described: BTreeMap<String, Described>,
+}
+
+impl Tables {
+    /// What the server says of them.
+    pub(in crate::store::mysql) async fn new(session: &mut Session, number: u16, slot: Slot) -> Result<Self> {
+        let text = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR), CAST(data_type AS CHAR) \
+             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ({names}) \
+             ORDER BY table_name, ordinal_position";
+        let names: Vec<String> = KEPT.iter().map(|kept| format!("'{}_{number}'", kept.name)).collect();
+        let mut all: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
+        for r in session.raw_all(&text.replace("{names}", &names.join(", "))).await? {
+            let (table, column, kind): (String, String, String) = (r.try_get(0)?, r.try_get(1)?, r.try_get(2)?);
+            all.entry(table).or_default().push((column, kind.ends_with("int")));
+        }
+        let described = all.into_iter().map(|(table, columns)| {
+            let row: Vec<String> = columns.iter().map(|(column, numeric)| literal(column, *numeric)).collect();
+            let names: Vec<String> = columns.iter().map(|(column, _)| format!("`{column}`")).collect();
+            let described = Described {
+                table: table.clone(),
+                columns: names.join(", "),
+                row: format!("CONCAT('(', CONCAT_WS(',', {}), ')')", row.join(", ")),
+                literals: columns.into_iter().map(|(column, _)| column).zip(row).collect(),
+            };
+            (table, described)
+        });
+        Ok(Self { number, slot, described: described.collect() })
     }
-    Ok(Described {
-        table,
-        columns: columns.join(", "),
-        row: format!("CONCAT('(', CONCAT_WS(',', {}), ')')", row.join(", ")),
-    })
+
+    fn get(&self, name: &str) -> Result<&Described> {
+        let table = format!("{name}_{}", self.number);
+        self.described.get(&table).ok_or_else(|| damaged(format_args!("there is no table {table}")))
+    }
+
+    fn walk<'a>(&'a self, kept: &'a Kept) -> Result<Walk<'a>> {
+        Ok(Walk { kept, described: self.get(kept.name)?, condition: kept.of(self.slot), after: None })
+    }
+
+    /// The slot's rows of every table, over what is there.
+    pub(super) async fn all(&self, from: &mut Session, to: &mut Session) -> Result<()> {
+        for kept in &KEPT[..ALONE] {
+            let mut walk = self.walk(kept)?;
+            loop {
+                let chunk = walk.next(from).await?;
+                let ids = ids(kept, &chunk);
+                put(to, walk.described, chunk.into_iter().map(|(row, _)| row)).await?;
+                if let Some(ids) = ids {
+                    self.again(from, to, "content", &format!("id IN ({ids})")).await?;
+                    self.again(from, to, "content_history", &format!("comment_id IN ({ids})")).await?;
+                }
+                if walk.after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows under a condition, over what is there.
+    async fn again(&self, from: &mut Session, to: &mut Session, name: &str, condition: &str) -> Result<()> {
+        let described = self.get(name)?;
+        let text = format!("SELECT {} FROM {} WHERE {condition}", described.row, described.table);
+        let found = from.raw_all(&text).await?;
+        let rows = found.iter().map(|r| Ok(r.try_get(0)?)).collect::<Result<Vec<String>>>()?;
+        put(to, described, rows.into_iter()).await
+    }
+
+    /// What these marks name, as it is now.
+    pub(super) async fn marked(&self, from: &mut Session, to: &mut Session, marks: &[Mark]) -> Result<()> {
+        for (name, condition) in conditions(from, self.number, self.slot, marks).await? {
+            // Of the others no row is ever deleted, but for those whose time is over.
+            if matches!(name, "reaction" | "root_rank" | "reply_rank") {
+                to.raw(&format!("DELETE FROM {name}_{} WHERE {condition}", self.number)).await?;
+            }
+            self.again(from, to, name, &condition).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the slot's rows, a chunk at a time. Nobody may write to it.
+    pub(super) async fn delete(&self, session: &mut Session) -> Result<()> {
+        let number = self.number;
+        for kept in &KEPT {
+            let mut walk = self.walk(kept)?;
+            loop {
+                let before = walk.after.clone();
+                let chunk = walk.next(session).await?;
+                if let Some(ids) = ids(kept, &chunk) {
+                    session.raw(&format!("DELETE FROM content_{number} WHERE id IN ({ids})")).await?;
+                    session.raw(&format!("DELETE FROM content_history_{number} WHERE comment_id IN ({ids})")).await?;
+                }
+                let Some(last) = &walk.after else { break };
+                let from = before.map_or(String::new(), |values| format!("{} AND ", beyond(kept.order, &values)));
+                let up_to = format!("`{}` <= {} AND NOT ({})", kept.order[0], last[0], beyond(kept.order, last));
+                let table = &walk.described.table;
+                session.raw(&format!("DELETE FROM {table} WHERE {} AND {from}{up_to}", walk.condition)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many rows each table has, and a checksum over them.
+    pub(in crate::store::mysql) async fn sums(
+        &self,
+        session: &mut Session,
+    ) -> Result<Vec<(&'static str, i64, String)>> {
+        let mut all = Vec::with_capacity(KEPT.len());
+        for kept in &KEPT {
+            let Described { table, row, .. } = self.get(kept.name)?;
+            let of = kept.of(self.slot);
+            let text = format!("SELECT COUNT(*), CAST(BIT_XOR(CRC32({row})) AS CHAR) FROM {table} WHERE {of}");
+            let found = session.raw_all(&text).await?;
+            let r = found.first().ok_or_else(|| damaged("no sum"))?;
+            all.push((kept.name, r.try_get(0)?, r.try_get(1)?));
+        }
+        Ok(all)
+    }
 }
 
 /// What comes after these values in the order of these columns.
@@ -132,7 +246,7 @@ fn beyond(order: &[&str], values: &[String]) -> String {
 /// Rows of a table in the order of an index, a chunk at a time.
 struct Walk<'a> {
     kept: &'a Kept,
-    described: Described,
+    described: &'a Described,
     condition: String,
     after: Option<Vec<String>>,
 }
@@ -140,19 +254,11 @@ struct Walk<'a> {
 /// A chunk of rows as text, and their places in the order.
 type Chunk = Vec<(String, Vec<String>)>;
 
-impl<'a> Walk<'a> {
-    async fn new(session: &mut Session, kept: &'a Kept, number: u16, slot: Slot) -> Result<Self> {
-        let described = describe(session, kept.name, number).await?;
-        Ok(Self { kept, described, condition: kept.of(slot), after: None })
-    }
-
+impl Walk<'_> {
     /// The next rows; empty at the end.
     async fn next(&mut self, session: &mut Session) -> Result<Chunk> {
         let Kept { index, order, .. } = self.kept;
-        let numeric = |column: &str| {
-            !matches!(column, "path" | "key" | "source") && !(self.kept.name == "snapshot" && column == "id")
-        };
-        let places: Vec<String> = order.iter().map(|column| literal(column, numeric(column))).collect();
+        let places: Vec<&str> = order.iter().filter_map(|column| self.described.literal(column)).collect();
         let after = self.after.as_ref().map_or(String::new(), |values| format!(" AND {}", beyond(order, values)));
         let sorted: Vec<String> = order.iter().map(|column| format!("`{column}`")).collect();
         let text = format!(
@@ -190,63 +296,10 @@ async fn put(to: &mut Session, described: &Described, rows: impl Iterator<Item =
     if text.is_empty() { Ok(()) } else { to.raw(&format!("{begin}{text}")).await }
 }
 
-/// The slot's rows of every table, over what is there.
-pub(super) async fn all(from: &mut Session, to: &mut Session, number: u16, slot: Slot) -> Result<()> {
-    for kept in &KEPT[..ALONE] {
-        let mut walk = Walk::new(from, kept, number, slot).await?;
-        loop {
-            let chunk = walk.next(from).await?;
-            let ids = ids(kept, &chunk);
-            put(to, &walk.described, chunk.into_iter().map(|(row, _)| row)).await?;
-            if let Some(ids) = ids {
-                again(from, to, number, "content", &format!("id IN ({ids})"), false).await?;
-                again(from, to, number, "content_history", &format!("comment_id IN ({ids})"), false).await?;
-            }
-            if walk.after.is_none() {
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The ids of a chunk of comments.
 fn ids(kept: &Kept, chunk: &Chunk) -> Option<String> {
     let ids: Vec<&str> = chunk.iter().filter_map(|(_, place)| place.last().map(String::as_str)).collect();
     (kept.name == "comment" && !ids.is_empty()).then(|| ids.join(","))
-}
-
-/// The rows under a condition, over what is there; what is not there any more is deleted too if
-/// `exact`.
-async fn again(
-    from: &mut Session,
-    to: &mut Session,
-    number: u16,
-    name: &str,
-    condition: &str,
-    exact: bool,
-) -> Result<()> {
-    let described = describe(from, name, number).await?;
-    let found = from.raw_all(&format!("SELECT {} FROM {} WHERE {condition}", described.row, described.table)).await?;
-    let rows = found.iter().map(|r| Ok(r.try_get(0)?)).collect::<Result<Vec<String>>>()?;
-    if exact {
-        to.raw(&format!("DELETE FROM {} WHERE {condition}", described.table)).await?;
-    }
-    put(to, &described, rows.into_iter()).await
-}
-
-/// What these marks name, as it is now.
-pub(super) async fn marked(
-    from: &mut Session,
-    to: &mut Session,
-    number: u16,
-    slot: Slot,
-    marks: &[Mark],
-) -> Result<()> {
-    for (name, condition) in conditions(from, number, slot, marks).await? {
-        again(from, to, number, name, &condition, true).await?;
-    }
-    Ok(())
 }
 
 /// Where the rows that marks name are to be found.
@@ -259,13 +312,14 @@ async fn conditions(
     /// Ids that have a first half of their key in common.
     type Halves = BTreeMap<i64, Vec<String>>;
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02X}")).collect::<String>();
-    let (mut subjects, mut comments, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut subjects, mut comments, mut contents, mut aliases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut snapshots, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
     let (mut reactions, mut histories) = (Halves::new(), Halves::new());
     for mark in marks {
         match mark {
             Mark::Subject(id) => subjects.push(id.to_string()),
             Mark::Comment(id) => comments.push(id.to_string()),
+            Mark::Content(id) => contents.push(id.to_string()),
             Mark::Reaction(id, member) => reactions.entry(id.signed()).or_default().push(member.to_string()),
             Mark::Idempotency(member, key) => {
                 keys.push(format!("(member_id = {member} AND `key` = X'{}')", hex(key.as_bytes())));
@@ -302,9 +356,9 @@ async fn conditions(
     let all = [
         ("subject", within("id", &subjects)),
         ("comment", within("id", &comments)),
-        ("content", within("id", &comments)),
-        ("content_history", within("comment_id", &comments)),
-        ("import_source", within("comment_id", &comments)),
+        ("content", within("id", &contents)),
+        ("content_history", within("comment_id", &contents)),
+        ("import_source", within("comment_id", &contents)),
         ("root_rank", halves("subject", "id", &ranked_roots)),
         ("reply_rank", halves("root_id", "id", &ranked_replies)),
         ("reaction", halves("comment_id", "member_id", &reactions)),
@@ -315,57 +369,6 @@ async fn conditions(
         ("member_comment", halves("member_id", "comment_id", &histories)),
     ];
     Ok(all.into_iter().filter_map(|(name, condition)| Some((name, condition?))).collect())
-}
-
-/// Deletes the slot's rows, a chunk at a time.
-pub(super) async fn delete(session: &mut Session, number: u16, slot: Slot) -> Result<()> {
-    for kept in &KEPT {
-        let mut walk = Walk::new(session, kept, number, slot).await?;
-        loop {
-            let chunk = walk.next(session).await?;
-            if let Some(ids) = ids(kept, &chunk) {
-                session.raw(&format!("DELETE FROM content_{number} WHERE id IN ({ids})")).await?;
-                session.raw(&format!("DELETE FROM content_history_{number} WHERE comment_id IN ({ids})")).await?;
-            }
-            let columns: Vec<String> = kept.order.iter().map(|column| format!("`{column}`")).collect();
-            for chunk in chunk.chunks(ROWS / 5) {
-                let rows: Vec<String> = chunk
-                    .iter()
-                    .map(|(_, place)| {
-                        let equal = columns.iter().zip(place).map(|(column, value)| format!("{column} = {value}"));
-                        format!("({})", equal.collect::<Vec<_>>().join(" AND "))
-                    })
-                    .collect();
-                session.raw(&format!("DELETE FROM {} WHERE {}", walk.described.table, rows.join(" OR "))).await?;
-            }
-            if walk.after.is_none() {
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// How many rows of a slot each table has, and a checksum over them.
-pub(in crate::store::mysql) async fn sums(
-    session: &mut Session,
-    number: u16,
-    slot: Slot,
-) -> Result<Vec<(&'static str, i64, String)>> {
-    let mut all = Vec::with_capacity(KEPT.len());
-    for kept in &KEPT {
-        let described = describe(session, kept.name, number).await?;
-        let text = format!(
-            "SELECT COUNT(*), CAST(BIT_XOR(CRC32({})) AS CHAR) FROM {} WHERE {}",
-            described.row,
-            described.table,
-            kept.of(slot)
-        );
-        let found = session.raw_all(&text).await?;
-        let r = found.first().ok_or_else(|| damaged("no sum"))?;
-        all.push((kept.name, r.try_get(0)?, r.try_get(1)?));
-    }
-    Ok(all)
 }
 
 /// How many rows of which slots the tables of one number have: table, slot, rows.

@@ -7,7 +7,7 @@ use gailou_shared::wire::State;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::super::shift::copy;
+use super::super::shift::copy::Tables;
 use super::write::{NOW, comment, like, publish};
 use super::*;
 use crate::store::{Change, Event, NewRow, PinnedBy, React, SubjectPatch};
@@ -53,7 +53,7 @@ async fn a_slot_moves_while_it_is_written() {
         writer.await.unwrap();
     }
     let written = written.load(Ordering::Relaxed);
-    println!("{written} written, the longest write took {} ms", longest.load(Ordering::Relaxed));
+    eprintln!("{written} written, the longest write took {} ms", longest.load(Ordering::Relaxed));
     assert!(!store.verify().await.unwrap().is_empty(), "the old rows are there yet");
     store.forget(&[slot]).await.unwrap();
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
@@ -150,16 +150,15 @@ async fn a_move_changes_nothing() {
     }
     moving.store(false, Ordering::Relaxed);
     let moves = mover.await.unwrap();
-    println!("{events} events, {} comments, {moves} moves", batches.paths.len());
+    eprintln!("{events} events, {} comments, {moves} moves", batches.paths.len());
     assert!(moves >= 4);
     for slot in slots {
         let sums = async |store: &Mysql| {
             let mut session = store.session(store.shard(slot)).await.unwrap();
-            copy::sums(&mut session, store.table(slot), slot).await.unwrap()
+            Tables::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
         };
         let (moved, stayed) = (sums(&store).await, sums(&still).await);
         assert_eq!(moved, stayed, "slot {}", slot.get());
-        println!("{stayed:?}");
     }
     store.forget(&slots).await.unwrap();
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());

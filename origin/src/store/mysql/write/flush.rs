@@ -297,6 +297,8 @@ pub(super) fn marks(changes: &Changes<'_>, subjects: &[i64]) -> Vec<(Slot, Mark)
     let inserted = changes.inserts.iter().map(|c| c.id);
     let comments = inserted.chain(changes.updates.iter().map(|c| c.id)).chain(changes.edits.iter().map(|e| e.id));
     marks.extend(comments.map(|id| (id.slot(), Mark::Comment(id))));
+    let texts = changes.inserts.iter().map(|c| c.id).chain(changes.edits.iter().map(|e| e.id));
+    marks.extend(texts.map(|id| (id.slot(), Mark::Content(id))));
     marks.extend(changes.reactions.iter().map(|(id, member, _)| (id.slot(), Mark::Reaction(*id, *member))));
     let keys = changes.keys.iter();
     marks.extend(keys.map(|(once, _)| (once.slot, Mark::Idempotency(once.member, once.key.to_owned()))));
