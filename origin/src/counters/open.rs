@@ -19,6 +19,9 @@ use crate::store::{Shards, StoreError, Stream};
 const CATCH_UP: Duration = Duration::from_secs(2);
 /// How often they are asked.
 const POLL: Duration = Duration::from_millis(20);
+/// Processes remember rows for a quarter of a second. Counters that were opened earlier would let them
+/// show rows from before what the lost ones had counted.
+const REMEMBERED: Duration = Duration::from_millis(250);
 /// How long after a failure [`Opener::open_all`] tries again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -105,6 +108,7 @@ impl Opener {
             // Read after the beginning: what is acknowledged until then is before this end.
             let end = self.log.end(Topic::Reactions, partition).await.map_err(unavailable)?;
             let reached = self.catch_up(partition, &lost, end, until).await?;
+            sleep(REMEMBERED).await;
             match self.counters.reopen(&opening, &reached).await {
                 Err(CountersError::Lost) if Instant::now() < until => {}
                 Ok(()) => {

@@ -240,7 +240,8 @@ impl Load {
             wrong.push(format!("{} were acknowledged, {} are shown", made.len(), shown.len()));
         }
         for made in made {
-            let right = |c: &Value| c["content"] == made.text.as_str() && c["likes"] == self.likes_of(&made.id, Duration::ZERO);
+            let right =
+                |c: &Value| c["content"] == made.text.as_str() && c["likes"] == self.likes_of(&made.id, Duration::ZERO);
             if !shown.get(&made.id).is_some_and(right) {
                 let (likes, shown) = (self.likes_of(&made.id, Duration::ZERO), shown.get(&made.id));
                 wrong.push(format!("{made:?} with {likes} likes is shown as {shown:?}"));

@@ -248,7 +248,6 @@ async fn an_unknown_young_id_is_looked_for_and_never_kept_as_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "fails: a partition's last offsets stay uncommitted after the job that was thought dead is back"]
 async fn a_job_that_was_thought_dead_doubles_and_loses_nothing() {
     if !available() {
         return;

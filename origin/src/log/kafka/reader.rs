@@ -1,8 +1,9 @@
 //! Reading: one member of a topic's group.
 //!
 //! Offsets are committed when they are told, never by themselves; the tables are the fence against
-//! what is read twice, so a commit is not waited for. One that fails (the group was changing) is
-//! sent again: others wait for what is committed, also when no message comes any more.
+//! what is read twice, so a commit is not waited for. While the group changes the broker refuses
+//! commits, and others wait for them, also when no message comes any more: each is sent again for a
+//! while.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +24,9 @@ use crate::log::{LogError, Message, Reader, Topic};
 
 /// How long a reader waits for a first message.
 const WAIT: Duration = Duration::from_secs(1);
-/// How long after a commit that failed it is sent again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// How often what was told last is committed again, and for how long: longer than a group changes.
+const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN_FOR: Duration = Duration::from_secs(60);
 /// How long leaving the group may take; after it the broker finds out by itself.
 const LEAVE: Duration = Duration::from_secs(3);
 
@@ -41,7 +43,8 @@ pub(super) struct KafkaReader {
     paused: BTreeSet<u32>,
     /// The offsets told, of each partition the last one.
     told: BTreeMap<u32, u64>,
-    /// When they were sent.
+    /// When they were told, and sent.
+    last: Instant,
     sent: Instant,
 }
 
@@ -59,6 +62,7 @@ impl KafkaReader {
             since: Instant::now(),
             paused: BTreeSet::new(),
             told: BTreeMap::new(),
+            last: Instant::now(),
             sent: Instant::now(),
         })
     }
@@ -110,11 +114,7 @@ impl KafkaReader {
         self.sent = Instant::now();
         let list = self.offsets()?;
         let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
-        let sent = consumer.commit(&list, CommitMode::Async).map_err(unavailable);
-        if sent.is_err() {
-            self.held(|held| held.unsent = true);
-        }
-        sent
+        consumer.commit(&list, CommitMode::Async).map_err(unavailable)
     }
 
     fn list(&self, partitions: &BTreeSet<u32>) -> TopicPartitionList {
@@ -139,8 +139,11 @@ fn is_fatal(error: &KafkaError) -> bool {
 #[async_trait]
 impl Reader for KafkaReader {
     async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError> {
-        if self.sent.elapsed() > AGAIN && self.held(|held| std::mem::take(&mut held.unsent)) {
-            self.send()?;
+        if self.sent.elapsed() > AGAIN
+            && self.last.elapsed() < AGAIN_FOR
+            && let Err(error) = self.send()
+        {
+            tracing::debug!(%error, "a commit is not sent");
         }
         if self.taken.is_empty() && !self.take(Instant::now() + WAIT).await? {
             return Ok(Vec::new());
@@ -155,6 +158,7 @@ impl Reader for KafkaReader {
 
     async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError> {
         self.told.extend(offsets.iter().copied());
+        self.last = Instant::now();
         self.send()
     }
 
@@ -225,8 +229,6 @@ struct Held {
     revoked: Vec<u32>,
     /// Revoked since a message was taken last.
     gone: Vec<u32>,
-    /// A commit has failed.
-    unsent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -279,7 +281,6 @@ impl ConsumerContext for Watch {
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
         if let Err(error) = result {
             tracing::debug!(%error, "a commit failed");
-            self.held().unsent = true;
         }
     }
 }

@@ -115,32 +115,40 @@ impl Layered {
             return;
         }
         let slots = slots(bases.iter().map(|base| base.id));
-        if let Some(counts) = self.opened(&slots, || self.counters.counts(&bases)).await {
-            for row in &mut rows {
-                if let Some((likes, dislikes)) = counts.get(&row.id()) {
-                    (row.likes, row.dislikes) = (*likes, *dislikes);
-                }
+        let Some((mut counts, opened)) = self.opened(&slots, || self.counters.counts(&bases)).await else { return };
+        if opened {
+            // The counters begin with what the tables hold now; these rows may be older than that.
+            let uncounted: Vec<_> = bases.iter().map(|base| base.id).filter(|id| !counts.contains_key(id)).collect();
+            let fresh = self.tables.comments(&uncounted).await.unwrap_or_else(|error| {
+                tracing::debug!(%error, "rows are served as they were read");
+                HashMap::new()
+            });
+            counts.extend(fresh.into_iter().map(|(id, row)| (id, (row.likes, row.dislikes))));
+        }
+        for row in &mut rows {
+            if let Some((likes, dislikes)) = counts.get(&row.id()) {
+                (row.likes, row.dislikes) = (*likes, *dislikes);
             }
         }
     }
 
     /// What the counters say; those that were lost are opened first, and waited for if nobody waited
-    /// in vain a moment ago.
-    async fn opened<T, F>(&self, slots: &[Slot], ask: impl Fn() -> F) -> Option<T>
+    /// in vain a moment ago. Also whether they were opened for this answer.
+    async fn opened<T, F>(&self, slots: &[Slot], ask: impl Fn() -> F) -> Option<(T, bool)>
     where
         F: Future<Output = std::result::Result<T, CountersError>>,
     {
-        let mut said = ask().await;
+        let (mut said, mut opened) = (ask().await, false);
         if matches!(said, Err(CountersError::Lost)) && !slots.iter().any(|slot| self.unopened.contains_key(slot)) {
             match tokio::time::timeout(OPENING, self.opener.open(slots)).await {
-                Ok(Ok(())) => said = ask().await,
+                Ok(Ok(())) => (said, opened) = (ask().await, true),
                 _ => slots.iter().for_each(|slot| self.unopened.insert(*slot, ())),
             }
         }
         if let Err(error) = &said {
             tracing::debug!(%error, "rows are served as the tables have them");
         }
-        said.ok()
+        said.ok().map(|said| (said, opened))
     }
 
     /// See [`crate::store::Store::reactions`].
@@ -156,7 +164,7 @@ impl Layered {
         let slots = slots(ids.iter().copied());
         let unpersisted = self.opened(&slots, || self.counters.reactions(member, ids)).await;
         let mut reactions = self.tables.reactions(member, ids).await?;
-        for (id, reaction) in unpersisted.into_iter().flatten() {
+        for (id, reaction) in unpersisted.into_iter().flat_map(|(unpersisted, _)| unpersisted) {
             match reaction {
                 Some(reaction) => reactions.insert(id, reaction),
                 None => reactions.remove(&id),
