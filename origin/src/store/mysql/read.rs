@@ -8,7 +8,6 @@ use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::Reaction;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -208,19 +207,6 @@ impl Mysql {
     pub(super) async fn read_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
         let held = "c.state = 1 OR (c.state = 0 AND c.visibility = 1)";
         self.of_member(member, None, count, ("member_comment_held", "AND held = 1"), held).await
-    }
-
-    pub(super) async fn read_reactions(
-        &self,
-        member: MemberId,
-        ids: &[CommentId],
-    ) -> Result<HashMap<CommentId, Reaction>> {
-        let text = format!(
-            "SELECT r.comment_id, r.reaction FROM {IDS} STRAIGHT_JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = ?"
-        );
-        let things = ids.iter().map(|id| (id.slot(), id.signed()));
-        let found = self.rows_by_id(things, &text, |s| s.bind(member.signed())).await?;
-        found.iter().map(|r| Ok((id_at(r, 0)?, rows::reaction(r.try_get(1)?)?))).collect()
     }
 
     pub(super) async fn read_remembered(

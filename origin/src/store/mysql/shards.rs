@@ -1,5 +1,4 @@
-//! What a log's consumers ask: how far the tables are, what they say of a pair, and who may issue
-//! ids.
+//! What a log's consumers ask: how far the tables are, what they say of pairs, and who may issue ids.
 //!
 //! Unlike pages, these answers must come from the database that has the slot now, and say
 //! [`StoreError::Moved`] otherwise.
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, Slot};
+use gailou_shared::wire::Reaction;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 use tokio::time::{Instant, sleep};
@@ -29,6 +29,8 @@ const NOW: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
 
 /// A database holds a slot's truth in these states.
 const HERE: [i64; 2] = [1, 4];
+/// The same, and where it is complete for as long as nobody can write it.
+const WHOLE: [i64; 3] = [1, 2, 4];
 
 impl Mysql {
     /// Waits a little and reads the map again, after [`StoreError::Moved`]; the error itself when the
@@ -128,6 +130,41 @@ impl Mysql {
             }
         }
         all.into_iter().collect::<Option<_>>().ok_or_else(|| rows::damaged("a slot has no row"))
+    }
+
+    /// What a member thinks of comments. As new as the counters that dropped what became a row: after a
+    /// slot has moved, its old copy would miss that.
+    pub(super) async fn read_reactions(
+        &self,
+        member: MemberId,
+        ids: &[CommentId],
+    ) -> Result<HashMap<CommentId, Reaction>> {
+        let begun = Instant::now();
+        loop {
+            match self.reactions_now(member, ids).await {
+                Err(StoreError::Moved) => self.moved(begun).await?,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn reactions_now(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+        let text = format!(
+            "SELECT j.id, s.state, r.reaction FROM {IDS} \
+             STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = (j.id >> 12) & 1023 \
+             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = ?"
+        );
+        let things = ids.iter().map(|id| (id.slot(), id.signed()));
+        let mut reactions = HashMap::new();
+        for r in self.rows_by_id(things, &text, |s| s.bind(member.signed())).await? {
+            if !WHOLE.contains(&r.try_get(1)?) {
+                return Err(StoreError::Moved);
+            }
+            if let Some(reaction) = r.try_get::<Option<i64>, _>(2)? {
+                reactions.insert(rows::id_at(&r, 0)?, rows::reaction(reaction)?);
+            }
+        }
+        Ok(reactions)
     }
 
     pub(super) async fn take_lease(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
