@@ -84,6 +84,11 @@ impl Load {
         likes.get(id).map_or(0, |likes| likes.iter().filter(|at| at.elapsed() >= age).count() as u64)
     }
 
+    /// Pauses count from now on.
+    pub(crate) fn measure(&self) {
+        self.pauses.lock().expect("nobody panicked").fill((Some(Instant::now()), Duration::ZERO));
+    }
+
     /// The longest time in which no like was acknowledged in one of the subjects.
     pub(crate) fn longest_pause(&self) -> Duration {
         self.pauses.lock().expect("nobody panicked").iter().map(|(_, longest)| *longest).max().unwrap_or_default()

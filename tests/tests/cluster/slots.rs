@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use gailou_tests::services::{available, shared};
-use gailou_tests::{Process, Program};
+use gailou_tests::{Process, Program, who};
 use rand::Rng as _;
 
 use crate::load::Load;
@@ -31,8 +31,12 @@ async fn slots_that_move_lose_nothing_and_hold_up_nobody_for_long() {
     let (one, other, _job) = parts(&world).await;
     let load = Load::new(subjects_in(0..4)).reading();
     let clients = clients(&[&one, &other]);
+    // From now on the job reads.
+    one.post(&who(7, "Ann", "member"), "post/first", "first").await;
+    world.settle().await;
     let moved = async {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
+        load.measure();
         world.done(&["shard", "move", "--slots", "0-7", "--to", "1"]).await
     };
     assert_eq!(load.beside(&clients, 8, moved).await, "8 slots moved");
