@@ -106,8 +106,9 @@ pub trait Log: Send + Sync + std::fmt::Debug {
 pub trait Reader: Send {
     /// Waits for a first message, then takes what comes until `most` are there or `patience` is
     /// over since the first. Empty when nothing came for a second. Dropping the future loses
-    /// nothing: the next call goes on with what was taken. An error means that the reader is of no
-    /// use any more.
+    /// nothing: the next call goes on with what was taken. Of a partition come, while it is this
+    /// reader's, all messages from what was committed, without a gap: who stores one behind a gap
+    /// makes those in it replays. An error means that the reader is of no use any more.
     async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError>;
     /// Says that everything before `offset` is stored. Partitions that were taken away are left out.
     async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError>;

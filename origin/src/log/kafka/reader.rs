@@ -69,23 +69,24 @@ impl KafkaReader {
 
     /// Takes one message more; `false` when none came until then.
     async fn take(&mut self, until: Instant) -> Result<bool, LogError> {
-        let Some(consumer) = &self.consumer else { return Ok(false) };
+        let Some(consumer) = self.consumer.clone() else { return Ok(false) };
         loop {
             match timeout_at(until, consumer.recv()).await {
                 Err(_) => return Ok(false),
                 Ok(Ok(message)) => {
-                    // Of a partition that went away meanwhile nothing is handed out: if it is back,
-                    // it comes again from what was committed.
-                    let gone = std::mem::take(&mut consumer.context().held().gone);
-                    if !gone.is_empty() {
-                        self.taken.retain(|message| !gone.contains(&message.partition));
+                    self.drop_gone();
+                    let partition = u32::try_from(message.partition()).unwrap_or_default();
+                    // The driver may still hand out what it had fetched of a partition that is gone.
+                    // Behind what was dropped it would be a gap, and what is in the gap a replay.
+                    if !self.held(|held| held.partitions.contains(&partition)) {
+                        continue;
                     }
                     if self.taken.is_empty() {
                         self.since = Instant::now();
                     }
                     self.taken.push_back(Message {
                         topic: self.topic,
-                        partition: u32::try_from(message.partition()).unwrap_or_default(),
+                        partition,
                         offset: u64::try_from(message.offset()).unwrap_or_default(),
                         payload: message.payload().unwrap_or_default().to_vec(),
                     });
@@ -95,6 +96,15 @@ impl KafkaReader {
                 // The driver has said it in the log, and tries again by itself.
                 Ok(Err(_)) => {}
             }
+        }
+    }
+
+    /// Of a partition that went away nothing is handed out: when it is back, it comes again from
+    /// what was committed.
+    fn drop_gone(&mut self) {
+        let gone = self.held(|held| std::mem::take(&mut held.gone));
+        if !gone.is_empty() {
+            self.taken.retain(|message| !gone.contains(&message.partition));
         }
     }
 
@@ -150,6 +160,7 @@ impl Reader for KafkaReader {
         }
         let until = self.since + patience;
         while self.taken.len() < most && self.take(until).await? {}
+        self.drop_gone();
         let most = most.min(self.taken.len());
         let batch = self.taken.drain(..most).collect();
         self.since = Instant::now();
