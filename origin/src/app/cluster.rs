@@ -23,7 +23,7 @@ use crate::counters::open::Opener;
 use crate::counters::redis::RedisCounters;
 use crate::ids::Lease;
 use crate::job::persist::{self, Job};
-use crate::job::{rebuild, warm};
+use crate::job::{rebuild, takedowns, warm};
 use crate::journal::Committed;
 use crate::journal::log::Logged;
 use crate::log::kafka::Kafka;
@@ -188,11 +188,12 @@ async fn work(app: Weak<App>, job: Arc<Job>, stop: watch::Receiver<bool>) {
     };
     drop(app);
     let rebuild = tokio::spawn(rebuild::run(layered.clone(), job.log.clone(), stop.clone()));
-    let warm = tokio::spawn(warm::run(layered, stop.clone()));
+    let warm = tokio::spawn(warm::run(layered.clone(), stop.clone()));
+    let takedowns = tokio::spawn(takedowns::run(layered, job.tables.clone(), job.clock.clone(), stop.clone()));
     if let Err(error) = persist::run(job, stop).await {
         failed.send_replace(Some(format!("{error:#}")));
     }
-    let _ = tokio::join!(rebuild, warm);
+    let _ = tokio::join!(rebuild, warm, takedowns);
 }
 
 async fn take_lease(tables: &Mysql, holder: &str) -> anyhow::Result<Option<Lease>> {

@@ -5,6 +5,8 @@ mod queue;
 #[cfg(feature = "cluster")]
 pub mod rebuild;
 #[cfg(feature = "cluster")]
+pub mod takedowns;
+#[cfg(feature = "cluster")]
 pub mod warm;
 mod write;
 

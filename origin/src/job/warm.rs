@@ -42,7 +42,12 @@ pub async fn report(layered: Arc<Layered>, stop: watch::Receiver<bool>) {
     .await;
 }
 
-async fn every<F: Future<Output = ()>>(period: Duration, mut stop: watch::Receiver<bool>, work: impl Fn() -> F) {
+/// Works at intervals, until it is told to stop.
+pub(super) async fn every<F: Future<Output = ()>>(
+    period: Duration,
+    mut stop: watch::Receiver<bool>,
+    work: impl Fn() -> F,
+) {
     let works = async {
         let mut tick = tokio::time::interval(period);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

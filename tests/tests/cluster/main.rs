@@ -10,4 +10,5 @@ mod reactions;
 mod reconcile;
 mod servers;
 mod slots;
+mod takedowns;
 mod world;

@@ -67,8 +67,12 @@ impl World {
 
     async fn process(&self, role: &str) -> Program {
         let command = self.command(&[role, "--bind", "127.0.0.1:0"]);
-        let log = File::options().create(true).append(true).open(self.logs.join(role)).expect("a log");
-        Program::spawn_logging(command, log).await
+        Program::spawn_logging(command, self.sink(role)).await
+    }
+
+    /// Where a process of this name logs.
+    pub(crate) fn sink(&self, name: &str) -> File {
+        File::options().create(true).append(true).open(self.logs.join(name)).expect("a log")
     }
 
     pub(crate) async fn serve(&self) -> Program {

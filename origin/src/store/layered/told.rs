@@ -3,18 +3,18 @@
 //! Bounded in time: who waits is a request or the job. What the cache could not be told is told again
 //! in the background; what is never told, because the process died, ages out ([`crate::cache::FRESH`]).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gailou_shared::id::Slot;
+use gailou_shared::id::{CommentId, Slot};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Layered;
 use crate::cache::{Cache, Changes, Key, ListKey, Move, Void};
 use crate::counters::tell::tell;
-use crate::store::{Persisted, Stamped};
+use crate::store::{Event, Outcome, Persisted, Result, Row, Stamped};
 
 /// How long the cache and the counters are waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,7 +30,41 @@ impl Layered {
     /// the cache answers; else within seconds after it does again.
     pub async fn committed(&self, batch: &[Stamped], persisted: &Persisted) {
         let slots = changes(persisted);
-        let caches = join_all(slots.iter().map(async |(slot, changes)| {
+        let caches = self.tell(&slots);
+        let counters = timeout(PATIENCE, tell(&*self.counters, &*self.tables, batch, persisted));
+        let (_, told) = tokio::join!(caches, counters);
+        if let Ok(Err(error)) = told {
+            tracing::debug!(%error, "the counters were not told");
+        }
+        let seen: Vec<_> = batch.iter().zip(&persisted.outcomes).filter_map(published_before).collect();
+        if let Err(error) = self.tell_again(&seen, false).await {
+            tracing::debug!(%error, "comments that were written before are not told again");
+        }
+        // Only now: what was read from the cache meanwhile may be old.
+        self.mark(&slots);
+    }
+
+    /// Tells of comments as they are now, and of those above them: who wrote them may have died
+    /// before it told. `takedown` says that what they showed was changed or taken away.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn tell_again(&self, ids: &[CommentId], takedown: bool) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut rows = self.tables.comments(ids).await?;
+        let above: BTreeSet<_> = rows.values().flat_map(|row| row.path.ids()).collect();
+        let above: Vec<_> = above.into_iter().filter(|id| !rows.contains_key(id)).collect();
+        rows.extend(self.tables.comments(&above).await?);
+        let slots = standing(rows.values(), takedown);
+        self.tell(&slots).await;
+        self.mark(&slots);
+        Ok(())
+    }
+
+    async fn tell(&self, slots: &HashMap<Slot, Changes>) {
+        join_all(slots.iter().map(async |(slot, changes)| {
             let told = timeout(PATIENCE, self.cache.change(*slot, changes)).await;
             let failed = match told {
                 Ok(Ok(())) => None,
@@ -40,14 +74,12 @@ impl Layered {
             if let Some(error) = failed {
                 self.untold.keep(*slot, changes.clone(), &error);
             }
-        }));
-        let counters = timeout(PATIENCE, tell(&*self.counters, &*self.tables, batch, persisted));
-        let (_, told) = tokio::join!(caches, counters);
-        if let Ok(Err(error)) = told {
-            tracing::debug!(%error, "the counters were not told");
-        }
-        // Only now: what was read from the cache meanwhile may be old.
-        for (slot, changes) in &slots {
+        }))
+        .await;
+    }
+
+    fn mark(&self, slots: &HashMap<Slot, Changes>) {
+        for (slot, changes) in slots {
             self.marks.note(*slot, changes);
             for (key, _) in changes.values.iter().filter(|(_, void)| void.gone) {
                 if let Key::Comment(id) = key {
@@ -56,6 +88,35 @@ impl Layered {
             }
         }
     }
+}
+
+/// The comment of an event that publishes it and was written before.
+fn published_before((stamped, outcome): (&Stamped, &Outcome)) -> Option<CommentId> {
+    match (&stamped.event, outcome) {
+        (Event::Publish(row), Outcome::Seen) => Some(row.path.id()),
+        _ => None,
+    }
+}
+
+/// What there is to tell of rows, slot by slot.
+fn standing<'a>(rows: impl Iterator<Item = &'a Row>, takedown: bool) -> HashMap<Slot, Changes> {
+    let mut slots: HashMap<Slot, Changes> = HashMap::new();
+    for row in rows {
+        let (id, root, version) = (row.id(), row.path.root_id(), row.version);
+        let changes = slots.entry(id.slot()).or_default();
+        changes.takedown |= takedown;
+        changes.values.insert(Key::Comment(id), Void { version, gone: takedown });
+        changes.values.insert(Key::Subject(row.subject.clone()), Void { version, gone: false });
+        if id != root {
+            changes.values.insert(Key::TopReplies(root), Void { version, gone: false });
+        }
+        if let Some(floor) = row.floor {
+            let list = if id == root { ListKey::Roots(row.subject.clone()) } else { ListKey::Replies(root) };
+            let moved = Move { floor, listed: row.listed(), version };
+            changes.lists.entry(list).or_default().insert(id, moved);
+        }
+    }
+    slots
 }
 
 /// What a batch changed, slot by slot.
