@@ -2,6 +2,7 @@
 //! the third of `GAILOU_TEST_SERVICES`, where it is given.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use futures_util::future::join_all;
@@ -219,4 +220,61 @@ async fn two_readers_share_the_partitions_and_miss_nothing() {
         let expected = if gone.contains(&partition) { 100 } else { 200 };
         assert_eq!(kafka.committed(Topic::Comments, partition).await.unwrap(), expected, "{partition}");
     }
+}
+
+/// A member of the group, as the job is one, until it is told to stop: what it takes waits for a
+/// round before it is stored, and is forgotten with its partition. Who stores a message makes
+/// everything before it in its partition a replay: so nothing before it may be missing.
+async fn store(mut reader: Box<dyn Reader>, stored: &[AtomicU64], stop: &AtomicBool) {
+    let (mut held, mut waiting) = (BTreeSet::new(), Vec::<Message>::new());
+    while !stop.load(Ordering::SeqCst) {
+        let messages = reader.next(500, Duration::from_millis(20)).await.unwrap();
+        for partition in reader.revoked() {
+            held.remove(&partition);
+            waiting.retain(|message| message.partition != partition);
+        }
+        for partition in reader.assigned() {
+            held.insert(partition);
+        }
+        for Message { partition, offset, .. } in waiting.drain(..) {
+            let next = stored[partition as usize].fetch_max(offset + 1, Ordering::SeqCst);
+            assert!(offset <= next, "{offset} of partition {partition} is stored, and not {next}");
+        }
+        assert!(messages.iter().all(|message| held.contains(&message.partition)), "{held:?}");
+        waiting = messages;
+        let done: Vec<_> = (0..).zip(stored.iter().map(|next| next.load(Ordering::SeqCst))).collect();
+        reader.commit(&done).await.unwrap();
+    }
+    reader.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
+    let Some((brokers, name)) = broker() else { return };
+    Kafka::migrate(&brokers, &name, PARTITIONS, 1).await.unwrap();
+    let kafka = Kafka::open(&brokers, &name).await.unwrap();
+    let stored: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
+    let [all, one] = [AtomicBool::new(false), AtomicBool::new(false)];
+    let appends = async {
+        for n in 0_u16.. {
+            if all.load(Ordering::SeqCst) {
+                break;
+            }
+            join_all((n % 64..n % 64 + 8).map(|n| kafka.append(Topic::Comments, slot(n), vec![0]))).await;
+        }
+    };
+    let coming_and_going = async {
+        for _ in 0..3 {
+            one.store(false, Ordering::SeqCst);
+            let leave = async {
+                tokio::time::sleep(Duration::from_secs(4)).await;
+                one.store(true, Ordering::SeqCst);
+            };
+            tokio::join!(store(kafka.reader(Topic::Comments).unwrap(), &stored, &one), leave);
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        all.store(true, Ordering::SeqCst);
+    };
+    tokio::join!(appends, store(kafka.reader(Topic::Comments).unwrap(), &stored, &all), coming_and_going);
+    assert!(stored.iter().all(|next| next.load(Ordering::SeqCst) > 100), "{stored:?}");
 }
