@@ -68,6 +68,9 @@ cluster_tests() {
     cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast "${STORIES[@]/#/--test=}"
 }
 
+# Its servers are its own: they are killed.
+chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos; }
+
 lints() {
   stage "format" fmt cargo fmt --all --check -- --color never
   stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -92,6 +95,7 @@ all() {
   stage "tests (Rust)" cargo-test rust_tests
   stage "the stories in a cluster" cargo-test-cluster cluster_tests
   stop_services
+  stage "chaos: a short round of each fault" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
   stage "edge, end to end" edge-test edge_tests
   stage "the page in Chromium" web-test web_tests
