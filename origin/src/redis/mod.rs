@@ -96,6 +96,11 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Whether this is one server, where keys of one call may carry different hash tags.
+    pub fn is_one(&self) -> bool {
+        matches!(self.link, Link::One(_))
+    }
+
     /// Sends a command; `key` is one of its keys.
     ///
     /// # Errors
@@ -187,7 +192,7 @@ impl Script {
         Self { code, hash: ::redis::Script::new(code).get_hash().to_owned() }
     }
 
-    /// A call of it with these keys, which all carry the same hash tag.
+    /// A call of it with these keys, which in a cluster all carry the same hash tag.
     pub fn call(&self, keys: &[String]) -> Call<'_> {
         let mut command = ::redis::cmd("EVALSHA");
         command.arg(&self.hash).arg(keys.len()).arg(keys);

@@ -21,6 +21,8 @@ pub struct Standing {
     /// The slot's next position in the reactions' log: everything before it is in here.
     pub position: u64,
     pub reaction: Option<Reaction>,
+    /// Whether every reader may see the comment; `None` where it has no row under this id.
+    pub visible: Option<bool>,
     pub likes: u64,
     pub dislikes: u64,
     /// See `Row::reacted`.

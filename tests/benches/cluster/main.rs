@@ -3,7 +3,7 @@
 //! Everything is real: MariaDB, Redis and Kafka of this run's own, `gailou serve` twice and `gailou
 //! job` as processes, with the settings they have by default and no rate limits. All of them and the
 //! load's client share the machine's cores: the ratio is what counts, not the rate, and the processor
-//! time of each process says what bounds it.
+//! time of each process says what bounds it. Parts can be named: `-- posts likes`.
 
 mod depth;
 mod http;
@@ -24,12 +24,23 @@ fn main() {
 }
 
 async fn run() {
+    // Cargo adds options of its own.
+    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let runs = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
     let stand = Stand::start().await;
     let ids = reads::fill(&stand).await;
-    writes::posts(&stand).await;
-    writes::likes(&stand, &ids).await;
-    reads::zipf(&stand).await;
-    depth::million(&stand).await;
+    if runs("posts") {
+        writes::posts(&stand).await;
+    }
+    if runs("likes") {
+        writes::likes(&stand, &ids).await;
+    }
+    if runs("reads") {
+        reads::zipf(&stand).await;
+    }
+    if runs("depth") {
+        depth::million(&stand).await;
+    }
 }
 
 /// The value below which this part of the values lies; 0 of none.

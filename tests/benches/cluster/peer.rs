@@ -39,7 +39,8 @@ impl Redis {
         let mut command = Command::new("redis-benchmark");
         command.args(["-p", &self.port, "--csv", "-n", FOLDS, "-r", range, "-c", &connections.to_string()]);
         command.args(["EVALSHA", sha.trim(), "4"]).args(&keys);
-        command.args(["1", random, "1", "l", "0", "-", "0", "0"]);
+        // One comment and one operation.
+        command.args(["1", "1", "1", random, "1", "l", "0", "-", "0", "0"]);
         let said = said(&mut command, "");
         // The line after the names: what was run, folds a second, and latencies.
         let rate = said.lines().last().and_then(|line| line.split("\",\"").nth(1)).and_then(|rate| rate.parse().ok());

@@ -1,6 +1,7 @@
-//! The counters in Redis: one Lua script a port's method and slot (`lua/`), each atomic.
+//! The counters in Redis: one Lua script a port's method (`lua/`), each atomic.
 //!
-//! Every key carries its slot's hash tag, `{name:slot}`. What the keys hold stands in
+//! Every key carries its slot's hash tag, `{name:slot}`. A call is of one slot, but for one server,
+//! where nodes need not be told apart: there slots share calls, which are cheaper for all of them. What the keys hold stands in
 //! `lua/common.lua`. Under memory pressure Redis must refuse writes or evict by a `volatile-*` policy:
 //! any other may take pending operations without a trace.
 
@@ -24,6 +25,9 @@ use crate::redis::{Call, Connection, Script};
 use crate::store::React;
 use batch::Folds;
 
+/// Operations, or comments without any, in one script that many slots share: it holds up everybody else
+/// for about a millisecond.
+const BATCH: usize = 128;
 /// How long an opening may take, in seconds.
 const OPENING: u64 = 10;
 
@@ -62,26 +66,46 @@ impl RedisCounters {
         Self { folds: Arc::new(Folds::new(connection.clone(), keys.clone())), keys, connection }
     }
 
-    /// The answers of one script a slot, with the ids asked for there.
+    /// A script's answers, one a slot, each with the ids that were asked for there. `size` is how much
+    /// work an item is.
     async fn by_slot<T: FromRedisValue, I: Sync>(
         &self,
         script: &Script,
         items: &[I],
         id: impl Fn(&I) -> CommentId + Sync,
-        keys: impl Fn(Slot, &[&I]) -> Vec<String> + Sync,
+        size: impl Fn(&I) -> usize,
         args: impl Fn(&mut Call<'_>, &I) + Sync,
     ) -> Result<Vec<(Vec<CommentId>, T)>, CountersError> {
         let mut slots = BTreeMap::<Slot, Vec<&I>>::new();
         for item in items {
             slots.entry(id(item).slot()).or_default().push(item);
         }
-        let answers = slots.into_iter().map(|(slot, items)| {
-            let mut call = script.call(&keys(slot, &items));
-            items.iter().for_each(|item| args(&mut call, item));
-            let ids = items.iter().map(|item| id(item)).collect();
-            async move { Ok((ids, self.run(&call).await?)) }
+        let mut calls = Vec::<(usize, Vec<(Slot, Vec<&I>)>)>::new();
+        for (slot, items) in slots {
+            let work: usize = items.iter().map(|item| size(item)).sum();
+            match calls.last_mut() {
+                Some((before, call)) if *before + work <= BATCH && self.connection.is_one() => {
+                    *before += work;
+                    call.push((slot, items));
+                }
+                _ => calls.push((work, vec![(slot, items)])),
+            }
+        }
+        let answers = calls.into_iter().map(|(_, slots)| {
+            let ids = |items: &[&I]| items.iter().map(|item| id(item)).collect::<Vec<_>>();
+            let keys = slots.iter().flat_map(|(slot, items)| self.keys.views(*slot, ids(items)));
+            let mut call = script.call(&keys.collect::<Vec<_>>());
+            for (_, items) in &slots {
+                call.arg(items.len());
+                items.iter().for_each(|item| args(&mut call, item));
+            }
+            let ids: Vec<_> = slots.iter().map(|(_, items)| ids(items)).collect();
+            async move {
+                let answers: Vec<T> = self.run(&call).await?;
+                Ok::<_, CountersError>(ids.into_iter().zip(answers).collect::<Vec<_>>())
+            }
         });
-        try_join_all(answers).await
+        Ok(try_join_all(answers).await?.into_iter().flatten().collect())
     }
 
     async fn run<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, CountersError> {
@@ -96,11 +120,10 @@ impl Counters for RedisCounters {
     }
 
     async fn counts(&self, rows: &[Base]) -> Result<HashMap<CommentId, (u64, u64)>, CountersError> {
-        let keys = |slot, rows: &[&Base]| self.keys.views(slot, rows.iter().map(|row| row.id));
         let args = |call: &mut Call<'_>, row: &Base| {
             call.arg(row.likes).arg(row.dislikes).arg(row.reacted);
         };
-        let answers = self.by_slot::<Option<Vec<i64>>, _>(&COUNTS, rows, |row| row.id, keys, args).await?;
+        let answers = self.by_slot::<Option<Vec<i64>>, _>(&COUNTS, rows, |row| row.id, |_| 1, args).await?;
         let mut counts = HashMap::new();
         for (ids, answer) in answers {
             let answer = answer.ok_or(CountersError::Lost)?;
@@ -131,14 +154,14 @@ impl Counters for RedisCounters {
     }
 
     async fn persisted(&self, rows: &[Settled]) -> Result<Vec<CommentId>, CountersError> {
-        let keys = |slot, rows: &[&Settled]| self.keys.views(slot, rows.iter().map(|row| row.base.id));
         let args = |call: &mut Call<'_>, row: &Settled| {
             call.arg(row.base.likes).arg(row.base.dislikes).arg(row.base.reacted).arg(row.operations.len());
             for (offset, member, react) in &row.operations {
                 call.arg(offset).arg(member.get()).arg(operation(*react));
             }
         };
-        let answers = self.by_slot::<Vec<String>, _>(&PERSISTED, rows, |row| row.base.id, keys, args).await?;
+        let size = |row: &Settled| 1 + row.operations.len();
+        let answers = self.by_slot::<Vec<String>, _>(&PERSISTED, rows, |row| row.base.id, size, args).await?;
         Ok(answers.into_iter().flat_map(|(_, left)| left).filter_map(|id| id.parse().ok()).collect())
     }
 

@@ -93,7 +93,14 @@ impl World {
         let position = self.position();
         let state = self.state(id, |offset| offset < position);
         let (likes, dislikes) = Self::counts(&state);
-        Standing { position, reaction: state.get(&member).copied(), likes, dislikes, reacted: position }
+        Standing {
+            position,
+            reaction: state.get(&member).copied(),
+            visible: Some(true),
+            likes,
+            dislikes,
+            reacted: position,
+        }
     }
 
     fn row(&self, id: CommentId) -> Base {

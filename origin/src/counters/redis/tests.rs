@@ -1,6 +1,7 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
@@ -26,7 +27,7 @@ fn member(number: u64) -> MemberId {
 }
 
 fn standing(position: u64) -> Standing {
-    Standing { position, reaction: None, likes: 10, dislikes: 1, reacted: 0 }
+    Standing { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reacted: 0 }
 }
 
 fn fold(version: u64, who: u64, react: React, standing: Standing) -> Fold {
@@ -134,6 +135,46 @@ async fn a_view_lives_as_long_as_something_is_pending_in_it() {
         .unwrap();
     assert_eq!(ttl(&counters).await, -1);
     assert_eq!(counters.counts(&[row]).await.unwrap()[&comment()], (10, 2));
+}
+
+#[tokio::test]
+async fn slots_that_share_scripts_are_told_apart() {
+    let Some(server) = Server::start().await else { return };
+    let counters = counters(&server).await;
+    let slots: Vec<_> = (0..40).map(|n| Slot::new(n).unwrap()).collect();
+    let (lost, opened) = slots.split_first().unwrap();
+    let opening = counters.begin(opened).await.unwrap();
+    // All but the first are open, each from another position on.
+    let reached = opened.iter().map(|slot| (*slot, u64::from(slot.get()))).collect();
+    counters.reopen(&opening, &reached).await.unwrap();
+    let id = |slot: &Slot, n| CommentId::from_parts(1_700_000_000_000, *slot, 0, n);
+    let fold = |slot: &Slot, n, who| {
+        let standing = Standing { likes: n, ..standing(u64::from(slot.get())) };
+        counters.fold(Fold { id: id(slot, n), ..fold(100 + n, who, LIKE, standing) })
+    };
+    // The first is sent alone; the others wait for it and go together.
+    let asked = slots.iter().flat_map(|slot| (0..3).flat_map(move |n| [(slot, n, 1), (slot, n, 2)]));
+    let folded = join_all(asked.clone().map(|(slot, n, who)| fold(slot, n, who))).await;
+    for ((slot, n, who), folded) in asked.zip(folded) {
+        match folded {
+            Ok(folded) => assert!(slot != lost && (n + 1..=n + 2).contains(&folded.likes), "{slot:?} {n} {who}"),
+            Err(error) => assert!(slot == lost && matches!(error, CountersError::Lost), "{slot:?}: {error}"),
+        }
+    }
+    let rows: Vec<_> = opened.iter().flat_map(|slot| (0..3).map(|n| (id(slot, n), n))).collect();
+    let base = |(id, n): &(CommentId, u64), reacted| Base { id: *id, likes: *n, dislikes: 1, reacted };
+    let counts = counters.counts(&rows.iter().map(|row| base(row, 0)).collect::<Vec<_>>()).await.unwrap();
+    assert!(rows.iter().all(|(id, n)| counts[id] == (n + 2, 1)), "{counts:?}");
+    // Told of the first comment of each slot, they name the second and third.
+    let settled = rows.iter().filter(|(_, n)| *n == 0).map(|row| Settled {
+        base: Base { likes: 2, ..base(row, 200) },
+        operations: vec![(100, member(1), LIKE), (100, member(2), LIKE)],
+    });
+    let left = counters.persisted(&settled.collect::<Vec<_>>()).await.unwrap();
+    let unsettled = rows.iter().filter(|(_, n)| *n > 0).map(|(id, _)| *id);
+    assert_eq!(BTreeSet::from_iter(left), unsettled.collect());
+    let late = counters.counts(&[base(&(id(lost, 0), 0), 0)]).await;
+    assert!(matches!(late, Err(CountersError::Lost)), "{late:?}");
 }
 
 #[tokio::test]

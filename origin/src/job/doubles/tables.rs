@@ -327,6 +327,7 @@ impl Shards for MemoryTables {
             Ok(Standing {
                 position,
                 reaction: state.reactions.get(&(*id, *member)).copied().flatten(),
+                visible: state.rows.get(id).map(|row| seen(row).visible()),
                 likes: count(Reaction::Like),
                 dislikes: count(Reaction::Dislike),
                 reacted: position,

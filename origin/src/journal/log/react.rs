@@ -1,9 +1,10 @@
 //! Reacting: appended first, then folded into the counters for the answer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{CommentId, MemberId, SLOTS};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Logged, PATIENCE};
@@ -26,15 +27,18 @@ const AGAIN: u32 = 3;
 pub(super) struct Faces {
     store: Arc<dyn Store>,
     seen: moka::future::Cache<CommentId, bool>,
+    /// Changes in each slot so far: what was asked for before one is not remembered after it.
+    changes: Box<[AtomicU64]>,
 }
 
 impl Faces {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let seen = moka::future::Cache::builder().max_capacity(FACES_KEPT).time_to_live(FACES).build();
-        Self { store, seen }
+        Self { store, seen, changes: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Whether every reader may see it. One question however many ask.
+    /// Whether every reader may see it, as rows, caches and what is pending say. One question however
+    /// many ask.
     pub(super) async fn visible(&self, id: CommentId) -> Result<bool, StoreError> {
         let look = async {
             let rows = self.store.comments(&[id]).await?;
@@ -43,7 +47,29 @@ impl Faces {
         self.seen.try_get_with(id, look).await.map_err(|error: Arc<StoreError>| (*error).clone())
     }
 
+    /// The same, if it is remembered.
+    pub(super) async fn known(&self, id: CommentId) -> Option<bool> {
+        self.seen.get(&id).await
+    }
+
+    fn changes(&self, id: CommentId) -> &AtomicU64 {
+        &self.changes[usize::from(id.slot().get())]
+    }
+
+    fn mark(&self, id: CommentId) -> u64 {
+        self.changes(id).load(Ordering::SeqCst)
+    }
+
+    /// Remembers what was asked for at this mark.
+    async fn note(&self, id: CommentId, visible: bool, mark: u64) {
+        self.seen.insert(id, visible).await;
+        if self.mark(id) != mark {
+            self.seen.invalidate(&id).await;
+        }
+    }
+
     pub(super) async fn forget(&self, id: CommentId) {
+        self.changes(id).fetch_add(1, Ordering::SeqCst);
         self.seen.invalidate(&id).await;
     }
 }
@@ -56,16 +82,44 @@ impl Logged {
         react: React,
         stamped: Stamped,
     ) -> Result<Outcome, JournalError> {
-        if !self.faces.visible(id).await? {
-            return Ok(Outcome::NoComment);
-        }
-        // Refused before anything is appended, when too many wait.
-        let standing = self.standings.ask((id, member))?;
-        let (version, standing) = tokio::join!(self.put(Topic::Reactions, id.slot(), &stamped), standing);
-        let (version, standing) = (version?, standing.map_err(unknown)?);
-        let fold = Fold { id, member, react, version, standing };
+        let (version, standing) = match self.faces.known(id).await {
+            Some(false) => return Ok(Outcome::NoComment),
+            Some(true) => {
+                // Refused before anything is appended, when too many wait.
+                let standing = self.standings.ask((id, member))?;
+                let (version, standing) = tokio::join!(self.put(Topic::Reactions, id.slot(), &stamped), standing);
+                (version?, standing)
+            }
+            None => {
+                let (visible, standing) = self.seen(id, member).await?;
+                if !visible {
+                    return Ok(Outcome::NoComment);
+                }
+                (self.put(Topic::Reactions, id.slot(), &stamped).await?, standing)
+            }
+        };
+        let fold = Fold { id, member, react, version, standing: standing.map_err(unknown)? };
         let Folded { likes, dislikes, reaction } = self.fold(fold).await?;
         Ok(Outcome::Reacted { likes, dislikes, reaction })
+    }
+
+    /// Whether the comment can be seen, of which nobody asked lately, and the pair's standing: a row
+    /// says both at once. Without a row, or while the tables do not answer, it is looked for elsewhere.
+    async fn seen(
+        &self,
+        id: CommentId,
+        member: MemberId,
+    ) -> Result<(bool, Result<Standing, StoreError>), JournalError> {
+        let mark = self.faces.mark(id);
+        let standing = self.standings.ask((id, member))?.await;
+        let visible = match standing.as_ref().ok().and_then(|standing| standing.visible) {
+            Some(visible) => {
+                self.faces.note(id, visible, mark).await;
+                visible
+            }
+            None => self.faces.visible(id).await?,
+        };
+        Ok((visible, standing))
     }
 
     /// Folds what is in the log already: from here on nothing is refused, only unknown.

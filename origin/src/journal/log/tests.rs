@@ -313,6 +313,21 @@ async fn a_like_is_appended_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_row_says_at_once_what_can_be_seen_and_what_was_thought() {
+    let site = Site::new();
+    let held = NewRow { state: State::Review, ..site.row(1, None) };
+    site.tables.persist(&[Stamped::new(1, Event::Publish(Box::new(held)))]).await.unwrap();
+    assert!(matches!(site.like(comment(SLOT, 1), 7).await, Ok(Outcome::NoComment)));
+    assert_eq!((site.tables.statements(), site.appended(Topic::Reactions)), (1, 0));
+    let id = site.stored(2).await;
+    assert!(matches!(site.like(id, 7).await, Ok(Outcome::Reacted { likes: 1, .. })));
+    assert_eq!(site.tables.statements(), 2);
+    // Remembered for a moment, and not beyond a change.
+    site.journal.append(Event::Change { id, change: Change::State(State::Hidden), audit: None }).await.unwrap();
+    assert!(site.journal.faces.known(id).await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_like_whose_append_failed_is_unknown_and_not_counted() {
     for (when, copies) in [(When::Before, 0), (When::After, 1)] {
         let site = Site::new();

@@ -15,6 +15,7 @@ mod rows;
 mod session;
 mod shards;
 pub mod shift;
+mod standing;
 mod whole;
 mod write;
 

@@ -1,4 +1,5 @@
-//! What a log's consumers ask: how far the tables are, what they say of pairs, and who may issue ids.
+//! What a log's consumers ask: how far the tables are, what a member thinks, and who may issue ids.
+//! What the tables say of pairs stands in `standing`.
 //!
 //! Unlike pages, these answers must come from the database that has the slot now, and say
 //! [`StoreError::Moved`] otherwise.
@@ -17,7 +18,7 @@ use super::Mysql;
 use super::read::{IDS, json};
 use super::rows::{self, count_at};
 use super::session::sql;
-use crate::store::{Result, Standing, StoreError, Stream};
+use crate::store::{Result, StoreError, Stream};
 
 /// How long a caller waits for a slot that changes its database.
 const MOVING: Duration = Duration::from_secs(2);
@@ -76,60 +77,6 @@ impl Mysql {
             positions.insert(slot.ok_or_else(|| rows::damaged("a slot's number"))?, count_at(r, 2)?);
         }
         Ok(positions)
-    }
-
-    pub(super) async fn read_standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
-        let begun = Instant::now();
-        loop {
-            match self.standing_now(pairs).await {
-                Err(StoreError::Moved) => self.moved(begun).await?,
-                answer => return answer,
-            }
-        }
-    }
-
-    async fn standing_now(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
-        // One statement is one moment. Reactions are counted only where the comment has no row yet.
-        let count = |reaction: u8| {
-            format!(
-                "CASE WHEN c.id IS NULL THEN (SELECT COUNT(*) FROM reaction_{{n}} x \
-                 WHERE x.comment_id = j.id AND x.reaction = {reaction}) END"
-            )
-        };
-        let text = format!(
-            "SELECT j.n, s.state, s.reactions, r.reaction, c.likes, c.dislikes, c.reacted, {}, {} \
-             FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]', \
-             member BIGINT PATH '$[2]', slot BIGINT PATH '$[3]')) j \
-             STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.slot LEFT JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
-             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = j.member",
-            count(1),
-            count(2),
-        );
-        let things = pairs.iter().enumerate().map(|(n, (id, member))| (id.slot(), (n, *id, *member)));
-        let found = try_join_all(self.parts(things).into_iter().map(|(part, _, pairs)| {
-            let lines = pairs.iter().map(|(n, id, member)| format!("[{n},{id},{member},{}]", id.slot().get()));
-            let statement = part.sql(&text).bind(format!("[{}]", lines.collect::<Vec<_>>().join(",")));
-            async move { self.session(part.shard).await?.all(statement).await }
-        }));
-        let mut all = vec![None; pairs.len()];
-        for r in found.await?.iter().flatten() {
-            here(r, 1)?;
-            let of = |row: usize, counted: usize| -> Result<u64> {
-                let known: Option<i64> = r.try_get(row)?;
-                Ok(rows::count(known.map_or_else(|| r.try_get(counted), Ok)?))
-            };
-            let standing = Standing {
-                position: count_at(r, 2)?,
-                reaction: r.try_get::<Option<i64>, _>(3)?.map(rows::reaction).transpose()?,
-                likes: of(4, 7)?,
-                dislikes: of(5, 8)?,
-                reacted: r.try_get::<Option<i64>, _>(6)?.map_or(0, rows::count),
-            };
-            if let Some(place) = usize::try_from(r.try_get::<i64, _>(0)?).ok().and_then(|n| all.get_mut(n)) {
-                *place = Some(standing);
-            }
-        }
-        all.into_iter().collect::<Option<_>>().ok_or_else(|| rows::damaged("a slot has no row"))
     }
 
     /// What a member thinks of comments. As new as the counters that dropped what became a row: after a
@@ -194,6 +141,6 @@ impl Mysql {
 }
 
 /// Refuses a slot whose state, in this column, says that it is not here.
-fn here(r: &MySqlRow, column: usize) -> Result<()> {
+pub(super) fn here(r: &MySqlRow, column: usize) -> Result<()> {
     if HERE.contains(&r.try_get(column)?) { Ok(()) } else { Err(StoreError::Moved) }
 }

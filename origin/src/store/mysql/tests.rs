@@ -179,8 +179,18 @@ async fn reads_find_what_is_there() {
         ("it's 中文 😀 \\", "Zoë 测试 😀")
     );
     let standing = store.standing(&pairs).await.unwrap();
-    let expected = Standing { position: 3, reaction: Some(Reaction::Like), likes: 1, dislikes: 0, reacted: 0 };
+    let (visible, reaction) = (Some(true), Some(Reaction::Like));
+    let expected = Standing { position: 3, reaction, visible, likes: 1, dislikes: 0, reacted: 0 };
     assert!(standing.iter().all(|s| *s == expected), "{standing:?}");
+    // Pairs of one comment, and the same pair twice, get their own answers; hidden ones are told apart.
+    let mut session = store.session(store.shard(ids[0].slot())).await.unwrap();
+    let hide = format!("UPDATE comment_{} SET visibility = 1 WHERE id = {}", store.table(ids[0].slot()), ids[0]);
+    session.raw(&hide).await.unwrap();
+    let asked = [pairs[0], (ids[0], member(77)), pairs[1], pairs[0]];
+    let standing = store.standing(&asked).await.unwrap();
+    let hidden = Standing { visible: Some(false), ..expected };
+    assert_eq!(standing, [hidden, Standing { reaction: None, ..hidden }, expected, hidden]);
+    session.raw(&hide.replace("= 1", "= 0")).await.unwrap();
     // A comment without a row yet is counted by its reactions.
     let slot = key(1).slot();
     let early = CommentId::from_parts(1_800_000_000_000, slot, 1, 0);
@@ -190,6 +200,7 @@ async fn reads_find_what_is_there() {
     session.raw(&reactions).await.unwrap();
     let standing = store.standing(&[(early, member(3))]).await.unwrap()[0];
     assert_eq!((standing.likes, standing.dislikes, standing.reaction), (2, 1, Some(Reaction::Dislike)));
+    assert_eq!(standing.visible, None);
     // Alias: the second id of a request that was carried out twice.
     session.raw(&format!("INSERT INTO alias_{} VALUES ({early}, {})", store.table(slot), ids[0])).await.unwrap();
     assert_eq!(store.comments(&[early]).await.unwrap()[&early].id(), ids[0]);

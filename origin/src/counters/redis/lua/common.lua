@@ -34,12 +34,14 @@ local function text(position)
   return string.format('%.0f', position)
 end
 
--- The slot's marker: its key, the position its rows had reached when it was opened, and the newest
--- base of a view that may have been evicted since.
+-- The slot that is worked on: its marker's key, the position its rows had reached when it was opened,
+-- and the newest base of a view that may have been evicted since.
 local slot = { key = nil, reached = nil, evictable = nil }
 
--- The position the slot's rows had reached when it was opened; nil when it is lost.
+-- Goes on to the slot of this marker. The position its rows had reached when it was opened; nil when
+-- it is lost.
 local function opened(key)
+  slot.key = nil
   local marker = redis.call('GET', key)
   if not marker or string.sub(marker, 1, 40) ~= run_id() then return nil end
   local reached, evictable = string.match(marker, '^(%d+) ?(%d*)$', 42)

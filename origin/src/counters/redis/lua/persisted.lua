@@ -4,15 +4,12 @@
 -- would count on from what its member thought before them. A view that is not there is made, so that
 -- for a minute no standing from before the batch is counted on from. A lost slot forgets all the same.
 --
--- KEYS: the slot's marker and index, then of each comment its view and its order.
--- ARGV: of each comment likes, dislikes, position and how many operations follow; three an operation:
---   offset, member, operation.
--- Answer: comments with operations that rows hold and of which nobody told.
+-- KEYS: of each slot its marker and index, then of each of its comments its view and its order.
+-- ARGV: of each slot how many comments follow; of each comment likes, dislikes, position and how many
+--   operations follow; three an operation: offset, member, operation.
+-- Answer: one a slot: comments with operations that rows hold and of which nobody told.
 
 local LEFT = 10
-
-local open = opened(KEYS[1])
-local reached = open or 0
 
 -- Puts operations into the pairs that lack them; whether there were any.
 local function hear(view, from, operations)
@@ -41,23 +38,36 @@ local function hear(view, from, operations)
   return true
 end
 
-local at, which, newest = 1, 0, 0
-while at <= #ARGV do
-  which = which + 1
-  local l, d, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  local operations = tonumber(ARGV[at + 3])
-  local view = load(KEYS[2], KEYS[1 + 2 * which], KEYS[2 + 2 * which], reached)
-  if view then
-    local changed = view.n > 0 and hear(view, at + 4, operations)
-    if position > view.b then
-      rebase(view, position, l, d)
-      changed = true
+-- Tells the views of one slot, whose keys are those after `keys`; those of ARGV begin at `at`. Whom
+-- nobody told, and where the next slot's values begin.
+local function tell_all(keys, at, comments)
+  local open = opened(KEYS[keys + 1])
+  local index, reached, newest = KEYS[keys + 2], open or 0, 0
+  for which = 1, comments do
+    local l, d, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+    local operations = tonumber(ARGV[at + 3])
+    local key, order = KEYS[keys + 1 + 2 * which], KEYS[keys + 2 + 2 * which]
+    local view = load(index, key, order, reached)
+    if view then
+      local changed = view.n > 0 and hear(view, at + 4, operations)
+      if position > view.b then
+        rebase(view, position, l, d)
+        changed = true
+      end
+      if changed then save(view) end
+    elseif open and position >= reached then
+      save(create(index, key, order, position, l, d))
     end
-    if changed then save(view) end
-  elseif open and position >= reached then
-    save(create(KEYS[2], KEYS[1 + 2 * which], KEYS[2 + 2 * which], position, l, d))
+    newest = math.max(newest, position)
+    at = at + 4 + 3 * operations
   end
-  newest = math.max(newest, position)
-  at = at + 4 + 3 * operations
+  return redis.call('ZRANGEBYSCORE', index, '-inf', '(' .. text(newest), 'LIMIT', 0, LEFT), at
 end
-return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. text(newest), 'LIMIT', 0, LEFT)
+
+local keys, at, slots = 0, 1, {}
+while at <= #ARGV do
+  local comments = tonumber(ARGV[at])
+  slots[#slots + 1], at = tell_all(keys, at + 1, comments)
+  keys = keys + 2 + 2 * comments
+end
+return slots
