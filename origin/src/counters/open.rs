@@ -16,7 +16,7 @@ use crate::log::{Log, Topic};
 use crate::store::{Shards, StoreError, Stream};
 
 /// How long the tables may take to catch up with the log while somebody waits.
-const CATCH_UP: Duration = Duration::from_secs(2);
+const CATCH_UP: Duration = Duration::from_secs(3);
 /// How often they are asked.
 const POLL: Duration = Duration::from_millis(20);
 /// Processes remember rows for a quarter of a second. Counters that were opened earlier would let them
@@ -62,7 +62,7 @@ impl Opener {
     /// Opens these slots and all others of their partitions that are lost.
     ///
     /// # Errors
-    /// [`CountersError::Unavailable`] when the tables have not caught up with the log in two seconds,
+    /// [`CountersError::Unavailable`] when the tables have not caught up with the log in three seconds,
     /// or something does not answer; [`CountersError::Lost`] when they were lost again and again.
     pub async fn open(&self, slots: &[Slot]) -> Result<(), CountersError> {
         let mut partitions: Vec<_> = slots.iter().map(|slot| self.log.partition(*slot)).collect();

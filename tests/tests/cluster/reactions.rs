@@ -158,6 +158,11 @@ async fn a_pairs_operations_in_one_batch_count_in_their_order_from_two_origins()
     let one = Site::on(shared(), |config| config.cluster.as_mut().expect("a cluster").reactions_ms = 2_000).await;
     let other = one.beside().await;
     let comment = one.post(&member(0), "article/order", "ordered").await;
+    // Counters that are not open yet wait for the tables, which take their time here.
+    let other_comment = one.post(&member(0), "article/order", "other").await;
+    let line = format!("PUT /v1/comments/{}/like", id(&other_comment));
+    let opened = until(|| one.call(&line).by(&member(0)).send(), |answer| answer.status == 200).await;
+    opened.expect(200);
     one.settle().await;
     let comment = id(&comment);
     let work = (0..24).map(|n| {

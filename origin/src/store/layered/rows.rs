@@ -22,7 +22,7 @@ const LOOKED_FOR: Duration = Duration::from_secs(1);
 /// How often.
 const POLL: Duration = Duration::from_millis(50);
 /// How long lost counters are waited for, and how long after a failure they are not asked for again.
-pub(super) const OPENING: Duration = Duration::from_secs(2);
+pub(super) const OPENING: Duration = Duration::from_secs(3);
 
 impl Layered {
     /// See [`crate::store::Store::comments`].
