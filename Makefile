@@ -1,7 +1,7 @@
 # The words a person types. What they do is in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check bench services chaos clean
+.PHONY: help run build test check bench fuzz services chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ check: ## the fast ones: format, lints, unit tests
 bench: ## measure the parts that have a benchmark
 	@scripts/bench.sh
 
+fuzz: ## fuzz what the edge parses; SECONDS=60 for each target
+	@scripts/fuzz.sh $(or $(SECONDS),60)
+
 services: ## MariaDB, Redis and Kafka for a cluster on this machine, until Ctrl-C
 	@scripts/services.sh
 
@@ -28,4 +31,4 @@ chaos: ## kill, freeze and cut off every part of a cluster under load; ROUNDS=3 
 	@CHAOS_ROUNDS=$(ROUNDS) CHAOS_SECONDS=$(SECONDS) scripts/chaos.sh
 
 clean: ## delete what was built; comments (data/) and installed tools stay
-	rm -rf target edge/build .wrangler .tools/log
+	rm -rf target edge/build edge/fuzz/target .wrangler .tools/log

@@ -2,7 +2,7 @@
 # Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
 # by apt where it has to be the system's. What is there already is left alone, in well under a second.
 #
-#   scripts/setup.sh run|test|check|bench|services
+#   scripts/setup.sh run|test|check|bench|fuzz|services
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -10,6 +10,7 @@
 WORKER_BUILD=0.8.7
 WASM_BINDGEN=0.2.129
 MACHETE=0.9.2
+FUZZ=0.13.2
 NODE=22.23.3
 NODE_LEAST=22.12
 
@@ -178,18 +179,28 @@ setup_chromium() {
   find_chromium >/dev/null || apt chromium chromium
 }
 
-# setup run|test|check|bench|services
+# The fuzzer needs a compiler that can be told to count branches, and a C++ one for its own part.
+setup_fuzz() {
+  if ! cargo +nightly --version >/dev/null 2>&1; then
+    command -v rustup >/dev/null || { fail "nightly Rust is missing, and there is no rustup to add it"; return; }
+    step "install Rust (nightly)" rust-nightly rustup toolchain install nightly --profile minimal || return
+  fi
+  apt c++ g++ && cargo_tool cargo-fuzz "$FUZZ" cargo-fuzz
+}
+
+# setup run|test|check|bench|fuzz|services
 setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
     check) setup_rust && rust_components && rust_target wasm32-unknown-unknown ;;
     bench) setup_rust && setup_edge && setup_services ;;
+    fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_services && setup_chromium
       ;;
-    *) fail "usage: scripts/setup.sh run|test|check|bench|services" ;;
+    *) fail "usage: scripts/setup.sh run|test|check|bench|fuzz|services" ;;
   esac
 }
 

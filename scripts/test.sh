@@ -49,7 +49,7 @@ edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/ed
 CLUSTER=(--features gailou-tests/cluster)
 
 # The stories that are told twice: embedded with everything else, and of a cluster.
-STORIES=(concurrency errors likes openapi paging reading threads writes)
+STORIES=(changes concurrency errors likes openapi paging reading threads writes)
 
 builds() {
   cargo build --locked --workspace --bins "${CLUSTER[@]}" &&

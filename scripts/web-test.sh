@@ -22,13 +22,14 @@ quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "fai
 
 # page FILE
 page() {
-  env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category \
+  env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
     node --test --test-reporter=spec "$1"
 }
 
 [ -x "$gailou" ] || die "$gailou is not there"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
-export GAILOU_DATA=$work/data GAILOU_LIMITS=off
+secret=a-secret-of-this-test-of-32-bytes
+export GAILOU_DATA=$work/data GAILOU_LIMITS=off GAILOU_TOKEN_SECRET=$secret
 
 start_origin "$gailou" --bind 127.0.0.1:0 || exit 1
 quietly "$gailou" import edge/web/demo-threads.jsonl
@@ -37,7 +38,7 @@ quietly "$gailou" words load "$work/words.tsv"
 start_edge 0 "$work/edge" "$origin_url" || exit 1
 
 status=0
-page tests/web/page.test.mjs || status=1
+for part in page live html; do page tests/web/$part.test.mjs || status=1; done
 stop "$origin"
 E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
 if [ $status != 0 ]; then log_tail "$LOGS/origin.log" "$LOGS/edge.out" "$LOGS/edge.log"; fi

@@ -13,8 +13,9 @@ use http::header::{
 /// The header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Headers of an answer that scripts of other sites may read.
-pub const EXPOSED: HeaderValue =
-    HeaderValue::from_static("ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale");
+pub const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale, RateLimit, RateLimit-Policy",
+);
 
 /// The id of one request, sane by construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,9 @@ pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Ve
     match code {
         Code::OriginUnreachable => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        Code::Unavailable => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         Code::TokenMissing | Code::TokenInvalid => {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -4,6 +4,8 @@
 //! JavaScript the first time. Objects that belong to one request (streams, responses, promises)
 //! never outlive it; bytes and headers may.
 
+mod live;
+
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,19 +25,23 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Context, Delay, Env, event, web_sys};
 
 use crate::forward::Asker;
+use crate::live::Granted;
 use crate::page::Page;
 use crate::pages;
 use crate::ports::{
-    self, Clock, FromOrigin, Later, Origin, OriginFailed, PageStore, StoreFailed, Stream, Task, ToOrigin, Want, World,
+    self, Clock, FromOrigin, Later, Origin, OriginFailed, PageStore, RateLimiter, StoreFailed, Stream, Task, ToOrigin,
+    Want, World,
 };
 use crate::{Config, Edge, entry, key, router, routes};
 
 /// Name of the KV binding.
 const KV: &str = "PAGES";
+/// Largest page or document the origin may answer, in bytes: an isolate has 128 MB for everything.
+const ANSWER_BYTES: usize = 16 << 20;
 /// How long the stores keep what is put, in seconds: a day, and an hour for slow clocks.
 const KEEP_SECONDS: u64 = 90_000;
 /// How long a colo may answer from its own copy of a KV value, in seconds: the platform's least.
-const KV_CACHE_SECONDS: u64 = 60;
+const KV_CACHE_SECONDS: u64 = 30;
 
 /// One isolate.
 struct Isolate {
@@ -75,6 +81,7 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
         colo: Arc::new(Colo(Arc::clone(&isolate.origin))),
         global: Arc::new(Kv(SendWrapper::new(env.kv(KV).ok()))),
         later: Arc::new(WaitUntil(context)),
+        limiter: Arc::new(Limiter(SendWrapper::new(env))),
         clock: Arc::new(Now),
     };
     outgoing(SendFuture::new(entry(isolate.router.clone(), &isolate.edge, world, asker, request)).await).await
@@ -90,6 +97,7 @@ fn isolate(env: &Env) -> Isolate {
     };
     let config = Config {
         edge_secret: text("EDGE_SECRET").map(String::into_bytes),
+        edge_secret_previous: text("EDGE_SECRET_PREVIOUS").map(String::into_bytes),
         token_key,
         audience: text("TOKEN_AUDIENCE").unwrap_or_else(|| "gailou".to_owned()),
     };
@@ -190,6 +198,9 @@ async fn outgoing(response: Response) -> worker::Result<web_sys::Response> {
     if matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
         return Ok(web_sys::Response::new_with_opt_str_and_init(None, &init)?);
     }
+    if let Some(reader) = parts.extensions.get::<Granted>().and_then(Granted::take) {
+        return Ok(web_sys::Response::new_with_opt_readable_stream_and_init(Some(&live::body(reader)?), &init)?);
+    }
     if let Some(stream) = parts.extensions.get::<Stream>() {
         let stream = stream.0.downcast_ref::<SendWrapper<Option<web_sys::ReadableStream>>>();
         let stream = stream.and_then(|stream| stream.0.as_ref());
@@ -205,6 +216,10 @@ impl Clock for Now {
     fn now_ms(&self) -> u64 {
         now_ms()
     }
+
+    fn pause(&self, ms: u32) -> Task<'static, ()> {
+        Box::pin(SendFuture::new(Delay::from(Duration::from_millis(ms.into()))))
+    }
 }
 
 struct WaitUntil(Context);
@@ -212,6 +227,18 @@ struct WaitUntil(Context);
 impl Later for WaitUntil {
     fn run(&self, task: Task<'static, ()>) {
         self.0.wait_until(task);
+    }
+}
+
+/// The rate-limit bindings.
+struct Limiter(SendWrapper<Env>);
+
+impl RateLimiter for Limiter {
+    fn take<'a>(&'a self, binding: &'static str, key: String) -> Task<'a, bool> {
+        Box::pin(SendFuture::new(async move {
+            let Ok(limiter) = self.0.rate_limiter(binding) else { return true };
+            limiter.limit(key).await.map_or(true, |outcome| outcome.success)
+        }))
     }
 }
 
@@ -254,11 +281,18 @@ async fn send(origin: &str, request: ToOrigin, signal: &web_sys::AbortSignal) ->
     let response = JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?;
     let response: web_sys::Response = response.dyn_into()?;
     let body = match request.want {
-        Want::Whole => ports::Body::Whole(whole(&response).await?),
+        Want::Whole => ports::Body::Whole(bounded(&response).await?),
         Want::Stream => ports::Body::Stream(Stream(Arc::new(SendWrapper::new(response.body())))),
     };
     let status = StatusCode::from_u16(response.status()).unwrap_or(StatusCode::BAD_GATEWAY);
     Ok(FromOrigin { status, headers: from_js(&response.headers()), body })
+}
+
+/// The body of an answer, which may not be larger than [`ANSWER_BYTES`].
+async fn bounded(response: &web_sys::Response) -> Result<Bytes, JsValue> {
+    let Some(stream) = response.body() else { return Ok(Bytes::new()) };
+    let body = axum::body::to_bytes(Body::new(worker::Body::new(stream)), ANSWER_BYTES).await;
+    body.map_err(|error| JsValue::from(error.to_string()))
 }
 
 async fn whole(response: &web_sys::Response) -> Result<Bytes, JsValue> {

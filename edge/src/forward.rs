@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use gailou_shared::edge::{CLIENT_HEADER, SIGNATURE_HEADER, Signed, sign};
+use gailou_shared::edge::{CLIENT_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign};
 use gailou_shared::wire::Code;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -22,8 +22,12 @@ pub const READ_MS: u32 = 5_000;
 pub const WRITE_MS: u32 = 10_000;
 /// How long a failure counts as news of the next request's, in milliseconds.
 const DOWN_MS: u64 = 5_000;
-/// How often a failing origin is tried while copies are served, in milliseconds.
+/// How often a failing origin is tried while copies are served, in milliseconds; each isolate adds
+/// up to half of it, so that they do not try all at once.
 const PROBE_MS: u64 = 1_000;
+/// How long an origin counts as just back, in milliseconds: who has a copy serves it and has the
+/// next one fetched once, where otherwise every reader of an old page would ask.
+const BACK_MS: u64 = 10_000;
 
 /// Headers of the client that the origin gets. No cookies, nothing of the connection, and nothing
 /// in which a client could speak for the edge.
@@ -43,7 +47,7 @@ const TAKEN_ALONG: [&str; 11] = [
 
 /// Headers of the origin that end here: those of the connection, those of a body that the
 /// platform has already unpacked, and those that speak to the edge.
-const NOT_HANDED_ON: [&str; 13] = [
+const NOT_HANDED_ON: [&str; 16] = [
     "connection",
     "keep-alive",
     "proxy-authenticate",
@@ -57,6 +61,9 @@ const NOT_HANDED_ON: [&str; 13] = [
     "set-cookie",
     CDN_CACHE_CONTROL,
     HOT_FOR,
+    MADE_HEADER,
+    SHOWS_HEADER,
+    VERSION_HEADER,
 ];
 
 /// Who asks.
@@ -81,13 +88,26 @@ pub enum Outcome {
 
 /// Whether the origin lately answered for pages, as this isolate knows. Writes do not count: an
 /// origin that cannot take any may well serve pages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Health {
     failed_ms: AtomicU64,
     probed_ms: AtomicU64,
+    back_ms: AtomicU64,
+    probe_ms: u64,
 }
 
 impl Health {
+    /// Nothing is known. `seed` sets the probes apart from other isolates'.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            failed_ms: AtomicU64::new(0),
+            probed_ms: AtomicU64::new(0),
+            back_ms: AtomicU64::new(0),
+            probe_ms: PROBE_MS + seed % (PROBE_MS / 2),
+        }
+    }
+
     /// The last attempt failed, and that was less than 5 s ago: who has a copy serves it
     /// instead of waiting for a deadline.
     #[must_use]
@@ -96,9 +116,16 @@ impl Health {
         failed != 0 && now_ms.saturating_sub(failed) < DOWN_MS
     }
 
+    /// It answers again, since less than 10 s.
+    #[must_use]
+    pub fn is_just_back(&self, now_ms: u64) -> bool {
+        let back = self.back_ms.load(Ordering::Relaxed);
+        back != 0 && now_ms.saturating_sub(back) < BACK_MS
+    }
+
     /// Whether to try a failing origin now; true once a second.
     pub fn may_probe(&self, now_ms: u64) -> bool {
-        let due = now_ms.saturating_sub(self.probed_ms.load(Ordering::Relaxed)) >= PROBE_MS;
+        let due = now_ms.saturating_sub(self.probed_ms.load(Ordering::Relaxed)) >= self.probe_ms;
         if due {
             self.probed_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -107,7 +134,10 @@ impl Health {
 
     /// Notes how an attempt ended.
     pub fn note(&self, up: bool, now_ms: u64) {
-        self.failed_ms.store(if up { 0 } else { now_ms.max(1) }, Ordering::Relaxed);
+        let failed = self.failed_ms.swap(if up { 0 } else { now_ms.max(1) }, Ordering::Relaxed);
+        if up && failed != 0 {
+            self.back_ms.store(now_ms.max(1), Ordering::Relaxed);
+        }
     }
 }
 

@@ -5,9 +5,14 @@
 //! order and spelling never split a cache, and the origin is asked for exactly what is stored.
 //! What is doubtful here (a wrong value, a parameter given twice) is no page: it goes to the
 //! origin as it came, which says what is wrong with it.
+//!
+//! A place in a walk has one name too: a cursor counts only in the one form its bytes have, and the
+//! sort it knows is not said beside it. Whether it is signed the origin alone can tell; a forged
+//! one is refused there, and what is refused is not stored.
 
 use std::borrow::Cow;
 
+use gailou_shared::cursor::Cursor;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
@@ -36,21 +41,22 @@ struct Param {
     ok: fn(&str) -> bool,
 }
 
-const CURSOR: Param = Param { name: "cursor", default: "", ok: is_cursor };
+const SORT: &str = "sort";
+const CURSOR: Param = Param { name: "cursor", default: "", ok: |v| Cursor::unverified(v).is_some() };
 const LIMIT: Param = Param { name: "limit", default: "20", ok: |v| is_number(v, 1, limits::PAGE) };
 
-const LIST: &[Param] = &[Param { name: "sort", default: "hot", ok: |v| Sort::parse(v).is_some() }, LIMIT, CURSOR];
+const LIST: &[Param] = &[Param { name: SORT, default: "hot", ok: |v| Sort::parse(v).is_some() }, LIMIT, CURSOR];
 const REPLIES: &[Param] =
-    &[Param { name: "sort", default: "hot", ok: |v| matches!(v, "hot" | "old" | "new") }, LIMIT, CURSOR];
+    &[Param { name: SORT, default: "hot", ok: |v| matches!(v, "hot" | "old" | "new") }, LIMIT, CURSOR];
 const TREE: &[Param] = &[
-    Param { name: "depth", default: "3", ok: |v| is_number(v, 0, limits::DEPTH) },
+    Param { name: "depth", default: "3", ok: |v| is_number(v, 1, limits::DEPTH) },
     Param { name: "limit", default: "200", ok: |v| is_number(v, 1, limits::TREE_NODES) },
     CURSOR,
 ];
 const HISTORY: &[Param] = &[LIMIT, CURSOR];
 const HTML: &[Param] = &[
     Param { name: "fragment", default: "0", ok: |v| matches!(v, "0" | "1") },
-    Param { name: "sort", default: "hot", ok: |v| Sort::parse(v).is_some() },
+    Param { name: SORT, default: "hot", ok: |v| Sort::parse(v).is_some() },
     LIMIT,
     CURSOR,
 ];
@@ -79,7 +85,7 @@ pub fn page(path: &str, query: Option<&str>) -> Option<Key> {
             build(format!("/v1/subjects/{}/comments", subject(kind, key)?), query, LIST)
         }
         [Some("v1"), Some("comments"), Some(id), rest, None, None] => {
-            let id: CommentId = decode(id)?.parse().ok()?;
+            let id: CommentId = id.parse().ok()?;
             let (tail, params) = match rest {
                 None => ("", &[][..]),
                 Some("replies") => ("/replies", REPLIES),
@@ -91,7 +97,7 @@ pub fn page(path: &str, query: Option<&str>) -> Option<Key> {
             build(format!("/v1/comments/{id}{tail}"), query, params)
         }
         [Some("v1"), Some("members"), Some(id), Some("comments"), None, None] => {
-            let id: MemberId = decode(id)?.parse().ok()?;
+            let id: MemberId = id.parse().ok()?;
             build(format!("/v1/members/{id}/comments"), query, HISTORY)
         }
         [Some("t"), Some(kind), Some(key), None, None, None] => {
@@ -112,18 +118,21 @@ fn build(mut path_query: String, query: &str, params: &[Param]) -> Option<Key> {
         }
         *slot = Some(value);
     }
-    // A cursor knows its sort, and an explicit other one is an error: with a cursor nothing is
-    // left out, or a right request and a wrong one would share a name.
-    let after_cursor = params.iter().zip(&values).any(|(p, v)| p.name == CURSOR.name && v.is_some());
-    let mut shared = !after_cursor;
+    // A cursor knows its sort: beside it the same one says nothing, and another is an error.
+    let cursor = params.iter().zip(&values).find(|(param, _)| param.name == CURSOR.name);
+    let cursor = cursor.and_then(|(_, value)| Cursor::unverified(value.as_deref()?));
+    let mut shared = cursor.is_none();
     let mut separator = '?';
     for (param, value) in params.iter().zip(values) {
         let Some(value) = value else { continue };
-        if value == param.default && !(after_cursor && param.name == "sort") {
-            continue;
+        match cursor {
+            Some(cursor) if param.name == SORT && value != cursor.sort.name() => return None,
+            Some(_) if param.name == SORT => continue,
+            _ if value == param.default => continue,
+            _ => {}
         }
         shared &= match param.name {
-            "sort" | "fragment" => true,
+            SORT | "fragment" => true,
             "limit" => STORED_LIMITS.contains(&&*value),
             _ => false,
         };
@@ -156,7 +165,9 @@ fn counts(query: &str) -> Option<Key> {
     }
     subjects.sort_unstable();
     subjects.dedup();
-    Some(Key { path_query: format!("/v1/counts?subject={}", subjects.join("&subject=")), shared: false })
+    // Of one subject it is among what the origin pushes; of several there are too many.
+    let shared = subjects.len() == 1;
+    Some(Key { path_query: format!("/v1/counts?subject={}", subjects.join("&subject=")), shared })
 }
 
 /// `type/key`, encoded.
@@ -194,15 +205,17 @@ fn is_number(text: &str, from: usize, to: usize) -> bool {
     canonical && text.parse().is_ok_and(|n: usize| (from..=to).contains(&n))
 }
 
-fn is_cursor(text: &str) -> bool {
-    (1..=limits::CURSOR_CHARS).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gailou_shared::cursor::{CursorKey, List, Position};
     use proptest::prelude::*;
+
+    /// A cursor of this sort, signed with a secret the edge does not know.
+    fn cursor(sort: Sort) -> String {
+        let list = List::roots(&SubjectKey::new("article", "7").unwrap());
+        CursorKey::new(b"secret").print(&Cursor { list, sort, epoch: 5, at: Position::After(9) })
+    }
 
     fn of(uri: &str) -> Option<Key> {
         let (path, query) = uri.split_once('?').map_or((uri, None), |(p, q)| (p, Some(q)));
@@ -222,8 +235,12 @@ mod tests {
         check("/v1/subjects/%61rticle/%37/comments", list, true);
         check("/v1/subjects/article/7/comments?limit=50&sort=new", &format!("{list}?sort=new&limit=50"), true);
         check("/v1/subjects/article/7/comments?limit=7", &format!("{list}?limit=7"), false);
-        check("/v1/subjects/article/7/comments?cursor=abc", &format!("{list}?cursor=abc"), false);
-        check("/v1/subjects/article/7/comments?cursor=abc&sort=hot", &format!("{list}?sort=hot&cursor=abc"), false);
+        let (hot, top) = (cursor(Sort::Hot), cursor(Sort::Top));
+        check(&format!("{list}?cursor={hot}"), &format!("{list}?cursor={hot}"), false);
+        check(&format!("{list}?cursor={hot}&sort=hot&limit=20"), &format!("{list}?cursor={hot}"), false);
+        check(&format!("{list}?sort=top&limit=50&cursor={top}"), &format!("{list}?limit=50&cursor={top}"), false);
+        let spelled: String = top.bytes().map(|b| format!("%{b:02x}")).collect();
+        check(&format!("{list}?cursor={spelled}"), &format!("{list}?cursor={top}"), false);
         check("/v1/subjects/article/a%2fb%20%E6%A5%BC", "/v1/subjects/article/a%2Fb%20%E6%A5%BC", true);
         check("/v1/subjects/article/楼", "/v1/subjects/article/%E6%A5%BC", true);
         check("/v1/comments/5?sort=hot", "/v1/comments/5", true);
@@ -234,8 +251,10 @@ mod tests {
         check("/v1/comments/5/context?x", "/v1/comments/5/context", true);
         check("/v1/members/7/comments", "/v1/members/7/comments", true);
         check("/t/article/7?fragment=1&lang=zh", "/t/article/7?fragment=1", true);
+        check("/t/article/7?limit=50&sort=new&fragment=0", "/t/article/7?sort=new&limit=50", true);
         let counts = "/v1/counts?subject=video%2F1&subject=video%2F2";
         check("/v1/counts?subject=video/2&subject=video/1&subject=video%2F2", counts, false);
+        check("/v1/counts?subject=video/2", "/v1/counts?subject=video%2F2", true);
     }
 
     #[test]
@@ -247,8 +266,14 @@ mod tests {
             "/v1/subjects/article/7/comments?limit=",
             "/v1/subjects/article/7/comments?sort=HOT",
             "/v1/subjects/article/7/comments?sort=hot&sort=new",
+            "/v1/subjects/article/7/comments?cursor=",
+            "/v1/subjects/article/7/comments?cursor=abc",
             "/v1/subjects/article/7/comments?cursor=%FF",
             "/v1/subjects/article/7/comments?cursor=a+b",
+            &format!("/v1/subjects/article/7/comments?cursor={}=", cursor(Sort::Hot)),
+            &format!("/v1/subjects/article/7/comments?cursor={}A", cursor(Sort::Hot)),
+            &format!("/v1/subjects/article/7/comments?cursor={}&sort=new", cursor(Sort::Hot)),
+            &format!("/v1/comments/5/replies?cursor={}&sort=hot", cursor(Sort::Top)),
             "/v1/subjects/article/7/comments/",
             "/v1/subjects/article/7/comments/friends",
             "/v1/subjects/article/7/events",
@@ -257,6 +282,8 @@ mod tests {
             "/v1/subjects/article/%FF",
             "/v1/subjects/article/%2e%2E/comments",
             "/v1/comments/05",
+            "/v1/comments/%35",
+            "/v1/comments/5/tree?depth=0",
             "/v1/comments/x/replies",
             "/v1/comments/5/replies?sort=top",
             "/v1/comments/5/likes",

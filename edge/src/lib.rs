@@ -1,6 +1,7 @@
 //! The edge: what readers meet first.
 //!
-//! It serves the public pages from its caches ([`pages`]), checks writes for what can be said
+//! It serves the public pages from its caches ([`pages`]) as far as the change feed lets them be
+//! seen ([`feed`]), takes those of hot subjects from the origin ([`push`]), checks writes for what can be said
 //! without a database and sends them on ([`writes`]), and passes the rest through ([`forward`]).
 //! It keeps nothing that could be lost, ranks nothing, renders nothing, and is no trust boundary:
 //! the origin checks everything again.
@@ -18,10 +19,16 @@ pub mod ports;
 pub mod key;
 pub mod memory;
 pub mod page;
-pub mod pages;
 
+pub mod feed;
+pub mod pages;
+pub mod push;
+
+pub mod limits;
 pub mod words;
 pub mod writes;
+
+pub mod live;
 
 pub mod answer;
 pub mod forward;
@@ -39,8 +46,11 @@ pub use routes::{entry, router};
 /// What the operator decides.
 #[derive(Clone, Default)]
 pub struct Config {
-    /// Signs what is forwarded; without it the origin does not believe the client's address.
+    /// Signs what is forwarded; without it the origin does not believe the client's address, and
+    /// pushes nothing.
     pub edge_secret: Option<Vec<u8>>,
+    /// Pushes may still be signed with it, while the secret is being changed.
+    pub edge_secret_previous: Option<Vec<u8>>,
     /// Verifies members' tokens here; without it the origin alone does.
     pub token_key: Option<TokenKey>,
     /// The audience tokens must name.
@@ -51,6 +61,7 @@ impl std::fmt::Debug for Config {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Config")
             .field("edge_secret", &self.edge_secret.as_ref().map(|_| "…"))
+            .field("edge_secret_previous", &self.edge_secret_previous.as_ref().map(|_| "…"))
             .field("token_key", &self.token_key)
             .field("audience", &self.audience)
             .finish()
@@ -63,21 +74,26 @@ pub struct Edge {
     config: Config,
     memory: Mutex<memory::Bounded<std::sync::Arc<page::Page>>>,
     marks: pages::Marks,
+    feed: feed::Feed,
     health: forward::Health,
     words: words::Words,
+    live: live::Live,
     ids: answer::Ids,
 }
 
 impl Edge {
-    /// An isolate without memories. `seed` makes its request ids differ from other isolates'.
+    /// An isolate without memories. `seed` makes its request ids differ from other isolates', and the
+    /// moments at which it tries a failing origin.
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         Self {
             config,
             memory: Mutex::new(memory::Bounded::new(memory::BYTES, memory::ENTRIES)),
             marks: pages::Marks::default(),
-            health: forward::Health::default(),
+            feed: feed::Feed::new(seed),
+            health: forward::Health::new(seed),
             words: words::Words::default(),
+            live: live::Live::default(),
             ids: answer::Ids::new(seed),
         }
     }

@@ -1,11 +1,16 @@
-//! A stored page: bytes and headers ready to be sent, when they were fetched, and for how long
-//! the origin lets them be served. What is not here: where pages are stored.
+//! A stored page: bytes and headers ready to be sent, what they show, when they were made and
+//! fetched, and for how long the origin lets them be served. What is not here: where pages are
+//! stored, and which comments have changed since.
 
 use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use gailou_shared::edge::{MADE_HEADER, SHOWS_HEADER, VERSION_HEADER};
 use gailou_shared::limits;
+use gailou_shared::shows::Shows;
 use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +18,16 @@ use crate::ports::{Body, FromOrigin};
 
 /// The header in which the origin says for how long what stands between may serve a page.
 pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
-/// The header in which the origin declares a subject hot: seconds a shared copy counts as fresh.
+/// The header in which the origin declares a subject hot: seconds any copy counts as fresh.
 pub const HOT_FOR: &str = "x-gailou-hot-for";
 /// Longest time a page is served after it was fetched, in seconds.
 pub const DAY_SECONDS: u32 = 86_400;
+/// By how much the time of a page outweighs its version, in milliseconds. No server of the origin is
+/// that far behind another; a version that has gone back since is that of a restored database.
+const RESTORED_MS: u64 = 60_000;
+/// How far ahead of the edge's clock a page may say it was made, in milliseconds. What says more is
+/// taken to say this, so that one wrong time holds true ones back no longer.
+const AHEAD_MS: u64 = 60_000;
 /// What a page's own statement of freshness is clamped to, in seconds.
 const HOT_SECONDS: std::ops::RangeInclusive<u32> = 5..=60;
 
@@ -43,7 +54,7 @@ pub struct Freshness {
     pub revalidate: u32,
     /// After `fresh`, when the origin fails; at most a day.
     pub on_error: u32,
-    /// From a shared copy without asking, where the origin declared the subject hot; else 0.
+    /// Without asking, where the origin declared the subject hot and pushes its pages; else 0.
     pub hot: u32,
 }
 
@@ -69,20 +80,27 @@ pub struct Page {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The origin's strong tag.
     pub etag: Option<HeaderValue>,
-    /// When it was fetched, in Unix milliseconds.
+    /// When it was asked for or pushed, in Unix milliseconds by the edge's clock.
     pub fetched_ms: u64,
+    /// Before its rows were read, in Unix milliseconds by the origin's clock.
+    pub made_ms: u64,
+    /// The subject's version, 0 where it is about no one subject.
+    pub version: u64,
+    /// The comments it shows.
+    pub shows: Shows,
     /// For how long it may be served.
     pub freshness: Freshness,
-    /// It was read from the store all colos share, so `freshness.hot` counts.
-    pub from_shared: bool,
+    /// The generation of the change feed that had nothing against it; never stored.
+    pub checked: AtomicU64,
     /// What the platform made of it to send it faster; never stored.
     pub prepared: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl PartialEq for Page {
     fn eq(&self, other: &Self) -> bool {
-        (&self.body, &self.headers, &self.etag, self.fetched_ms, self.freshness)
-            == (&other.body, &other.headers, &other.etag, other.fetched_ms, other.freshness)
+        let times = |page: &Self| (page.fetched_ms, page.made_ms, page.version, page.freshness);
+        (&self.body, &self.headers, &self.etag, &self.shows, times(self))
+            == (&other.body, &other.headers, &other.etag, &other.shows, times(other))
     }
 }
 
@@ -91,17 +109,20 @@ impl PartialEq for Page {
 struct Head {
     v: u8,
     fetched_ms: u64,
+    made_ms: u64,
+    version: u64,
     freshness: Freshness,
     etag: Option<String>,
+    shows: String,
     headers: Vec<(String, String)>,
 }
 
 /// Version of the stored form; another one is not read.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Page {
     /// The page in the origin's answer, `None` when the answer may not be stored: it is not a
-    /// whole 200, or the origin did not say for how long.
+    /// whole 200, or the origin did not say for how long, what it shows, or when it was made.
     #[must_use]
     pub fn from_origin(answer: &FromOrigin, now_ms: u64) -> Option<Self> {
         let Body::Whole(body) = &answer.body else { return None };
@@ -109,18 +130,23 @@ impl Page {
             return None;
         }
         let freshness = Freshness::of(&answer.headers)?;
+        // What is no text cannot be stored, and a copy must not differ from the page.
+        let text = |name: &HeaderName| answer.headers.get(name).filter(|value| value.to_str().is_ok()).cloned();
         let headers = KEPT
             .iter()
             .map(|name| HeaderName::from_static(name))
-            .filter_map(|name| answer.headers.get(&name).cloned().map(|value| (name, value)))
+            .filter_map(|name| text(&name).map(|value| (name, value)))
             .collect();
         Some(Self {
             body: body.clone(),
             headers,
-            etag: answer.headers.get(ETAG).cloned(),
+            etag: text(&ETAG),
             fetched_ms: now_ms,
+            made_ms: number(&answer.headers, MADE_HEADER)?.min(now_ms + AHEAD_MS),
+            version: number(&answer.headers, VERSION_HEADER).unwrap_or(0),
+            shows: shows(&answer.headers)?,
             freshness,
-            from_shared: false,
+            checked: AtomicU64::new(0),
             prepared: OnceLock::new(),
         })
     }
@@ -133,10 +159,30 @@ impl Page {
             headers: self.headers.clone(),
             etag: self.etag.clone(),
             fetched_ms: now_ms,
+            made_ms: number(headers, MADE_HEADER).map_or(self.made_ms, |made| made.min(now_ms + AHEAD_MS)),
+            version: number(headers, VERSION_HEADER).unwrap_or(self.version),
+            shows: shows(headers).unwrap_or_else(|| self.shows.clone()),
             freshness: Freshness::of(headers).unwrap_or(self.freshness),
-            from_shared: false,
+            checked: AtomicU64::new(0),
             prepared: OnceLock::new(),
         }
+    }
+
+    /// Which of two copies of one page is the newer, `Greater` when this one is: by the subject's
+    /// version, then by when they were made. Where a minute and more lies between them the time
+    /// alone decides: a version went back when the origin was restored from a backup.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        if self.made_ms.abs_diff(other.made_ms) >= RESTORED_MS {
+            return self.made_ms.cmp(&other.made_ms);
+        }
+        (self.version, self.made_ms).cmp(&(other.version, other.made_ms))
+    }
+
+    /// Whether it may take the place of `other`: it is newer, or the same and looked at later.
+    #[must_use]
+    pub fn replaces(&self, other: &Self) -> bool {
+        self.order(other).then(self.fetched_ms.cmp(&other.fetched_ms)) != Ordering::Less
     }
 
     /// What may be done with it at `now_ms`.
@@ -144,7 +190,7 @@ impl Page {
     pub fn age(&self, now_ms: u64) -> Age {
         let age = self.age_seconds(now_ms);
         let Freshness { fresh, revalidate, on_error, hot } = self.freshness;
-        let fresh = if self.from_shared { fresh.max(hot) } else { fresh };
+        let fresh = fresh.max(hot);
         // `<`, so that a page with max-age=0 is never fresh.
         if age < u64::from(fresh) {
             Age::Fresh
@@ -171,10 +217,11 @@ impl Page {
         if_none_match.trim() == "*" || if_none_match.split(',').any(|tag| strong(tag) == strong(etag))
     }
 
-    /// What it weighs in memory: the body here and as the platform holds it, headers, map entries.
+    /// What it weighs in memory: the body here and as the platform holds it, what it shows, headers,
+    /// map entries.
     #[must_use]
     pub fn weight(&self, key: &str) -> usize {
-        self.body.len() * 2 + key.len() * 2 + 1_024
+        self.body.len() * 2 + self.shows.entries().len() * 16 + key.len() * 2 + 1_024
     }
 
     /// The stored form: one line of JSON about the page, then the body as it is.
@@ -184,8 +231,11 @@ impl Page {
         let head = Head {
             v: VERSION,
             fetched_ms: self.fetched_ms,
+            made_ms: self.made_ms,
+            version: self.version,
             freshness: self.freshness,
             etag: self.etag.as_ref().and_then(text),
+            shows: self.shows.encode(),
             headers: self.headers.iter().filter_map(|(n, v)| Some((n.as_str().to_owned(), text(v)?))).collect(),
         };
         let mut bytes = serde_json::to_vec(&head).ok()?;
@@ -213,8 +263,11 @@ impl Page {
             headers: headers.collect(),
             etag: head.etag.and_then(|tag| HeaderValue::from_str(&tag).ok()),
             fetched_ms: head.fetched_ms,
+            made_ms: head.made_ms,
+            version: head.version,
+            shows: Shows::decode(&head.shows)?,
             freshness: head.freshness,
-            from_shared: false,
+            checked: AtomicU64::new(0),
             prepared: OnceLock::new(),
             body,
         })
@@ -244,6 +297,14 @@ impl Freshness {
             hot: hot.map_or(0, |s: u32| s.clamp(*HOT_SECONDS.start(), *HOT_SECONDS.end())),
         })
     }
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.parse().ok()
+}
+
+fn shows(headers: &HeaderMap) -> Option<Shows> {
+    Shows::decode(headers.get(SHOWS_HEADER)?.to_str().ok()?)
 }
 
 fn directives(list: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -299,11 +360,42 @@ mod tests {
         check(&page, 5_000, Age::OnError);
         check(&page, 86_399_999, Age::OnError);
         check(&page, 86_400_000, Age::Dead);
-        let hot = Freshness { hot: 30, ..page.freshness };
-        check(&Page { freshness: hot, ..page.confirmed(&HeaderMap::new(), 0) }, 10_000, Age::OnError);
-        let shared = Page { freshness: hot, from_shared: true, ..page.confirmed(&HeaderMap::new(), 0) };
-        check(&shared, 10_000, Age::Fresh);
-        check(&shared, 30_000, Age::Revalidate);
+        let freshness = Freshness { hot: 30, ..page.freshness };
+        let hot = Page { freshness, ..page.confirmed(&HeaderMap::new(), 0) };
+        check(&hot, 10_000, Age::Fresh);
+        check(&hot, 30_000, Age::Revalidate);
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_not_stored() {
+        let without = |name: &str| {
+            let mut answer = ok("x", "max-age=2");
+            answer.headers.remove(name);
+            Page::from_origin(&answer, 0)
+        };
+        assert_eq!((without(SHOWS_HEADER), without(MADE_HEADER)), (None, None));
+        assert_eq!(without(VERSION_HEADER).unwrap().version, 0);
+        let ahead = Page::from_origin(&ok("x", "max-age=2"), 0).unwrap();
+        assert_eq!((ahead.made_ms, ahead.confirmed(&HeaderMap::new(), 9).made_ms), (AHEAD_MS, AHEAD_MS));
+    }
+
+    #[test]
+    fn the_version_decides_then_the_time() {
+        let page = |(version, made_ms)| {
+            let page = Page::from_origin(&ok("x", "max-age=2"), 0).unwrap();
+            Page { version, made_ms, ..page }
+        };
+        let check = |a, b, expected| {
+            assert_eq!(page(a).order(&page(b)), expected, "{a:?} {b:?}");
+            assert_eq!(page(b).order(&page(a)), expected.reverse(), "{b:?} {a:?}");
+        };
+        check((5, 1_000), (4, 2_000), Ordering::Greater);
+        check((5, 1_000), (5, 999), Ordering::Greater);
+        check((5, 1_000), (5, 1_000), Ordering::Equal);
+        check((5, 0), (4, 59_999), Ordering::Greater);
+        check((5, 0), (4, 60_000), Ordering::Less);
+        let later = Page { fetched_ms: 1, ..page((5, 7)) };
+        assert!(later.replaces(&page((5, 7))) && !page((5, 7)).replaces(&later));
     }
 
     #[test]

@@ -3,9 +3,17 @@
 //!
 //! **Promises.** What the origin calls fresh is served without asking; a little older is served
 //! while the next copy is fetched; when the origin fails, what there is of the last 24 h is served
-//! and marked stale. Only 200s are stored. An older copy never replaces a newer one (a copy is as
-//! old as the request that fetched it). The shared store is minutes behind, so it is read only
-//! when the origin fails, or where the origin declared the subject hot and for as long as it said.
+//! and marked stale, and when it is back it is asked once for each page. Only 200s are stored. The
+//! shared store is minutes behind, so it is read only when the origin fails, or where the origin
+//! declared the subject hot and for as long as it said.
+//!
+//! **Order.** While an isolate remembers a page, it serves no older one after it, whichever of the
+//! places it comes from: every page goes through `admit` on its way out, and between there and
+//! the answer nothing waits. Memory, colo and shared store never take an older page for a newer one
+//! (the last two as far as they show what they hold).
+//!
+//! **Takedown.** No page is served that the change feed holds void, not even when that leaves
+//! nothing to serve; see [`crate::feed`], also for what it costs.
 //!
 //! Not here: what depends on the reader, and any look into a page's JSON.
 
@@ -27,7 +35,7 @@ use crate::key::Key;
 use crate::memory::Bounded;
 use crate::page::{Age, MEMORY_PAGE_BYTES, Page};
 use crate::ports::{FromOrigin, PageStore, Want, World};
-use crate::{Edge, lock};
+use crate::{Edge, feed, limits, lock};
 
 /// What browsers may do with a page: keep it, and ask each time.
 pub const BROWSERS: HeaderValue = HeaderValue::from_static("public, no-cache");
@@ -37,6 +45,8 @@ pub const STALE: HeaderName = HeaderName::from_static("x-gailou-stale");
 /// How long a refresh may be under way before another is begun, in milliseconds: the deadline of
 /// a read, after which it has surely ended.
 const REFRESH_MS: u64 = READ_MS as u64;
+/// For how long the origin may answer with a page it has ready, in milliseconds, and a little more.
+const READY_MS: u32 = 300;
 /// How often a key is read past the caches, in milliseconds.
 const BYPASS_MS: u64 = 1_000;
 /// How often a key is written to the shared store, in milliseconds. It takes one write a second
@@ -100,62 +110,60 @@ impl Marks {
     }
 }
 
-/// The page when it is in memory and fresh: the way that most requests take, without a future.
+/// The page when it is in memory, fresh, and the feed has nothing against it: the way that most
+/// requests take, without a future.
 #[must_use]
 pub fn at_hand(edge: &Edge, key: &str, now_ms: u64) -> Option<Arc<Page>> {
-    lock(&edge.memory).get(key).filter(|page| page.age(now_ms) == Age::Fresh)
+    if !edge.feed.is_current(now_ms) {
+        return None;
+    }
+    let page = lock(&edge.memory).get(key)?;
+    (page.age(now_ms) == Age::Fresh && edge.feed.passes(&page)).then_some(page)
 }
 
 /// Answers a reader.
 pub async fn read(edge: &Arc<Edge>, world: &World, ask: Ask) -> Response {
-    let now = world.clock.now_ms();
     let key = ask.key.path_query.as_str();
-    let mut found = lock(&edge.memory).get(key);
-    let past_caches = ask.no_cache && edge.marks.claim(key, Deed::Bypass, now, BYPASS_MS);
-    if !past_caches {
-        if let Some(page) = found.as_ref().filter(|page| may_serve(edge, world, &ask, page, now)) {
-            return serve(page, &ask, now, is_marked(edge, page, now));
-        }
-        found = newer(found, load(&*world.colo, key, now).await);
-        if let Some(page) = found.as_ref().filter(|page| may_serve(edge, world, &ask, page, now)) {
-            remember(edge, key, page);
-            return serve(page, &ask, now, is_marked(edge, page, now));
-        }
-        if found.as_ref().is_some_and(|page| page.freshness.hot > 0)
-            && let Some(mut page) = load(&*world.global, key, now).await
-        {
-            page.from_shared = true;
-            let page = Arc::new(page);
-            if page.age(now) == Age::Fresh {
-                remember(edge, key, &page);
-                return serve(&page, &ask, now, false);
-            }
-        }
+    let past_caches = ask.no_cache && edge.marks.claim(key, Deed::Bypass, world.clock.now_ms(), BYPASS_MS);
+    let mut search = Search { edge, world, ask: &ask, spare: None, is_current: None };
+    if past_caches {
+        search.spare = recall(edge, key);
+    } else if let Some(answer) = search.caches().await {
+        return answer;
     }
-    if let Some(page) = found.as_ref().filter(|page| page.age(now) != Age::Dead && edge.health.is_down(now)) {
-        if edge.health.may_probe(now) {
-            refresh(edge, world, &ask, page);
+
+    let now = world.clock.now_ms();
+    let is_down = edge.health.is_down(now);
+    if (is_down || edge.health.is_just_back(now) && !past_caches)
+        && let Some(answer) = search.stale().await
+    {
+        if !is_down || edge.health.may_probe(now) {
+            refresh(edge, world, &ask);
         }
-        return serve(page, &ask, now, true);
+        return answer;
     }
-    let (page, failure) = match fetch(edge, world, &ask, found.as_ref(), past_caches).await {
+
+    if let Err(exceeded) = limits::read(world, &ask.asker).await {
+        return limits::refusal(exceeded, &ask.asker.id);
+    }
+    let failure = match fetch(edge, world, &ask, search.spare.clone(), past_caches).await {
         Fetched::Page(page) => return serve(&page, &ask, world.clock.now_ms(), false),
         Fetched::Other(answer) if answer.status != StatusCode::INTERNAL_SERVER_ERROR => {
             return forward::hand_on(answer, &ask.asker.id);
         }
-        Fetched::Other(answer) => (found, Some(answer)),
-        Fetched::Failed(answer) => (found, answer),
-    };
-    let now = world.clock.now_ms();
-    let page = match page.filter(|page| page.age(now) != Age::Dead) {
-        Some(page) => Some(page),
-        None => load(&*world.global, key, now).await.filter(|page| page.age(now) != Age::Dead).map(Arc::new),
-    };
-    match (page, failure) {
-        (Some(page), _) => {
-            remember(edge, key, &page);
-            serve(&page, &ask, now, true)
+        Fetched::Void => {
+            let detail = "This page is changing. Try again.";
+            return problem(&ask.asker.id, Code::Unavailable, detail, Vec::new());
         }
+        Fetched::Other(answer) => Some(answer),
+        Fetched::Failed(answer) => answer,
+    };
+    if let Some(answer) = search.stale().await {
+        return answer;
+    }
+    search.spare = load(&*world.global, key, world.clock.now_ms()).await;
+    match (search.stale().await, failure) {
+        (Some(answer), _) => answer,
         (None, Some(answer)) => forward::hand_on(answer, &ask.asker.id),
         (None, None) => {
             let detail = "The origin does not answer and nothing is stored of this page. Try again.";
@@ -164,43 +172,113 @@ pub async fn read(edge: &Arc<Edge>, world: &World, ask: Ask) -> Response {
     }
 }
 
-/// Whether `page` can be the answer; when it is a little old, its next copy is on the way.
-fn may_serve(edge: &Arc<Edge>, world: &World, ask: &Ask, page: &Arc<Page>, now_ms: u64) -> bool {
-    match page.age(now_ms) {
-        Age::Fresh => true,
-        Age::Revalidate => {
-            if !edge.health.is_down(now_ms) || edge.health.may_probe(now_ms) {
-                refresh(edge, world, ask, page);
-            }
-            true
+/// One reader's way through the caches.
+struct Search<'a> {
+    edge: &'a Arc<Edge>,
+    world: &'a World,
+    ask: &'a Ask,
+    /// The newest copy seen so far, of whatever age, perhaps void.
+    spare: Option<Arc<Page>>,
+    /// Whether the feed could be asked, once it was needed: what comes from the origin needs none.
+    is_current: Option<bool>,
+}
+
+impl Search<'_> {
+    async fn caches(&mut self) -> Option<Response> {
+        let (edge, world, key) = (self.edge, self.world, &self.ask.key);
+        let now = world.clock.now_ms();
+        if let Some(page) = recall(edge, &key.path_query)
+            && let Some(answer) = self.offer(page).await
+        {
+            return Some(answer);
         }
-        Age::OnError | Age::Dead => false,
+        if let Some(page) = load(&*world.colo, &key.path_query, now).await
+            && let Some(answer) = self.offer(page).await
+        {
+            return Some(answer);
+        }
+        if self.spare.as_ref().is_none_or(|page| page.freshness.hot == 0) {
+            return None;
+        }
+        let page = load(&*world.global, &key.path_query, now).await?;
+        let answer = self.offer(Arc::clone(&page)).await?;
+        keep(edge, world, key, &page, false);
+        Some(answer)
+    }
+
+    /// The answer, when `page` or a newer one in memory can be it; when that is a little old, its
+    /// next copy is on the way.
+    async fn offer(&mut self, page: Arc<Page>) -> Option<Response> {
+        let age = page.age(self.world.clock.now_ms());
+        if self.spare.as_ref().is_none_or(|spare| page.replaces(spare)) {
+            self.spare = Some(Arc::clone(&page));
+        }
+        if !matches!(age, Age::Fresh | Age::Revalidate) {
+            return None;
+        }
+        let is_current = self.feed().await;
+        let page = admit(self.edge, &self.ask.key.path_query, &page)?;
+        let now = self.world.clock.now_ms();
+        let is_down = self.edge.health.is_down(now);
+        match page.age(now) {
+            Age::Fresh => Some(serve(&page, self.ask, now, !is_current)),
+            Age::Revalidate => {
+                if !is_down || self.edge.health.may_probe(now) {
+                    refresh(self.edge, self.world, self.ask);
+                }
+                Some(serve(&page, self.ask, now, !is_current || is_down))
+            }
+            Age::OnError | Age::Dead => None,
+        }
+    }
+
+    /// The answer from what was found, however old, marked.
+    async fn stale(&mut self) -> Option<Response> {
+        let page = self.spare.clone()?;
+        self.feed().await;
+        let page = admit(self.edge, &self.ask.key.path_query, &page)?;
+        let now = self.world.clock.now_ms();
+        (page.age(now) != Age::Dead).then(|| serve(&page, self.ask, now, true))
+    }
+
+    async fn feed(&mut self) -> bool {
+        match self.is_current {
+            Some(is_current) => is_current,
+            None => *self.is_current.insert(feed::current(self.edge, self.world, &self.ask.asker).await),
+        }
     }
 }
 
-fn is_marked(edge: &Edge, page: &Page, now_ms: u64) -> bool {
-    page.age(now_ms) != Age::Fresh && edge.health.is_down(now_ms)
-}
-
 /// Fetches the next copy after the answer, unless that is under way.
-fn refresh(edge: &Arc<Edge>, world: &World, ask: &Ask, page: &Arc<Page>) {
+fn refresh(edge: &Arc<Edge>, world: &World, ask: &Ask) {
     let now = world.clock.now_ms();
     if !edge.marks.claim(&ask.key.path_query, Deed::Refresh, now, REFRESH_MS) {
         return;
     }
-    let (edge, world_, ask, page) = (Arc::clone(edge), world.clone(), ask.clone(), Arc::clone(page));
+    let (edge, world_, ask) = (Arc::clone(edge), world.clone(), ask.clone());
     world.later.run(Box::pin(async move {
         let key = &ask.key.path_query;
-        // Another isolate of the colo may have fetched it already.
-        let other = load(&*world_.colo, key, now).await.filter(|other| other.age(now) == Age::Fresh);
-        match other {
-            Some(other) => remember(&edge, key, &Arc::new(other)),
-            None => {
-                fetch(&edge, &world_, &ask, Some(&page), false).await;
-            }
+        if !is_elsewhere(&edge, &world_, key).await {
+            let known = recall(&edge, key);
+            fetch(&edge, &world_, &ask, known, false).await;
         }
         edge.marks.release(key, Deed::Refresh);
     }));
+}
+
+/// Whether another isolate of the colo has fetched the page already, or the origin has pushed it;
+/// it is in memory then.
+async fn is_elsewhere(edge: &Edge, world: &World, key: &str) -> bool {
+    let now = world.clock.now_ms();
+    let admitted = |page: Option<Arc<Page>>| {
+        let page = page.and_then(|page| admit(edge, key, &page));
+        page.is_some_and(|page| page.age(now) == Age::Fresh)
+    };
+    if admitted(load(&*world.colo, key, now).await) {
+        return true;
+    }
+    let is_hot = recall(edge, key).is_some_and(|page| page.freshness.hot > 0);
+    is_hot && admitted(load(&*world.global, key, now).await)
 }
 
 enum Fetched {
@@ -208,14 +286,40 @@ enum Fetched {
     Page(Arc<Page>),
     /// The origin's answer, which is not to be stored.
     Other(FromOrigin),
+    /// A page that must not be shown: it was made before what the feed already says.
+    Void,
     /// The origin failed; its own words, if it had any.
     Failed(Option<FromOrigin>),
 }
 
-async fn fetch(edge: &Arc<Edge>, world: &World, ask: &Ask, known: Option<&Arc<Page>>, past_caches: bool) -> Fetched {
+/// Asks the origin, and once more when its answer is behind the feed or behind what was served:
+/// after as long as the origin serves pages it has ready, unless another reader has it by then.
+async fn fetch(edge: &Arc<Edge>, world: &World, ask: &Ask, known: Option<Arc<Page>>, past_caches: bool) -> Fetched {
+    let known = known.filter(|page| edge.feed.passes(page));
+    match fetch_once(edge, world, ask, known, past_caches).await {
+        Fetched::Void => {
+            world.clock.pause(READY_MS).await;
+            let now = world.clock.now_ms();
+            let others = recall(edge, &ask.key.path_query).filter(|page| page.age(now) == Age::Fresh);
+            match others.filter(|page| edge.feed.passes(page)) {
+                Some(page) => Fetched::Page(page),
+                None => fetch_once(edge, world, ask, None, true).await,
+            }
+        }
+        fetched => fetched,
+    }
+}
+
+async fn fetch_once(
+    edge: &Arc<Edge>,
+    world: &World,
+    ask: &Ask,
+    known: Option<Arc<Page>>,
+    past_caches: bool,
+) -> Fetched {
     let started = world.clock.now_ms();
     let mut headers = HeaderMap::new();
-    if let Some(etag) = known.and_then(|page| page.etag.clone()) {
+    if let Some(etag) = known.as_ref().and_then(|page| page.etag.clone()) {
         headers.insert(IF_NONE_MATCH, etag);
     }
     if past_caches {
@@ -236,14 +340,17 @@ async fn fetch(edge: &Arc<Edge>, world: &World, ask: &Ask, known: Option<&Arc<Pa
         Outcome::Troubled(answer) => return Fetched::Failed(Some(answer)),
         Outcome::Unreachable => return Fetched::Failed(None),
     };
-    let page = match (answer.status, known) {
+    let page = match (answer.status, &known) {
         (StatusCode::NOT_MODIFIED, Some(known)) => Some(known.confirmed(&answer.headers, started)),
         _ => Page::from_origin(&answer, started),
     };
     if let Some(page) = page {
         let page = Arc::new(page);
-        keep(edge, world, &ask.key, &page);
-        return Fetched::Page(page);
+        let Some(newest) = admit(edge, &ask.key.path_query, &page) else { return Fetched::Void };
+        if Arc::ptr_eq(&newest, &page) {
+            keep(edge, world, &ask.key, &page, true);
+        }
+        return Fetched::Page(newest);
     }
     if matches!(answer.status, StatusCode::NOT_FOUND | StatusCode::GONE) && known.is_some() {
         forget(edge, world, &ask.key);
@@ -251,16 +358,26 @@ async fn fetch(edge: &Arc<Edge>, world: &World, ask: &Ask, known: Option<&Arc<Pa
     Fetched::Other(answer)
 }
 
-fn keep(edge: &Edge, world: &World, key: &Key, page: &Arc<Page>) {
-    remember(edge, &key.path_query, page);
-    let share = key.shared && edge.marks.claim(&key.path_query, Deed::Share, page.fetched_ms, SHARE_MS);
-    let (colo, global) = (Arc::clone(&world.colo), Arc::clone(&world.global));
-    let (key, page) = (key.path_query.clone(), Arc::clone(page));
+/// Puts a page into the colo's cache, and into the shared store when that is due.
+pub(crate) fn keep(edge: &Arc<Edge>, world: &World, key: &Key, page: &Arc<Page>, share: bool) {
+    let share = share && key.shared && edge.marks.claim(&key.path_query, Deed::Share, page.fetched_ms, SHARE_MS);
+    let (edge, colo, global) = (Arc::clone(edge), Arc::clone(&world.colo), Arc::clone(&world.global));
+    let (key, page, now) = (key.path_query.clone(), Arc::clone(page), world.clock.now_ms());
     world.later.run(Box::pin(async move {
         let Some(bytes) = page.encode() else { return };
         // A store that fails leaves an older copy, which its age gives away.
-        let _ = colo.put(&key, bytes.clone()).await;
-        if share {
+        if load(&*colo, &key, now).await.is_none_or(|old| page.replaces(&old)) {
+            let _ = colo.put(&key, bytes.clone()).await;
+        }
+        if !share {
+            return;
+        }
+        // Others share it too, and the origin pushes it: one of all is enough.
+        let is_due = |old: Arc<Page>| {
+            let is_old = old.fetched_ms + SHARE_MS <= page.fetched_ms || !edge.feed.passes(&old);
+            is_old && page.replaces(&old)
+        };
+        if load(&*global, &key, now).await.is_none_or(is_due) {
             let _ = global.put(&key, bytes).await;
         }
     }));
@@ -278,27 +395,34 @@ fn forget(edge: &Edge, world: &World, key: &Key) {
     }));
 }
 
-fn remember(edge: &Edge, key: &str, page: &Arc<Page>) {
-    if page.body.len() > MEMORY_PAGE_BYTES {
-        return;
+/// What is in memory under `key`, perhaps void.
+pub(crate) fn recall(edge: &Edge, key: &str) -> Option<Arc<Page>> {
+    lock(&edge.memory).get(key)
+}
+
+/// The newer of `page` and what is in memory, which it then is; `None` when the feed holds that void.
+/// A page that has become void stays in memory, so that nothing older takes its place.
+pub(crate) fn admit(edge: &Edge, key: &str, page: &Arc<Page>) -> Option<Arc<Page>> {
+    if !edge.feed.passes(page) {
+        return None;
     }
     let mut memory = lock(&edge.memory);
-    if memory.get(key).is_none_or(|old| old.fetched_ms <= page.fetched_ms) {
+    if let Some(known) = memory.get(key).filter(|known| !page.replaces(known)) {
+        return edge.feed.passes(&known).then_some(known);
+    }
+    if page.body.len() > MEMORY_PAGE_BYTES {
+        memory.remove(key);
+    } else {
         memory.put(key.into(), Arc::clone(page), page.weight(key));
     }
+    Some(Arc::clone(page))
 }
 
-async fn load(store: &dyn PageStore, key: &str, now_ms: u64) -> Option<Page> {
+/// What `store` has under `key`.
+pub(crate) async fn load(store: &dyn PageStore, key: &str, now_ms: u64) -> Option<Arc<Page>> {
     // A store that fails is a store without the page.
     let bytes = store.get(key).await.ok()??;
-    Page::decode(&bytes, now_ms)
-}
-
-fn newer(a: Option<Arc<Page>>, b: Option<Page>) -> Option<Arc<Page>> {
-    match (a, b) {
-        (Some(a), Some(b)) if a.fetched_ms >= b.fetched_ms => Some(a),
-        (a, b) => b.map(Arc::new).or(a),
-    }
+    Page::decode(&bytes, now_ms).map(Arc::new)
 }
 
 fn serve(page: &Page, ask: &Ask, now_ms: u64, stale: bool) -> Response {

@@ -20,6 +20,8 @@ pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Clock: Send + Sync {
     /// Unix milliseconds. It may stand still while a request computes.
     fn now_ms(&self) -> u64;
+    /// Ends after so many milliseconds.
+    fn pause(&self, ms: u32) -> Task<'static, ()>;
 }
 
 /// Work after the answer.
@@ -49,6 +51,13 @@ impl fmt::Display for StoreFailed {
 }
 
 impl std::error::Error for StoreFailed {}
+
+/// The platform's own counting of what clients do. It may be approximate.
+pub trait RateLimiter: Send + Sync {
+    /// Counts one use of `key` against the limit the binding of this name was given; false when it
+    /// is exceeded. True where there is no such binding, and when it fails.
+    fn take<'a>(&'a self, binding: &'static str, key: String) -> Task<'a, bool>;
+}
 
 /// The origin.
 pub trait Origin: Send + Sync {
@@ -134,6 +143,8 @@ pub struct World {
     pub global: Arc<dyn PageStore>,
     /// Work after the answer.
     pub later: Arc<dyn Later>,
+    /// What clients may do.
+    pub limiter: Arc<dyn RateLimiter>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }

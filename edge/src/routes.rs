@@ -16,8 +16,10 @@ use crate::Edge;
 use crate::answer::{REQUEST_ID, problem};
 use crate::forward::Asker;
 use crate::key;
+use crate::live;
 use crate::pages::{self, Ask};
 use crate::ports::{Task, World};
+use crate::push;
 use crate::writes::{self, Rule};
 
 type Routes = MethodRouter<Arc<Edge>>;
@@ -29,7 +31,7 @@ pub fn router(edge: Arc<Edge>) -> Router {
         .route("/v1/subjects/{type}/{key}", page())
         .route("/v1/subjects/{type}/{key}/comments", page().merge(post(by(Rule::TEXT))))
         .route("/v1/subjects/{type}/{key}/comments/friends", get(by(Rule::MEMBER)))
-        .route("/v1/subjects/{type}/{key}/events", get(by(Rule::OPEN)))
+        .route("/v1/subjects/{type}/{key}/events", get(events))
         .route("/v1/subjects/{type}/{key}/feed.atom", get(by(Rule::OPEN)))
         .route("/v1/comments/{id}", page().merge(patch(by(Rule::TEXT))).merge(delete(by(Rule::MEMBER))))
         .route("/v1/comments/{id}/replies", page())
@@ -60,6 +62,7 @@ pub fn router(edge: Arc<Edge>) -> Router {
         .route("/v1/me/{*rest}", any(by(Rule::OPEN)))
         .route("/v1/admin/{*rest}", any(by(Rule::OPEN)))
         .route("/t/{type}/{key}", page())
+        .route("/edge/push", post(push_pages))
         .route("/healthz", get(alive))
         .route("/readyz", get(by(Rule::OPEN)))
         .route("/openapi.json", get(by(Rule::OPEN)))
@@ -108,6 +111,15 @@ async fn public(
     }
 }
 
+async fn events(
+    State(edge): State<Arc<Edge>>,
+    Extension(world): Extension<World>,
+    Extension(asker): Extension<Asker>,
+    request: Request,
+) -> Response {
+    live::open(&edge, &world, &asker, request).await
+}
+
 fn wants_no_cache(headers: &HeaderMap) -> bool {
     headers.get_all(CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok()).any(asks_no_cache)
 }
@@ -125,6 +137,15 @@ fn by(
     move |State(edge), Extension(world), Extension(asker), request| {
         Box::pin(async move { writes::pass(&edge, &world, &asker, rule, request).await })
     }
+}
+
+async fn push_pages(
+    State(edge): State<Arc<Edge>>,
+    Extension(world): Extension<World>,
+    Extension(asker): Extension<Asker>,
+    request: Request,
+) -> Response {
+    push::receive(&edge, &world, &asker.id, request).await
 }
 
 async fn alive() -> Response {

@@ -30,6 +30,16 @@ struct State {
     read_ms: Option<u64>,
 }
 
+/// The version of the dictionary stored as `bytes`; 0 for one in the text form, and for what is none.
+#[must_use]
+pub fn version(bytes: &[u8]) -> u64 {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u64,
+    }
+    serde_json::from_slice(bytes).map_or(0, |Head { version }| version)
+}
+
 #[derive(Deserialize)]
 struct Stored {
     version: u64,
@@ -92,7 +102,9 @@ async fn reload(edge: &Edge, world: &World) {
     }
 }
 
-fn build(bytes: &[u8]) -> Option<Dictionary> {
+/// The dictionary stored as `bytes`, `None` for what is none.
+#[must_use]
+pub fn build(bytes: &[u8]) -> Option<Dictionary> {
     let text = std::str::from_utf8(bytes).ok()?;
     let Stored { version, terms } = match serde_json::from_str(text) {
         Ok(stored) => stored,

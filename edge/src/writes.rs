@@ -1,8 +1,8 @@
 //! Everything that is not a public page: checked for what can be said without a database, then
 //! sent on.
 //!
-//! In the contract's order: the route (the router has found it), the token, the size, the type,
-//! and for texts the word filter. The origin checks all of it again, and what the edge cannot
+//! In the contract's order: the route (the router has found it), the token, the limits, the size,
+//! the type, and for texts the word filter. The origin checks all of it again, and what the edge cannot
 //! judge it sends on. Nothing is retried here: a write that was sent may have been done.
 
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use gailou_shared::limits;
+use gailou_shared::id::MemberId;
+use gailou_shared::limits::BODY_BYTES;
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::{Code, FieldError};
 use http::Method;
@@ -21,11 +22,12 @@ use serde::Deserialize;
 
 use crate::answer::problem;
 use crate::forward::{self, Asker, Message, READ_MS, WRITE_MS};
+use crate::limits::{Limit, Who};
 use crate::ports::{Want, World};
-use crate::{Edge, words};
+use crate::{Edge, limits, words};
 
 /// Largest upload, in bytes: an image of 5 MiB and its envelope.
-const UPLOAD_BYTES: usize = (5 << 20) + limits::BODY_BYTES;
+const UPLOAD_BYTES: usize = (5 << 20) + BODY_BYTES;
 /// Largest dictionary sent by an admin: the largest one that can be built, with JSON around it.
 const WORDS_BYTES: usize = 8 << 20;
 
@@ -41,7 +43,7 @@ pub struct Rule {
 
 impl Rule {
     /// Nothing but the size: the origin knows the rest.
-    pub const OPEN: Self = Self { token: false, body_bytes: limits::BODY_BYTES, kind: None, filtered: false };
+    pub const OPEN: Self = Self { token: false, body_bytes: BODY_BYTES, kind: None, filtered: false };
     /// A member's, without a body of interest.
     pub const MEMBER: Self = Self { token: true, ..Self::OPEN };
     /// A member's JSON.
@@ -60,10 +62,13 @@ impl Rule {
 pub async fn pass(edge: &Arc<Edge>, world: &World, asker: &Asker, rule: Rule, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let id = &asker.id;
-    if rule.token
-        && let Err((code, detail)) = check_token(edge, world, &parts.headers)
-    {
-        return problem(id, code, detail, Vec::new());
+    let writer = match check_token(edge, world, &parts.headers) {
+        Ok(writer) => writer,
+        Err((code, detail)) if rule.token => return problem(id, code, detail, Vec::new()),
+        Err(_) => None,
+    };
+    if let Err(exceeded) = within_limits(world, asker, &parts.method, writer).await {
+        return limits::refusal(exceeded, id);
     }
     let too_large = || {
         let detail = format!("The body is larger than {} bytes.", rule.body_bytes);
@@ -120,7 +125,20 @@ pub async fn send(
     forward::conclude(outcome, &asker.id, lost)
 }
 
-fn check_token(edge: &Edge, world: &World, headers: &HeaderMap) -> Result<(), (Code, String)> {
+async fn within_limits(
+    world: &World,
+    asker: &Asker,
+    method: &Method,
+    writer: Option<Who>,
+) -> Result<(), &'static Limit> {
+    match *method {
+        Method::GET | Method::HEAD | Method::OPTIONS => limits::read(world, asker).await,
+        _ => limits::write(world, asker, writer.as_ref()).await,
+    }
+}
+
+/// Whose token it is, as far as the edge can tell; an error when it is certainly none.
+fn check_token(edge: &Edge, world: &World, headers: &HeaderMap) -> Result<Option<Who>, (Code, String)> {
     let Some(authorization) = headers.get(AUTHORIZATION) else {
         return Err((Code::TokenMissing, "This call needs a token: Authorization: Bearer ….".into()));
     };
@@ -131,11 +149,24 @@ fn check_token(edge: &Edge, world: &World, headers: &HeaderMap) -> Result<(), (C
     let Some(token) = token.filter(|token| !token.is_empty()) else {
         return Err((Code::TokenInvalid, "The Authorization header must be: Bearer and a token.".into()));
     };
-    let Some(key) = edge.config.token_key.as_ref().filter(|key| is_for(key, token)) else { return Ok(()) };
+    let Some(key) = edge.config.token_key.as_ref().filter(|key| is_for(key, token)) else {
+        return Ok(claimed(token).map(Who::Claimed));
+    };
     match key.verify(token, &edge.config.audience, world.clock.now_ms() / 1_000) {
-        Ok(_) => Ok(()),
+        Ok(member) => Ok(Some(Who::Verified(member.id.to_string()))),
         Err(error) => Err((Code::TokenInvalid, error.to_string())),
     }
+}
+
+/// The member an unverified token names.
+fn claimed(token: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claims {
+        sub: String,
+    }
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let Claims { sub } = serde_json::from_slice(&claims).ok()?;
+    sub.parse().ok().map(|id: MemberId| id.to_string())
 }
 
 /// Whether `key` can judge `token`: hosts that sign with EdDSA have guests whose tokens the

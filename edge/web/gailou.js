@@ -7,9 +7,12 @@
  *
  *   <gailou-comments subject="article/hello"></gailou-comments>
  *
- * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("on" where
- * the server has an event stream); on the script tag the same names with `data-`. The property `token` takes a token
- * that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
+ * What the server rendered (`/t/article/hello?fragment=1`) may stand inside the element, or before
+ * the script tag: it is shown until the comments are loaded, and nothing moves when they are.
+ *
+ * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("off": without
+ * the event stream); on the script tag the same names with `data-`. The property `token` takes a
+ * token that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
  * Colours and shapes: the custom properties --gailou-* in the section "Style".
  *
  * It needs no framework, no build step and no inline code, so it works under a strict
@@ -41,6 +44,12 @@
   const WRITE_TIMEOUT_MS = 15_000;
   const RECENT_MS = 120_000; // own posts and deletions outlive any cached page
   const RECENT_COUNT_MS = 10_000; // own likes, likewise
+  const ARRIVED_MAX = 20; // more new comments than that are a new list
+  const RESET_MS = 5_000; // caches are past what was missed, and readers do not ask together
+  const LISTEN_WAIT_MS = 15_000; // after a refused event stream, doubled each time …
+  const LISTEN_WAIT_MAX_MS = 300_000; // … up to this
+
+  const SERVED = 'section.gailou'; // what the server rendered
 
   const TAB_SORTS = ['hot', 'new', 'old', 'top'];
   const MORE_SORTS = ['best', 'replies', 'controversial'];
@@ -113,7 +122,7 @@
       moreReplies: 'Show more replies',
       repliesLoaded: (n) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
       commentsLoaded: (n) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
-      building: (n) => `Show the building (${n} floors)`,
+      building: (n) => `All ${n} floors`,
       hideBuilding: 'Hide the building',
       buildingLabel: 'The whole conversation, from the ground floor up',
       moreFloors: (n) => `Show ${n} more ${plural(n, 'floor', 'floors')}`,
@@ -122,6 +131,7 @@
       around: 'Nearby in this conversation',
       linkGone: 'The linked comment could not be found.',
       newComments: (n) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
+      reload: 'The comments have changed. Show them anew',
       now: 'just now',
       errors: {
         network: 'The comment server did not answer.',
@@ -137,13 +147,10 @@
         unknown_subject_type: 'Comments are not set up for this page.',
         comment_not_found: 'This comment is no longer there.',
         parent_not_found: 'The comment you are replying to is no longer there.',
-        not_found: 'This could not be found.',
-        method_not_allowed: 'The comment server does not offer this.',
         subject_closed: 'Comments are closed here.',
         edit_window_over: 'A comment can be edited for 15 minutes only.',
         cursor_expired: 'This list has changed. Please load it again.',
         body_too_large: 'This text is too long.',
-        unsupported_media_type: 'The comment server does not accept this format.',
         content_rejected: (what) =>
           'Your comment contains words that are not allowed here'
           + (what ? ` (categories: ${what}).` : '.'),
@@ -226,6 +233,7 @@
       around: '同一对话中的其他回复',
       linkGone: '找不到链接指向的评论。',
       newComments: (n) => `查看 ${n} 条新评论`,
+      reload: '评论已更新，点此重新加载',
       now: '刚刚',
       errors: {
         network: '评论服务器没有响应。',
@@ -241,13 +249,10 @@
         unknown_subject_type: '本页尚未开通评论。',
         comment_not_found: '这条评论已不存在。',
         parent_not_found: '您要回复的评论已不存在。',
-        not_found: '找不到所需内容。',
-        method_not_allowed: '评论服务器不支持此操作。',
         subject_closed: '评论已关闭。',
         edit_window_over: '评论发表 15 分钟后不能再编辑。',
         cursor_expired: '列表已更新，请重新加载。',
         body_too_large: '文字过长。',
-        unsupported_media_type: '评论服务器不接受这种格式。',
         content_rejected: (what) => `评论中含有此处不允许的词语${what ? `（类别：${what}）` : ''}。`,
         idempotency_mismatch: '之前提交过不同的文字，请再发送一次。',
         rate_limited: '操作太快了。',
@@ -410,6 +415,7 @@
     .head { position: relative; display: flex; flex-wrap: wrap; align-items: baseline;
       gap: 0 .5rem; min-width: 0; padding-inline-end: 3rem; line-height: 1.4; }
     .author { font-weight: 600; font-size: .9375rem; overflow-wrap: anywhere; }
+    .author, .answer a, .who { unicode-bidi: isolate; }
     .when, .floor, .edited { font-size: .8125rem; color: var(--muted); }
     .when { text-decoration: none; }
     .when:hover { text-decoration: underline; }
@@ -503,7 +509,9 @@
       background: linear-gradient(100deg, var(--soft) 40%, var(--line) 50%, var(--soft) 60%)
         0 0 / 300% 100%; animation: shimmer 1.6s linear infinite; }
     @keyframes shimmer { from { background-position: 120% 0; } to { background-position: -20% 0; } }
-    @media (prefers-reduced-motion: reduce) { .skeleton div { animation: none; } }
+    .new > article { animation: arrive 2s; }
+    @keyframes arrive { from { background: var(--mark); } }
+    @media (prefers-reduced-motion: reduce) { * { animation: none !important; } }
     @media (pointer: coarse) { .act { min-height: 2.5rem; } }
   `;
 
@@ -554,7 +562,7 @@
   const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
   const codePoints = (text) => [...text].length;
   const isFlag = (comment, flag) => Array.isArray(comment.flags) && comment.flags.includes(flag);
-  const isGone = (comment) => comment.state === 'deleted' || comment.state === 'hidden';
+  const isGone = (comment) => !comment.author;
   const subjectName = (subject) => `${subject.type}/${subject.key}`;
 
   /** `article/a b` → `/v1/subjects/article/a%20b`; the key may hold slashes. */
@@ -933,7 +941,7 @@
 
     /**
      * The next page that shows something new, or the last one:
-     * `{items, subject, stale, ended}`. Pages may be empty while there is more.
+     * `{items, subject, epoch, stale, ended}`. Pages may be empty while there is more.
      */
     async next(signal, pastCaches = false) {
       let page = null;
@@ -952,7 +960,7 @@
       this.ended = !page.next;
       const items = data.filter((comment) => !this.seen.has(comment.id));
       items.forEach((comment) => this.seen.add(comment.id));
-      return { items, subject, stale: answer.stale, ended: this.ended };
+      return { items, subject, epoch: Number(page.epoch), stale: answer.stale, ended: this.ended };
     }
 
     async fetch(signal, pastCaches) {
@@ -1322,8 +1330,8 @@
 
   function bodyOf(host, comment) {
     if (isGone(comment)) return h('div', { class: 'body gone' }, host.locale.text.deleted);
-    if (!comment.html) return h('div', { class: 'body plain' }, comment.content || '');
-    const body = h('div', { class: 'body' });
+    if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content || '');
+    const body = h('div', { class: 'body', dir: 'auto' });
     body.append(safeHtml(comment.html));
     for (const item of comment.media || []) {
       const address = item && item.url ? webAddress(item.url) : null;
@@ -1840,7 +1848,8 @@
       this.recent = new Recent(`${base}|${this.subject}`);
       this.sort = SORTS.includes(this.getAttribute('sort')) ? this.getAttribute('sort') : 'hot';
       Object.assign(this, {
-        info: null, mine: new Map(), reactedAt: new Map(), composers: new Set(), arrived: [],
+        info: null, mine: new Map(), reactedAt: new Map(), composers: new Set(),
+        arrived: new Set(), isBehind: false, version: 0, listenWaitMs: LISTEN_WAIT_MS,
         walk: null, linked: null, linkNotice: '', loading: null, loadingMore: false,
       });
       this.build();
@@ -1872,13 +1881,27 @@
         h('div'), h('div'), h('div'));
       this.foot = this.buildFoot();
       this.live = h('p', { class: 'sr', 'aria-live': 'polite' });
-      this.shadowRoot.replaceChildren(h('section', {
+      this.served = h('slot');
+      this.section = h('section', {
         'aria-labelledby': titleId, lang: this.locale.tag === 'zh' ? 'zh-CN' : 'en',
+        hidden: Boolean(this.querySelector(SERVED)),
       },
       h('div', { class: 'top' }, this.heading, this.sorts.node), this.staleNote, this.notice,
       this.composer.form, this.arrivedButton, this.linkedPanel, this.main.list, this.empty,
-      this.skeleton, this.foot, this.live));
+      this.skeleton, this.foot, this.live);
+      this.shadowRoot.replaceChildren(this.section, this.served);
       this.watchFoot();
+    }
+
+    /** Takes the place of what the server rendered, as high as that was. */
+    takeOver() {
+      if (!this.served) return;
+      const served = this.querySelector(SERVED);
+      if (served) this.style.minHeight = `${this.getBoundingClientRect().height}px`;
+      this.section.hidden = false;
+      this.served.remove();
+      this.served = null;
+      if (served) served.remove(); // its ids are the page's again
     }
 
     buildSorts() {
@@ -1957,6 +1980,7 @@
     newLoad() {
       if (this.loading) this.loading.abort();
       this.loading = new AbortController();
+      if (!this.served) this.style.minHeight = '';
       return this.loading;
     }
 
@@ -1974,14 +1998,17 @@
 
     showFirst(page) {
       this.main.clear();
-      this.arrived = [];
-      this.showArrivedCount();
       this.applySubject(page.subject);
       this.showPinned();
       this.showRoots(page.items);
       this.showRecent();
+      this.isBehind = false;
+      this.main.views.forEach((_, id) => this.arrived.delete(id));
+      this.showArrivedCount();
       this.showStale(page.stale);
       this.updateFoot();
+      this.takeOver();
+      this.version = this.version || page.epoch;
       this.updateLive();
       this.loadOverlay([...this.main.views.keys()]);
     }
@@ -2023,6 +2050,7 @@
     showLoadError(problem) {
       if (!(problem instanceof Problem)) throw problem;
       const { text } = this.locale;
+      this.section.hidden = false; // above what the server rendered, which stays
       this.footError.textContent = `${text.loadFailed} ${this.locale.problem(problem)}`;
       this.footButton.textContent = text.tryAgain;
       this.footButton.hidden = false;
@@ -2328,6 +2356,8 @@
       sending.remove();
       if (!held) this.recent.put('post', comment.id, comment, RECENT_MS);
       this.setMine(comment.id, { can_edit: !held, can_delete: true });
+      this.arrived.delete(comment.id);
+      this.showArrivedCount();
       const isNew = this.viewsOf(comment.id).length === 0;
       const view = this.place(comment, this.scope, { onTop: true })
         || this.scope.views.get(comment.id);
@@ -2437,6 +2467,7 @@
       siblings.forEach((each) => this.linked.views.has(each.id) || this.place(each, this.linked));
       heading.hidden = nearby.childElementCount === 0;
       this.showStale(stale);
+      this.takeOver();
       this.showPanels();
       this.linkedPanel.scrollIntoView({ block: 'start' });
       view.focus();
@@ -2449,7 +2480,7 @@
       this.main.list.hidden = linked;
       this.foot.hidden = linked;
       this.sorts.node.hidden = linked;
-      this.arrivedButton.hidden = linked || this.arrived.length === 0;
+      this.showArrivedCount();
       this.updateEmpty();
       this.applyState();
     }
@@ -2473,71 +2504,111 @@
 
     /** Listens while the page is in front; a hidden tab holds no connection. */
     updateLive() {
-      const wanted = this.getAttribute('live') === 'on' && !document.hidden && this.walk
+      const wanted = this.getAttribute('live') !== 'off' && !document.hidden && this.walk
         && this.isConnected && window.EventSource;
-      if (!wanted) {
-        this.closeLive();
-        return;
-      }
-      if (this.events) return;
-      this.events = new EventSource(`${this.api.base}${subjectPath(this.subject)}/events`);
-      const on = (name, action) => this.events.addEventListener(name, (event) => {
-        const data = parseJson(event.data);
-        if (data) action(data);
+      if (!wanted) this.closeLive();
+      else if (!this.events) this.listen();
+    }
+
+    /** Everything since the version that the list shows, or the last one heard of. */
+    listen() {
+      const path = `${subjectPath(this.subject)}/events?after=${this.version}`;
+      const events = new EventSource(this.api.base + path);
+      const on = (name, action) => events.addEventListener(name, (event) => {
+        this.version = Number(event.lastEventId) || this.version;
+        this.listenWaitMs = LISTEN_WAIT_MS;
+        action(parseJson(event.data) || {});
       });
-      on('comment', (data) => this.arrive(data.comment || data));
-      on('counts', (data) => this.setCount(data.comments));
-      on('removed', (data) => this.removed(data.ids || [data.id]));
+      on('comment', ({ id }) => this.changed(id));
+      on('counts', ({ comments }) => this.setCount(comments));
+      on('removed', ({ id }) => this.removed(id));
+      on('reset', () => this.missed());
+      // A broken stream is the browser's to open again; a refused one is asked for later, here.
+      events.addEventListener('error', () => {
+        if (events.readyState !== EventSource.CLOSED || events !== this.events) return;
+        this.closeLive();
+        this.later(this.listenWaitMs, () => this.updateLive());
+        this.listenWaitMs = Math.min(2 * this.listenWaitMs, LISTEN_WAIT_MAX_MS);
+      });
+      this.events = events;
+    }
+
+    later(ms, action) {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(action, ms * (0.5 + Math.random()));
     }
 
     closeLive() {
+      clearTimeout(this.timer);
       if (this.events) this.events.close();
       this.events = null;
     }
 
-    /** New comments wait behind a button: a list must not move under the reader's eyes. */
-    arrive(comment) {
-      const { member } = this.identity;
-      const own = member && comment.author && comment.author.id === String(member.id);
-      const known = this.viewsOf(comment.id).length > 0
-        || this.arrived.some((each) => each.id === comment.id);
-      if (!comment.id || own || known) return;
-      this.arrived.push(comment);
-      this.showArrivedCount();
+    /**
+     * A comment is new, or reads differently. New ones wait behind a button: a list must not move
+     * under the reader's eyes.
+     */
+    async changed(id) {
+      if (!id) return;
+      this.recent.remove('gone', id);
+      if (this.viewsOf(id).length === 0) {
+        this.arrived.add(id);
+        this.showArrivedCount();
+        return;
+      }
+      const comment = await this.wholeComment(id);
+      if (comment) this.viewsOf(id).forEach((view) => view.update(this.recent.over(comment)));
     }
 
     showArrivedCount() {
-      const count = this.arrived.length;
-      this.arrivedButton.hidden = count === 0 || Boolean(this.linked);
-      this.arrivedButton.textContent = count ? this.locale.text.newComments(count) : '';
+      const { text } = this.locale;
+      const count = this.arrived.size;
+      this.arrivedButton.hidden = !(count || this.isBehind) || Boolean(this.linked);
+      this.arrivedButton.textContent = this.isBehind ? text.reload : text.newComments(count);
     }
 
     async showArrived() {
-      const arrived = this.arrived;
-      this.arrived = [];
+      const ids = [...this.arrived];
+      this.arrived.clear();
+      if (this.isBehind || ids.length > ARRIVED_MAX) {
+        this.loadFirst({ pastCaches: true });
+        return;
+      }
       this.showArrivedCount();
-      const whole = await Promise.all(arrived.map((comment) => this.wholeComment(comment)));
-      const views = whole.filter(Boolean)
+      const whole = await Promise.all(ids.map((id) => this.wholeComment(id)));
+      const views = whole.filter((comment) => comment && !isGone(comment))
         .map((comment) => this.place(comment, this.main, { onTop: true })).filter(Boolean);
+      views.forEach((view) => view.node.classList.add('new'));
       this.updateEmpty();
       if (views.length > 0) views[views.length - 1].focus();
       this.loadOverlay(views.map((view) => view.comment.id));
     }
 
-    async wholeComment(comment) {
-      if (comment.path && comment.html !== undefined) return comment;
+    async wholeComment(id) {
       try {
-        return (await this.api.call('GET', `/v1/comments/${comment.id}`)).data;
+        return (await this.api.call('GET', `/v1/comments/${id}`)).data;
       } catch {
         return null; // gone again already
       }
     }
 
-    removed(ids) {
-      for (const id of ids) {
-        this.arrived = this.arrived.filter((comment) => comment.id !== id);
-        this.viewsOf(id).forEach((view) => view.update(tombstone(view.comment)));
+    /** Cached lists may show it for a moment more, so that it is gone is remembered. */
+    removed(id) {
+      this.recent.put('gone', id, true, RECENT_MS);
+      this.arrived.delete(id);
+      this.showArrivedCount();
+      this.viewsOf(id).forEach((view) => view.update(tombstone(view.comment)));
+    }
+
+    /** Nobody knows what was missed: the list is loaded anew, at once where nobody is in it. */
+    missed() {
+      const isIdle = !this.linked && this.composers.size === 1 && !this.shadowRoot.activeElement
+        && this.getBoundingClientRect().top >= 0;
+      if (isIdle) {
+        this.later(RESET_MS, () => this.loadFirst({ pastCaches: true }));
+        return;
       }
+      this.isBehind = true;
       this.showArrivedCount();
     }
 
@@ -2564,7 +2635,7 @@
   // Mounting
   // ---------------------------------------------------------------------------------------------
 
-  /** Puts the element after a script tag that names a subject. */
+  /** Puts the element around what the server rendered of its subject, else after the script tag. */
   function mount(script) {
     if (!script || !script.dataset.subject) return;
     const element = document.createElement('gailou-comments');
@@ -2572,9 +2643,22 @@
     for (const name of ['subject', 'lang', 'theme', 'sort', 'token', 'live']) {
       if (script.dataset[name]) element.setAttribute(name, script.dataset[name]);
     }
-    if (!document.head.contains(script)) script.after(element);
-    else if (document.body) document.body.append(element);
-    else document.addEventListener('DOMContentLoaded', () => document.body.append(element));
+    const place = () => {
+      const served = [...document.querySelectorAll(SERVED)].find((each) =>
+        each.dataset.subject === script.dataset.subject && !each.closest('gailou-comments'));
+      if (served) {
+        const mark = document.createComment('');
+        served.replaceWith(mark);
+        element.append(served);
+        mark.replaceWith(element);
+      } else if (document.head.contains(script)) {
+        document.body.append(element);
+      } else {
+        script.after(element);
+      }
+    };
+    if (document.body && !document.head.contains(script)) place();
+    else document.addEventListener('DOMContentLoaded', place);
   }
 
   // A page may include the script once for every thread it shows.

@@ -21,7 +21,17 @@ use tokio::task::JoinHandle;
 use crate::cache::Pages;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::edge::Edge;
+use crate::edge::worker::Worker;
+use crate::events::memory::Memory;
+use crate::events::{self, Events};
+use crate::feed::{self, Feed};
+use crate::heat::local::Local;
+use crate::heat::{self, Heat, Readers};
+use crate::http::events::Streams;
+use crate::http::push::Inside;
 use crate::ids::{Ids, Lease};
+use crate::job::push::{self, Pusher};
 use crate::journal::Journal;
 use crate::journal::direct::Direct;
 use crate::limits::Limits;
@@ -29,7 +39,7 @@ use crate::log::Log;
 use crate::service::snapshots::Snapshots;
 use crate::store::reconcile::Reconcile;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Event, Store, WeightsByType};
+use crate::store::{Event, Persisted, Store, WeightsByType};
 use crate::telemetry::Exposition;
 
 /// What a process of a cluster does. Embedded, one process does everything.
@@ -78,6 +88,13 @@ pub struct App {
     pub journal: Arc<dyn Journal>,
     pub ids: Ids,
     pub pages: Arc<Pages>,
+    pub feed: Arc<Feed>,
+    pub readers: Arc<Readers>,
+    pub heat: Arc<dyn Heat>,
+    pub events: Arc<dyn Events>,
+    pub streams: Streams,
+    /// What pushes to the edge, where one is known and this process works behind requests.
+    pub pusher: Option<Arc<Pusher>>,
     pub snapshots: Snapshots,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
@@ -100,6 +117,10 @@ struct Parts {
     books: Arc<dyn Reconcile>,
     journal: Arc<dyn Journal>,
     pages: Arc<Pages>,
+    feed: Arc<Feed>,
+    readers: Arc<Readers>,
+    heat: Arc<dyn Heat>,
+    events: Arc<dyn Events>,
     lease: Option<Lease>,
     #[cfg(feature = "cluster")]
     cluster: Option<cluster::Cluster>,
@@ -145,7 +166,8 @@ impl App {
                 .context("the installation's own secret is too short")?,
         };
         let last = store.last_id().await?.map_or(0, gailou_shared::id::CommentId::created_ms);
-        let app = Arc::new(Self {
+        let app = Arc::new_cyclic(|app| Self {
+            pusher: pusher(&config, role, &clock, &parts, app),
             limits: Limits::new(&config.limits),
             ids: Ids::new(parts.lease, last),
             cursor_key: CursorKey::new(&cursor_secret),
@@ -156,6 +178,11 @@ impl App {
             snapshots: Snapshots::new(),
             subject_states: moka::sync::Cache::builder().max_capacity(10_000).time_to_live(STATES).build(),
             pages: parts.pages,
+            feed: parts.feed,
+            readers: parts.readers,
+            heat: parts.heat,
+            events: parts.events,
+            streams: Streams::default(),
             journal: parts.journal,
             store: parts.store,
             books: parts.books,
@@ -166,6 +193,22 @@ impl App {
             role,
         });
         app.reload_words().await?;
+        if role.serves() {
+            feed::begin(&app.feed, &*app.store, &app.clock).await?;
+            for database in 0..app.feed.databases() {
+                let feed = Arc::downgrade(&app.feed);
+                app.spawn(feed::follow(feed, app.store.clone(), app.clock.clone(), database));
+            }
+        }
+        if role.serves() {
+            let edge = &app.config.edge;
+            let elsewhere = edge.url.is_some() && app.pusher.is_none();
+            let hot = elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
+            app.spawn(heat::keep(app.readers.clone(), app.heat.clone(), hot));
+        }
+        if let Some(pusher) = &app.pusher {
+            app.spawn(push::run(pusher.clone()));
+        }
         if role.works() {
             app.spawn(sweep(Arc::downgrade(&app)));
         }
@@ -220,6 +263,14 @@ impl App {
             "Version of the dictionary in force.",
             [(String::new(), self.words().version())],
         );
+        text.gauge(
+            "gailou_changes_behind_ms",
+            "How long ago all tables were last read for the change feed.",
+            self.feed.behind(self.now()).map(|behind| (String::new(), behind)),
+        );
+        if let Some(pusher) = &self.pusher {
+            pusher.figures.expose(&mut text);
+        }
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {
             cluster.expose(&mut text);
@@ -294,10 +345,15 @@ fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Parts> {
     let store = Sqlite::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
     let store = Arc::new(store);
     tracing::info!(file = %file.display(), "store: SQLite, journal: the store's own group commit");
-    let pages = Arc::new(Pages::new());
+    let readers = Arc::new(Readers::new());
+    let pages = Arc::new(Pages::new(clock.clone(), readers.clone()));
+    let events = Arc::new(Memory::new());
     let on_commit = {
-        let pages = pages.clone();
-        Box::new(move |changed: &[_]| pages.committed(changed))
+        let (pages, events) = (pages.clone(), events.clone());
+        Box::new(move |persisted: &Persisted| {
+            events.keep_now(events::links(persisted));
+            pages.committed(&persisted.changed);
+        })
     };
     let journal = Arc::new(Direct::start(store.clone(), clock.clone(), on_commit)?);
     Ok(Parts {
@@ -305,10 +361,33 @@ fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Parts> {
         books: store,
         journal,
         pages,
+        feed: Arc::new(Feed::new(1)),
+        readers,
+        heat: Arc::new(Local::default()),
+        events,
         lease: Some(Lease { node: 0, until: None }),
         #[cfg(feature = "cluster")]
         cluster: None,
     })
+}
+
+/// What pushes to the edge that is configured.
+fn pusher(config: &Config, role: Role, clock: &Clock, parts: &Parts, app: &Weak<App>) -> Option<Arc<Pusher>> {
+    let (Some(url), Some(secret)) = (&config.edge.url, &config.edge.secret) else { return None };
+    if !role.works() {
+        return None;
+    }
+    tracing::info!(url, "edge: pages of hot subjects and the dictionary are pushed");
+    let edge: Arc<dyn Edge> = Arc::new(Worker::new(url, secret.clone(), clock.clone()));
+    Some(Arc::new(Pusher {
+        edge,
+        heat: parts.heat.clone(),
+        source: Arc::new(Inside::new(app.clone())),
+        readers: parts.readers.clone(),
+        hot_per_minute: config.edge.hot_per_minute,
+        fresh_for: config.edge.fresh_for,
+        figures: push::Figures::default(),
+    }))
 }
 
 async fn sweep(app: Weak<App>) {

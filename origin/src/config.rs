@@ -4,6 +4,7 @@
 //! know is refused by name, what it accepts is within its bounds, and its `Debug` shows no secret.
 
 mod cluster;
+mod edge;
 mod layers;
 mod origins;
 mod secret;
@@ -20,6 +21,7 @@ use gailou_shared::rank::Weights;
 use gailou_shared::token::TokenKey;
 
 pub use cluster::{Cluster, Urls};
+pub use edge::Edge;
 use layers::Layers;
 pub use origins::Origins;
 pub use secret::{DEVELOPMENT_SECRET, Secret};
@@ -98,15 +100,6 @@ impl Default for Auth {
     fn default() -> Self {
         Self { token_secret: None, token_public_key: None, audience: "gailou".into(), guests: true }
     }
-}
-
-/// `edge`: the Worker in front.
-#[derive(Debug, Clone, Default)]
-pub struct Edge {
-    /// Signs what edge and origin say to each other.
-    pub secret: Option<Secret>,
-    /// Refuse what did not come through the edge.
-    pub require_edge: bool,
 }
 
 /// `cors`: which sites may write, where the subject type does not say.
@@ -210,10 +203,7 @@ impl Config {
                 guests: layers.or("auth.guests", default.auth.guests)?,
             },
             cursor_secret: layers.take("cursor_secret")?,
-            edge: Edge {
-                secret: layers.take("edge.secret")?,
-                require_edge: layers.or("edge.require_edge", default.edge.require_edge)?,
-            },
+            edge: edge::take(layers)?,
             cors: Cors { origins: layers.or("cors.origins", default.cors.origins)? },
             cluster: cluster::take(layers)?,
             types: types::take(layers)?,
@@ -234,10 +224,7 @@ impl Config {
             );
             return Err(ConfigError::new("GAILOU_TOKEN_SECRET", reason));
         }
-        if self.edge.require_edge && self.edge.secret.is_none() {
-            return Err(ConfigError::new("GAILOU_EDGE_SECRET", "must be given where edge.require_edge is on"));
-        }
-        Ok(())
+        self.edge.check()
     }
 
     /// The secret shared with the host, or the development one.

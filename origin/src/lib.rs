@@ -15,6 +15,10 @@ pub mod service;
 
 pub mod cache;
 pub mod counters;
+pub mod edge;
+pub mod events;
+pub mod feed;
+pub mod heat;
 pub mod ids;
 pub mod journal;
 pub mod limits;

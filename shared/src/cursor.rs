@@ -76,6 +76,17 @@ pub struct Cursor {
     pub at: Position,
 }
 
+impl Cursor {
+    /// What a text says that has the form of a cursor, whoever signed it: for caches, which have no
+    /// key and need one name for one place. What this refuses, [`CursorKey::parse`] refuses too, and
+    /// no other text says the same and carries the same signature.
+    #[must_use]
+    pub fn unverified(text: &str) -> Option<Self> {
+        let bytes = bytes_of(text)?;
+        decode(bytes.split_at_checked(bytes.len().checked_sub(TAG_BYTES)?)?.0)
+    }
+}
+
 /// The text is no cursor of ours: malformed, of another version, or signed with another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadCursor;
@@ -127,10 +138,7 @@ impl CursorKey {
     /// # Errors
     /// [`BadCursor`] for everything that [`CursorKey::print`] did not make with the same secret.
     pub fn parse(&self, text: &str) -> Result<Cursor, BadCursor> {
-        if text.len() > limits::CURSOR_CHARS {
-            return Err(BadCursor);
-        }
-        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| BadCursor)?;
+        let bytes = bytes_of(text).ok_or(BadCursor)?;
         let (body, tag) = bytes.split_at_checked(bytes.len().saturating_sub(TAG_BYTES)).ok_or(BadCursor)?;
         self.0.clone().chain_update(body).verify_truncated_left(tag).map_err(|_| BadCursor)?;
         if tag.len() != TAG_BYTES {
@@ -138,6 +146,14 @@ impl CursorKey {
         }
         decode(body).ok_or(BadCursor)
     }
+}
+
+/// Strict: no padding, no spaces, no stray bits, so that bytes have one text.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    if text.len() > limits::CURSOR_CHARS {
+        return None;
+    }
+    BASE64_URL_SAFE_NO_PAD.decode(text).ok()
 }
 
 fn encode(cursor: &Cursor) -> Vec<u8> {
@@ -233,6 +249,8 @@ fn decode(bytes: &[u8]) -> Option<Cursor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::borrow::ToOwned as _;
+    use alloc::format;
     use proptest::prelude::*;
 
     fn any_cursor() -> impl Strategy<Value = Cursor> {
@@ -271,6 +289,24 @@ mod tests {
             let text = key.print(&cursor);
             prop_assert!(text.len() <= limits::CURSOR_CHARS);
             prop_assert_eq!(key.parse(&text), Ok(cursor));
+        }
+
+        #[test]
+        fn what_a_cursor_says_needs_no_key(cursor in any_cursor(), signed_by: Vec<u8>) {
+            let text = CursorKey::new(&signed_by).print(&cursor);
+            prop_assert_eq!(Cursor::unverified(&text), Some(cursor));
+            for other in [format!("{text}="), format!("{text}A"), text[..text.len() - 1].to_owned(), format!(" {text}")] {
+                prop_assert_eq!(Cursor::unverified(&other), None, "{}", other);
+            }
+        }
+
+        #[test]
+        fn a_place_has_one_text(mut inside: Vec<u8>, tag: [u8; TAG_BYTES]) {
+            inside.insert(0, VERSION);
+            let text = BASE64_URL_SAFE_NO_PAD.encode([&inside[..], &tag].concat());
+            if let Some(cursor) = Cursor::unverified(&text) {
+                prop_assert_eq!(encode(&cursor), inside);
+            }
         }
 
         #[test]

@@ -17,6 +17,17 @@ use sha2::{Digest, Sha256};
 pub const CLIENT_HEADER: &str = "x-gailou-client";
 /// The header with time and signature: `t=<unix seconds>,v1=<hex>`.
 pub const SIGNATURE_HEADER: &str = "x-gailou-edge";
+/// The header in which the origin says which comments a page shows ([`crate::shows::Shows`]). An
+/// answer without it is kept nowhere. For the edge alone, as are the next two.
+pub const SHOWS_HEADER: &str = "x-gailou-shows";
+/// The header with the moment before the rows of a page were read, in Unix milliseconds by the
+/// origin's clock.
+pub const MADE_HEADER: &str = "x-gailou-made";
+/// The header with the subject's version of a page; 0 where it is about no one subject.
+pub const VERSION_HEADER: &str = "x-gailou-version";
+/// The header in which the origin declares the subjects of a page hot: for how many seconds it may
+/// be served without asking.
+pub const HOT_FOR_HEADER: &str = "x-gailou-hot-for";
 /// How far the time of a signature may be from the verifier's, in seconds, either way.
 pub const WINDOW_SECONDS: u64 = 60;
 

@@ -23,5 +23,6 @@ pub mod content;
 pub mod words;
 
 pub mod edge;
+pub mod shows;
 pub mod token;
 pub mod wire;

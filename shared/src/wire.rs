@@ -1,5 +1,8 @@
 //! The types of the HTTP contract, version 1. Nothing else in the workspace describes its JSON.
 
+mod changes;
+mod events;
+
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -10,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::id::{CommentId, MemberId, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
+
+pub use changes::{Changed, ChangesDoc};
+pub use events::{EventsDoc, Gone, LiveEvent, Place, What};
 
 /// `application/problem+json` (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +213,9 @@ pub enum Flag {
 pub struct Comment {
     /// Its id.
     pub id: CommentId,
+    /// The subject's version its row was read at; not part of the JSON.
+    #[serde(skip)]
+    pub version: u64,
     /// What it is about.
     pub subject: SubjectRef,
     /// Who wrote it; `null` on a tombstone.
@@ -282,6 +291,9 @@ pub enum SubjectState {
 /// What is commented on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
+    /// Its version when it was read; not part of the JSON.
+    #[serde(skip)]
+    pub version: u64,
     /// The configured type.
     pub r#type: String,
     /// The host's key.

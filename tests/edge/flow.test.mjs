@@ -2,53 +2,12 @@
 // E2E_GAILOU; without it there is nothing to test here.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 
+import { SECRETS, eventually, skip, startGailou } from "./gailou.mjs";
 import { newState, startWorker } from "./worker.mjs";
 
-const GAILOU = process.env.E2E_GAILOU;
-const SECRETS = { TOKEN_SECRET: "0123456789abcdef0123456789abcdef", EDGE_SECRET: "the edge's own secret of 32 bytes" };
-
-/** The origin on a free port, with its data in `dir`. */
-async function startGailou(dir) {
-  const env = {
-    ...process.env,
-    GAILOU_TOKEN_SECRET: SECRETS.TOKEN_SECRET,
-    GAILOU_EDGE_SECRET: SECRETS.EDGE_SECRET,
-    // It then answers nothing that the edge has not signed.
-    GAILOU_EDGE__REQUIRE_EDGE: "true",
-  };
-  const child = spawn(GAILOU, ["--bind", "127.0.0.1:0", "--data", join(dir, "data")], {
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  const url = await new Promise((ready, failed) => {
-    const read = (chunk) => {
-      output += chunk;
-      const found = output.match(/gailou listening on (http:\S+)/);
-      if (found) ready(found[1]);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.on("exit", (code) => failed(new Error(`the origin ended (${code}):\n${output}`)));
-  });
-  return { url, stop: () => new Promise((done) => (child.on("exit", done), child.kill())) };
-}
-
-/** Calls `look` until it finds something, 10 s at most. */
-async function eventually(look) {
-  for (const until = Date.now() + 10_000; ; await sleep(100)) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > until) throw new Error("nothing in 10 s");
-  }
-}
-
-test("a guest posts, likes and reads through the edge", { skip: GAILOU ? false : "E2E_GAILOU is not set" }, async (t) => {
+test("a guest posts, likes and reads through the edge", { skip }, async (t) => {
   const state = await newState();
   t.after(state.remove);
   let gailou = await startGailou(state.dir);

@@ -1,28 +1,73 @@
-// A scripted origin: pages with a version that grows, and the ways in which an origin fails.
-// It remembers every request it got. It knows nothing of comments.
+// A scripted origin: pages with a version that grows, a change feed, and the ways in which an
+// origin fails or lies. It remembers every request it got. It knows nothing of comments.
 
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 
 const FRESHNESS = "public, max-age=1, stale-while-revalidate=2, stale-if-error=86400";
+const FEED = "/v1/edge/changes";
+const MINUTE = 60_000;
+
+/** What a page shows, as the header says it: `[[id, version], …]` by growing id. */
+export function shows(entries) {
+  const bytes = [1];
+  const put = (number) => {
+    for (; number >= 0x80n; number >>= 7n) bytes.push(Number(number & 0x7fn) | 0x80);
+    bytes.push(Number(number));
+  };
+  let before = 0n;
+  for (const [id, version] of entries) {
+    put(BigInt(id) - before);
+    put(BigInt(version));
+    before = BigInt(id);
+  }
+  return Buffer.from(bytes).toString("base64url");
+}
 
 export async function startOrigin() {
   const origin = {
-    /** `up`, `slow` (answers after `slowMs`), `failing` (502 of a proxy) or `gone` (drops connections). */
+    /**
+     * `up`, `slow` (answers after `slowMs`), `failing` (502 of a proxy), `gone` (drops connections),
+     * or a lie about the page: `truncated`, `huge`, `nonsense` (of what it shows), `silent` (of it).
+     */
     mode: "up",
     slowMs: 0,
     version: 1,
+    /** Freshness of pages. */
+    cdn: FRESHNESS,
+    /** Seconds for which all subjects are hot, or null. */
+    hotFor: null,
+    /** What each page shows. */
+    entries: [],
+    /** The change feed: `{ id, version, at }`, and how far back its tail reaches. */
+    changes: [],
+    tailMs: 2 * MINUTE,
+    /** `up` or `gone`, whatever the pages do. */
+    feed: "up",
+    words: 1,
     requests: [],
-    /** Requests for this path since the last call of `forget`. */
+    /** Requests for this path since the last call of `forget`; those for the feed are kept apart. */
     seen: (path) => origin.requests.filter((r) => r.url.split("?")[0] === path),
+    /** All requests but those for the feed. */
+    asked: () => origin.requests.filter((r) => !r.url.startsWith(FEED)),
+    fed: () => origin.requests.filter((r) => r.url.startsWith(FEED)),
     forget: () => (origin.requests = []),
+    /** Everything as it was at the start. The changes stay: what was said stays said. */
+    reset: () => {
+      Object.assign(origin, { mode: "up", feed: "up", cdn: FRESHNESS, hotFor: null, entries: [], tailMs: 2 * MINUTE });
+      origin.forget();
+    },
+    /** A comment is taken down: its row in the feed. */
+    takeDown: (id, version) => origin.changes.push({ id, version, at: Date.now() }),
   };
   const server = createServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     const { method, url, headers } = request;
-    origin.requests.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
-    if (origin.mode === "gone") return request.socket.destroy();
+    origin.requests.push({ method, url, headers, body: Buffer.concat(chunks).toString(), at: Date.now() });
+    const isFeed = url.startsWith(FEED);
+    if (origin.mode === "gone" || (isFeed && origin.feed === "gone")) return request.socket.destroy();
+    if (isFeed) return answerFeed(origin, url, response);
     if (origin.mode === "slow") await new Promise((done) => setTimeout(done, origin.slowMs));
     if (origin.mode === "failing") {
       return response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>");
@@ -36,6 +81,18 @@ export async function startOrigin() {
     return new Promise((stopped) => server.close(stopped));
   };
   return origin;
+}
+
+function answerFeed(origin, url, response) {
+  const now = Date.now();
+  const since = now - (url.includes("day=1") ? 25 * 60 * MINUTE : origin.tailMs);
+  const last = new Map();
+  for (const { id, version } of origin.changes.filter((change) => change.at >= since)) {
+    last.set(String(id), String(Math.max(version, Number(last.get(String(id)) ?? 0))));
+  }
+  const document = { v: 1, now, since, behind: 0, words: origin.words, rows: [...last] };
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+  response.writeHead(200, headers).end(JSON.stringify(document));
 }
 
 function answer(origin, method, url, headers, response) {
@@ -55,9 +112,38 @@ function answer(origin, method, url, headers, response) {
     const timer = setInterval(() => response.write(": alive\n\n"), 200);
     return response.on("close", () => clearInterval(timer));
   }
-  const body = JSON.stringify({ url, version: origin.version });
+  const ids = origin.entries.map(([id]) => id);
+  const body = JSON.stringify({ url, version: origin.version, ids });
   const etag = `"${createHash("sha256").update(body).digest("hex").slice(0, 16)}"`;
-  const common = { etag, "cache-control": "public, no-cache", "cdn-cache-control": FRESHNESS };
+  const common = {
+    etag,
+    "cache-control": "public, no-cache",
+    "cdn-cache-control": origin.cdn,
+    ...(origin.hotFor && { "x-gailou-hot-for": String(origin.hotFor) }),
+    "x-gailou-made": String(Date.now()),
+    "x-gailou-version": String(origin.version),
+    ...(origin.mode !== "silent" && { "x-gailou-shows": origin.mode === "nonsense" ? "no!" : shows(origin.entries) }),
+  };
   if (headers["if-none-match"] === etag) return response.writeHead(304, common).end();
-  response.writeHead(200, { "content-type": "application/json", ...common }).end(body);
+  const whole = { "content-type": "application/json", ...common };
+  if (origin.mode === "truncated") {
+    response.writeHead(200, { ...whole, "content-length": String(body.length) });
+    response.write(body.slice(0, body.length / 2));
+    // What was written is on its way before the connection breaks.
+    return setTimeout(() => response.destroy(), 50);
+  }
+  if (origin.mode === "huge") {
+    response.writeHead(200, whole);
+    const chunk = Buffer.alloc(1 << 20, "x");
+    let left = 200;
+    const more = () => {
+      while (left > 0 && !response.destroyed) {
+        left -= 1;
+        if (!response.write(chunk)) return response.once("drain", more);
+      }
+      return response.end();
+    };
+    return more();
+  }
+  response.writeHead(200, whole).end(body);
 }

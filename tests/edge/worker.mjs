@@ -2,14 +2,15 @@
 
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const BIN = join(ROOT, "node_modules/.bin");
-const ENV = {
+export const BIN = join(ROOT, "node_modules/.bin");
+export const ENV = {
   ...process.env,
   // The pinned tools, and the Node beside them where the system's is too old for wrangler.
   PATH: `${BIN}${delimiter}${process.env.PATH}`,
@@ -30,8 +31,19 @@ export async function putKv(state, key, value) {
   await promisify(execFile)(join(BIN, "wrangler"), args, { cwd: ROOT, env: ENV });
 }
 
-export async function startWorker(state, vars) {
-  const args = ["dev", "--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0", "--persist-to", state.dir];
+/** A port where nobody listens. */
+export async function freePort() {
+  const server = createServer();
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const { port } = server.address();
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+/** The worker with these variables, on any port, as the top level of wrangler.toml has it or an environment. */
+export async function startWorker(state, vars, { environment, port = 0 } = {}) {
+  const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0", "--persist-to", state.dir];
+  if (environment) args.push("--env", environment);
   for (const [name, value] of Object.entries(vars)) args.push("--var", `${name}:${value}`);
   const child = spawn(join(BIN, "wrangler"), args, {
     cwd: ROOT,

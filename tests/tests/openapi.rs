@@ -205,6 +205,9 @@ async fn answers_are_as_described() {
         ("/healthz", "/healthz".into()),
         ("/readyz", "/readyz".into()),
         ("/openapi.json", "/openapi.json".into()),
+        ("/v1/edge/changes", "/v1/edge/changes?day=1".into()),
+        ("/v1/subjects/{type}/{key}/events", format!("/v1/subjects/{subject}/events?after=0")),
+        ("/v1/subjects/{type}/{key}/events", format!("/v1/subjects/{subject}/events?after=x")),
     ] {
         check("get", path, site.call(&format!("GET {call}"))).await;
         if path.starts_with("/v1/comments/{id}") || path == comments {

@@ -61,11 +61,12 @@ fn forbid(files: &[(String, String)], of: &str, words: &[&str], may: impl Fn(&st
 #[test]
 fn drivers_stay_in_their_adapters() {
     let files = files();
-    let table: [(&[&str], &str); 4] = [
+    let table: [(&[&str], &str); 5] = [
         (&["rusqlite::", "rusqlite_migration::"], "/sqlite/"),
         (&["sqlx::"], "/mysql/"),
         (&["redis::", "fred::"], "/redis/"),
         (&["rdkafka::"], "/kafka/"),
+        (&["reqwest::", "hyper_rustls::", "hyper_util::client"], "origin/src/edge/"),
     ];
     for (words, folder) in table {
         forbid(&files, "", words, |path| path.contains(folder), "a driver is known to its adapter alone");

@@ -11,6 +11,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 
 const BASE = (process.env.E2E_BASE || '').replace(/\/$/, '');
@@ -214,7 +215,7 @@ describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
         .filter({ has: page.locator('> article', { hasText: root.content.slice(0, 12) }) }).first();
       await thread.locator('> .more-replies').click();
       const comment = thread.locator('article').filter({ hasText: deepest.content.slice(0, 15) });
-      await comment.getByRole('button', { name: /Show the building/ }).click();
+      await comment.getByRole('button', { name: /^All \d+ floors/ }).click();
       const chain = comment.locator('.chain');
       await has(chain.getByText(root.content.split('\n')[0].slice(0, 12)), 'the ground floor');
       const more = chain.getByRole('button', { name: /Show \d+ more floors/ });
@@ -547,6 +548,12 @@ describe('the page', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
     } finally {
       await context.close();
     }
+  });
+
+  test('the element is small', async () => {
+    const script = await (await fetch(`${BASE}/gailou.js`)).arrayBuffer();
+    const { length } = gzipSync(script, { level: 9 });
+    assert.ok(length < 30_000, `${length} bytes`);
   });
 
   test('two script tags on one page make two threads', async () => {

@@ -2,7 +2,7 @@ use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::Config;
-use crate::ports::doubles::{Answer, Fault, Stage, of, ok};
+use crate::ports::doubles::{Answer, Fault, START_MS, Stage, of, ok};
 use proptest::prelude::*;
 
 const LIST: &str = "/v1/subjects/article/7/comments";
@@ -12,12 +12,15 @@ fn stage() -> Stage {
     Stage::new(Config::default())
 }
 
-/// A stage whose memory, colo and shared store hold `LIST` with the body `one`.
+/// A stage whose memory, colo and shared store hold `LIST` with the body `one`, and which knows the
+/// change feed.
 fn warm() -> Stage {
     let stage = stage();
     stage.answers(ok("one", FRESHNESS));
-    assert_eq!(stage.get(LIST).body, "one");
-    stage.later.drain();
+    for _ in 0..2 {
+        assert_eq!(stage.get(LIST).body, "one");
+        stage.later.drain();
+    }
     assert_eq!(stage.sent().len(), 1);
     stage
 }
@@ -76,7 +79,8 @@ fn a_refresh_that_never_ends_is_given_up() {
     assert_eq!(stage.get(LIST).body, "one");
     stage.wait_ms(1);
     assert_eq!(stage.get(LIST).body, "one");
-    assert_eq!(stage.later.drain(), 4, "two refreshes, two times storing");
+    assert_eq!(stage.later.drain(), 5, "two refreshes, one page stored, two copies of the feed");
+    assert_eq!(stage.sent().len(), 1, "the second refresh finds what the first has fetched");
 }
 
 #[test]
@@ -143,9 +147,9 @@ fn a_failing_origin_is_waited_for_once_and_then_probed() {
     for _ in 0..10 {
         assert!(is_stale(&stage.get(LIST)));
     }
-    assert_eq!(stage.later.drain(), 1, "one probe");
+    assert_eq!(stage.later.drain(), 2, "one probe, and one of the feed");
     stage.answers(ok("two", FRESHNESS));
-    stage.wait_ms(1_000);
+    stage.wait_ms(1_500);
     assert!(is_stale(&stage.get(LIST)), "served before the probe comes back");
     stage.later.drain();
     let answer = stage.get(LIST);
@@ -183,8 +187,9 @@ fn the_shared_store_is_for_failures() {
     stage.restart();
     stage.colo.values.lock().unwrap().clear();
     stage.answers(ok("two", FRESHNESS));
+    let gets = stage.global.gets.load(Ordering::Relaxed);
     assert_eq!(stage.get(LIST).body, "two");
-    assert_eq!(stage.global.gets.load(Ordering::Relaxed), 0);
+    assert_eq!(stage.global.gets.load(Ordering::Relaxed), gets);
 
     stage.restart();
     stage.colo.values.lock().unwrap().clear();
@@ -212,24 +217,30 @@ fn a_hot_page_is_served_from_the_shared_store_for_as_long_as_it_says() {
         answer.headers.insert(crate::page::HOT_FOR, HeaderValue::from_static("30"));
         answer
     };
-    let stage = stage();
+    let mut stage = stage();
     stage.answers(hot("one"));
     stage.get(LIST);
     stage.later.drain();
-    stage.is_gone();
     // Another colo put a newer copy.
+    stage.answers(hot("three"));
     let newer = Page::from_origin(&hot("two"), stage.clock_ms() + 8_000).unwrap();
     stage.global.values.lock().unwrap().insert(LIST.into(), newer.encode().unwrap());
-    stage.wait_ms(10_000);
+    stage.wait_ms(29_000);
+    assert_eq!(stage.get(LIST).body, "one", "memory and colo are as good for as long");
+    stage.wait_ms(3_000);
     stage.sent();
+    let gets = stage.global.gets.load(Ordering::Relaxed);
     for _ in 0..2 {
         let answer = stage.get(LIST);
-        assert_eq!((answer.body.as_str(), is_stale(&answer), answer.header("age")), ("two", false, "2"));
+        assert_eq!((answer.body.as_str(), is_stale(&answer), answer.header("age")), ("two", false, "24"));
     }
     assert_eq!(stage.sent().len(), 0);
-    assert_eq!(stage.global.gets.load(Ordering::Relaxed), 1, "then it is in memory");
-    stage.wait_ms(29_000);
-    assert!(is_stale(&stage.get(LIST)));
+    assert_eq!(stage.global.gets.load(Ordering::Relaxed), gets + 1, "then it is in memory");
+    stage.later.drain();
+    stage.restart();
+    assert_eq!(stage.get(LIST).body, "two", "and in the colo");
+    stage.wait_ms(7_000);
+    assert_eq!(stage.get(LIST).body, "three");
 }
 
 #[test]
@@ -331,12 +342,18 @@ fn stores_that_fail_are_stores_without_the_page() {
 #[test]
 fn an_older_copy_never_replaces_a_newer_one() {
     let stage = warm();
-    let now = stage.clock_ms();
-    let page = |body, at| Arc::new(Page::from_origin(&ok(body, FRESHNESS), at).unwrap());
-    remember(&stage.edge, LIST, &page("old", now - 1));
-    assert_eq!(stage.get(LIST).body, "one");
-    remember(&stage.edge, LIST, &page("new", now + 1));
-    assert_eq!(stage.get(LIST).body, "new");
+    let page = |body, version, made_ms| {
+        let page = Page::from_origin(&ok(body, FRESHNESS), stage.clock_ms()).unwrap();
+        Arc::new(Page { version, made_ms, ..page })
+    };
+    let check = |page: Arc<Page>, expected: &str| {
+        assert_eq!(admit(&stage.edge, LIST, &page).unwrap().body, expected);
+        assert_eq!(stage.get(LIST).body, expected);
+    };
+    check(page("two", 2, START_MS), "two");
+    check(page("older version", 1, START_MS + 9), "two");
+    check(page("made earlier", 2, START_MS - 1), "two");
+    check(page("three", 2, START_MS + 1), "three");
 }
 
 #[test]

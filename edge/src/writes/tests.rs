@@ -25,7 +25,7 @@ fn token(expires: u64) -> String {
 #[test]
 fn errors_come_in_the_contracts_order() {
     let stage = stage();
-    let large = "x".repeat(limits::BODY_BYTES + 1);
+    let large = "x".repeat(BODY_BYTES + 1);
     let check = |method: &str, uri: &str, headers: &[(&str, &str)], body: &str, expected: (u16, &str)| {
         let answer = stage.send(method, uri, headers, body);
         assert_eq!((answer.status, answer.code().as_str()), expected, "{method} {uri} {headers:?}");

@@ -21,6 +21,11 @@ use crate::config::{self, Config};
 use crate::counters::Counters;
 use crate::counters::open::Opener;
 use crate::counters::redis::RedisCounters;
+use crate::events::redis::RedisEvents;
+use crate::events::{self, Events};
+use crate::feed::Feed;
+use crate::heat::redis::RedisHeat;
+use crate::heat::{Heat, Readers};
 use crate::ids::Lease;
 use crate::job::persist::{self, Job};
 use crate::job::{rebuild, takedowns, warm};
@@ -97,6 +102,8 @@ pub(super) async fn open(
         .with_context(|| format!("Redis at {}", settings.redis_urls))?;
     let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.name));
     let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.name, clock.clone()));
+    let heat: Arc<dyn Heat> = Arc::new(RedisHeat::new(redis.clone(), &settings.name));
+    let events: Arc<dyn Events> = Arc::new(RedisEvents::new(redis.clone(), &settings.name));
     let cache = Arc::new(RedisCache::new(redis, &settings.name));
     let shards: Arc<dyn Shards> = tables.clone();
     let opener = Arc::new(Opener::new(log.clone(), shards.clone(), counters.clone()));
@@ -113,8 +120,10 @@ pub(super) async fn open(
         mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.name,
         "store: MySQL behind Redis, journal: Kafka"
     );
-    let pages = Arc::new(Pages::new());
-    let told: Arc<dyn Committed> = Arc::new(Told { layered: layered.clone(), pages: pages.clone() });
+    let readers = Arc::new(Readers::new());
+    let pages = Arc::new(Pages::new(clock.clone(), readers.clone()));
+    let told = Told { layered: layered.clone(), events: events.clone(), pages: pages.clone() };
+    let told: Arc<dyn Committed> = Arc::new(told);
     let journal = Arc::new(Logged::new(
         log.clone(),
         shards.clone(),
@@ -155,7 +164,19 @@ pub(super) async fn open(
         works: Mutex::default(),
         failed: watch::Sender::new(None),
     };
-    Ok(Parts { store: layered, books: tables, journal, pages, lease, cluster: Some(cluster) })
+    let feed = Arc::new(Feed::new(tables.shards()));
+    Ok(Parts {
+        store: layered,
+        books: tables,
+        journal,
+        pages,
+        feed,
+        readers,
+        heat,
+        events,
+        lease,
+        cluster: Some(cluster),
+    })
 }
 
 /// Starts what the app's role does in the background.
@@ -168,7 +189,6 @@ pub(super) fn start(app: &Arc<App>) {
     if app.role.serves() {
         app.spawn(follow_words(Arc::downgrade(app)));
         app.spawn(keep_lease(Arc::downgrade(app)));
-        app.spawn(warm::report(cluster.layered.clone(), cluster.stop.subscribe()));
     }
     if app.role.works() {
         let works = tokio::spawn(work(Arc::downgrade(app), cluster.job.clone(), cluster.stop.subscribe()));
@@ -181,14 +201,11 @@ pub(super) fn start(app: &Arc<App>) {
 
 /// The loops behind the log, until they are told to stop or one of them cannot go on.
 async fn work(app: Weak<App>, job: Arc<Job>, stop: watch::Receiver<bool>) {
-    let Some((layered, failed)) =
-        app.upgrade().and_then(|app| app.cluster.as_ref().map(|c| (c.layered.clone(), c.failed.clone())))
-    else {
-        return;
-    };
+    let parts = |app: Arc<App>| app.cluster.as_ref().map(|c| (c.layered.clone(), app.heat.clone(), c.failed.clone()));
+    let Some((layered, heat, failed)) = app.upgrade().and_then(parts) else { return };
     drop(app);
     let rebuild = tokio::spawn(rebuild::run(layered.clone(), job.log.clone(), stop.clone()));
-    let warm = tokio::spawn(warm::run(layered.clone(), stop.clone()));
+    let warm = tokio::spawn(warm::run(layered.clone(), heat, stop.clone()));
     let takedowns = tokio::spawn(takedowns::run(layered, job.tables.clone(), job.clock.clone(), stop.clone()));
     if let Err(error) = persist::run(job, stop).await {
         failed.send_replace(Some(format!("{error:#}")));
@@ -292,17 +309,23 @@ impl Cluster {
     }
 }
 
-/// What is told after each commit: the caches of the cluster, and the ready pages of this process.
+/// What is told after each commit: the caches of the cluster, readers who watch, and the ready pages
+/// of this process.
 #[derive(Debug)]
 struct Told {
     layered: Arc<Layered>,
+    events: Arc<dyn Events>,
     pages: Arc<Pages>,
 }
 
 #[async_trait]
 impl Committed for Told {
     async fn committed(&self, batch: &[Stamped], persisted: &Persisted) {
-        self.layered.committed(batch, persisted).await;
+        let links = events::links(persisted);
+        let (_, kept) = tokio::join!(self.layered.committed(batch, persisted), self.events.keep(&links));
+        if let Err(error) = kept {
+            tracing::debug!(%error, "readers who watch will have to begin anew");
+        }
         self.pages.committed(&persisted.changed);
     }
 }

@@ -1,12 +1,12 @@
 //! The cache in the memory of a test: the same promises as Redis, and a way to lose things.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use gailou_shared::id::{CommentId, Slot};
 use tokio::time::Instant;
 
 use super::{
@@ -44,7 +44,6 @@ struct Inside {
     windows: HashMap<(ListKey, End), Window>,
     filling: HashMap<ListKey, (u64, Instant)>,
     firsts: HashMap<ListKey, Instant>,
-    heat: BTreeMap<String, u64>,
 }
 
 #[derive(Debug)]
@@ -290,22 +289,5 @@ impl Cache for Memory {
         }
         inside.firsts.insert(list.clone(), Instant::now() + life);
         Ok(true)
-    }
-
-    async fn heat(&self, asked: &[(SubjectKey, u64)]) -> Result<()> {
-        let mut inside = self.inside()?;
-        asked.iter().for_each(|(subject, heat)| *inside.heat.entry(subject.to_string()).or_default() += heat);
-        Ok(())
-    }
-
-    async fn hottest(&self, count: usize) -> Result<Vec<SubjectKey>> {
-        let inside = self.inside()?;
-        let mut hot: Vec<_> = inside.heat.iter().collect();
-        hot.sort_by_key(|(_, heat)| std::cmp::Reverse(**heat));
-        let subjects = hot.into_iter().filter_map(|(text, _)| {
-            let (kind, key) = text.split_once('/')?;
-            SubjectKey::new(kind, key).ok()
-        });
-        Ok(subjects.take(count).collect())
     }
 }

@@ -44,8 +44,6 @@ pub const KEPT: Duration = Duration::from_secs(600);
 pub const CLAIM: Duration = Duration::from_secs(10);
 /// Entries of a list that are kept from one of its ends: 250 pages, about half a megabyte.
 pub const WINDOW: usize = 5_000;
-/// Subjects whose heat is kept.
-pub const HEATED: usize = 10_000;
 
 /// The cache did not answer. Whether a write landed is not known.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -210,10 +208,6 @@ pub trait Cache: Send + Sync + std::fmt::Debug {
     async fn fill(&self, list: &ListKey, filling: &Filling, part: &Part) -> Result<bool>;
     /// Whether nobody did this to the list for `life`; then it is the caller's to do.
     async fn first(&self, list: &ListKey, life: Duration) -> Result<bool>;
-    /// Adds to the heat of subjects, which halves every minute.
-    async fn heat(&self, asked: &[(SubjectKey, u64)]) -> Result<()>;
-    /// The hottest subjects, hottest first.
-    async fn hottest(&self, count: usize) -> Result<Vec<SubjectKey>>;
 }
 
 /// How long things live in an adapter.

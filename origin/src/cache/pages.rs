@@ -13,9 +13,12 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::shows::Shows;
 use sha2::{Digest, Sha256};
 
+use crate::clock::Clock;
 use crate::error::ApiError;
+use crate::heat::{Lists, Reader, Readers};
 
 /// Longest life of a page.
 const LIFE: Duration = Duration::from_millis(250);
@@ -34,6 +37,12 @@ pub struct Built {
     pub content_type: &'static str,
     /// The subjects whose changes make it old; none for what never changes by a commit.
     pub subjects: Vec<SubjectKey>,
+    /// The comments it shows; `None` when they are too many to be told: then the edge keeps no copy.
+    pub shows: Option<Shows>,
+    /// The version of the subject it is about; 0 where it is about none, or did not look at that.
+    pub version: u64,
+    /// What of its subjects it counts as a read of, where the edge is told when they are hot.
+    pub reads: Option<Lists>,
 }
 
 /// A page, ready to be sent.
@@ -42,12 +51,36 @@ pub struct Ready {
     pub body: Bytes,
     pub etag: HeaderValue,
     pub content_type: &'static str,
+    /// See [`Built::shows`].
+    pub shows: Option<HeaderValue>,
+    /// See [`Built::version`].
+    pub version: u64,
+    /// The moment before its rows were read, in Unix milliseconds.
+    pub made: u64,
+    /// Who is counted when it is read; see [`Built::reads`].
+    readers: Vec<Arc<Reader>>,
+    reads: Lists,
     /// Their places among the changed.
     subjects: Vec<usize>,
     /// Commits that had happened before it was built.
     mark: u64,
     built: Instant,
     cost: Duration,
+}
+
+impl Ready {
+    /// Counts that somebody reads it. A page of many subjects is a read of none of them.
+    pub fn read(&self) {
+        if let [reader] = &self.readers[..] {
+            reader.read(self.reads);
+        }
+    }
+
+    /// For how many seconds what stands between may serve it without asking: all of its subjects
+    /// are hot.
+    pub fn hot_for(&self) -> Option<u8> {
+        self.readers.iter().map(|reader| reader.hot_for()).min().filter(|seconds| *seconds > 0)
+    }
 }
 
 /// The pages in memory.
@@ -59,21 +92,27 @@ pub struct Pages {
     changed: Box<[AtomicU64]>,
     commits: AtomicU64,
     hasher: RandomState,
+    clock: Clock,
+    readers: Arc<Readers>,
 }
 
 impl Pages {
-    pub fn new() -> Self {
+    pub fn new(clock: Clock, readers: Arc<Readers>) -> Self {
         Self {
             pages: moka::future::Cache::builder()
                 .max_capacity(BYTES)
                 .weigher(|key: &String, page: &Arc<Ready>| {
-                    (key.len() + page.body.len() + 256).try_into().unwrap_or(u32::MAX)
+                    (key.len() + page.body.len() + page.shows.as_ref().map_or(0, HeaderValue::len) + 256)
+                        .try_into()
+                        .unwrap_or(u32::MAX)
                 })
                 .time_to_live(LIFE)
                 .build(),
             changed: (0..SUBJECTS).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
             hasher: RandomState::new(),
+            clock,
+            readers,
         }
     }
 
@@ -131,7 +170,7 @@ impl Pages {
     }
 
     async fn build(&self, build: impl Future<Output = Result<Built, ApiError>>) -> Result<Arc<Ready>, ApiError> {
-        let (mark, began) = (self.commits.load(Ordering::SeqCst), Instant::now());
+        let (mark, began, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = build.await?;
         let digest = Sha256::digest(&built.body);
         let tag = digest.iter().take(12).fold(String::from("\""), |tag, b| format!("{tag}{b:02x}")) + "\"";
@@ -139,16 +178,19 @@ impl Pages {
             body: built.body.into(),
             etag: HeaderValue::try_from(tag).map_err(ApiError::internal)?,
             content_type: built.content_type,
+            shows: built
+                .shows
+                .map(|shows| HeaderValue::try_from(shows.encode()))
+                .transpose()
+                .map_err(ApiError::internal)?,
+            version: built.version,
+            made,
+            readers: built.reads.map_or(vec![], |_| built.subjects.iter().map(|s| self.readers.of(s)).collect()),
+            reads: built.reads.unwrap_or_default(),
             subjects: built.subjects.iter().map(|s| self.place(s)).collect(),
             mark,
             built: Instant::now(),
             cost: began.elapsed(),
         }))
-    }
-}
-
-impl Default for Pages {
-    fn default() -> Self {
-        Self::new()
     }
 }

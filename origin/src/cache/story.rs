@@ -205,12 +205,6 @@ async fn lists(cache: &dyn Cache) {
     assert!(!cache.first(&list, Duration::from_millis(60)).await.unwrap());
     tokio::time::sleep(Duration::from_millis(80)).await;
     assert!(cache.first(&list, Duration::from_millis(60)).await.unwrap());
-
-    let subject = |key: &str| SubjectKey::new("video", key).unwrap();
-    assert_eq!(cache.hottest(9).await.unwrap(), []);
-    cache.heat(&[(subject("a/b"), 2), (subject("中"), 5), (subject("c"), 1), (subject("a/b"), 9)]).await.unwrap();
-    assert_eq!(cache.hottest(2).await.unwrap(), [subject("a/b"), subject("中")]);
-    assert_eq!(cache.hottest(9).await.unwrap().len(), 3);
 }
 
 /// A step of one who fills and of those who commit and read; numbers are reduced to what is there.

@@ -98,13 +98,16 @@ fn cursor(config: &Config) -> Finding {
 }
 
 fn edge(config: &Config) -> Finding {
-    match (&config.edge.secret, config.edge.require_edge) {
-        (None, _) => Finding(Fine, "edge".into(), "none: GAILOU_EDGE_SECRET is not set".into()),
-        (Some(_), true) => Finding(Fine, "edge".into(), "required".into()),
-        (Some(_), false) => {
-            Finding(Fine, "edge".into(), "believed; edge.require_edge is off, so others may come past it".into())
-        }
-    }
+    let what = match (&config.edge.secret, config.edge.require_edge) {
+        (None, _) => "none: GAILOU_EDGE_SECRET is not set",
+        (Some(_), true) => "required",
+        (Some(_), false) => "believed; edge.require_edge is off, so others may come past it",
+    };
+    let pushed = match &config.edge.url {
+        None => "nothing is pushed to it".to_owned(),
+        Some(url) => format!("hot pages are pushed to {url}"),
+    };
+    Finding(Fine, "edge".into(), format!("{what}; {pushed}"))
 }
 
 fn limits(config: &Config) -> Finding {

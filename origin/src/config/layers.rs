@@ -20,8 +20,12 @@ use super::{ConfigError, Origins, Secret};
 pub(super) const PREFIX: &str = "GAILOU_";
 
 /// Variables whose name is not their key's.
-const NAMED: [(&str, &str); 3] =
-    [("TOKEN_SECRET", "auth.token_secret"), ("EDGE_SECRET", "edge.secret"), ("LIMITS", "limits.enabled")];
+const NAMED: [(&str, &str); 4] = [
+    ("TOKEN_SECRET", "auth.token_secret"),
+    ("EDGE_SECRET", "edge.secret"),
+    ("EDGE_SECRET_PREVIOUS", "edge.secret_previous"),
+    ("LIMITS", "limits.enabled"),
+];
 
 /// A value as it was found.
 #[derive(Debug)]

@@ -40,6 +40,17 @@ fn nothing_given_is_the_embedded_mode() {
 }
 
 #[test]
+fn the_worker_in_front_has_an_address_and_a_secret() {
+    let nothing = read(&[]).unwrap().edge;
+    assert_eq!((nothing.url, nothing.fresh_for, nothing.hot_per_minute), (None, 10, 600));
+    let file = "[edge]\nurl = 'https://edge.example/'\nfresh_for = 30\nhot_per_minute = 60";
+    let edge = read_file(file, &[("GAILOU_EDGE_SECRET", GOOD)]).unwrap().edge;
+    assert_eq!((edge.url.as_deref(), edge.fresh_for, edge.hot_per_minute), (Some("https://edge.example"), 30, 60));
+    let empty = read(&[("GAILOU_EDGE__URL", "")]).unwrap().edge;
+    assert_eq!(empty.url, None);
+}
+
+#[test]
 fn the_environment_replaces_the_file_and_secrets_are_text() {
     let file = "bind = '127.0.0.1:1'\ndata = 'here'\ncors.origins = ['https://a.example']\n\
                 [types.video]\nmax_chars = 100\nweights.like = 2000\nweights.half_life_hours = 'none'\n\
@@ -92,6 +103,18 @@ fn what_cannot_be_taken_is_refused_by_name() {
     check(&[("GAILOU_EDGE_SECRET", "short")], "GAILOU_EDGE_SECRET must be");
     check(&[("GAILOU_EDGE_SECRET", GOOD), ("GAILOU_EDGE__SECRET", GOOD)], "GAILOU_EDGE__SECRET is the same");
     check(&[("GAILOU_EDGE__REQUIRE_EDGE", "on")], "GAILOU_EDGE_SECRET must be given");
+    check(&[("GAILOU_EDGE__URL", "https://edge.example")], "GAILOU_EDGE_SECRET must be given");
+    check(&[("GAILOU_EDGE_SECRET_PREVIOUS", GOOD)], "GAILOU_EDGE_SECRET must be given");
+    for url in ["edge.example", "ftp://edge.example", "https://edge.example/path", "https://a@edge.example", "https://"]
+    {
+        check(
+            &[("GAILOU_EDGE_SECRET", GOOD), ("GAILOU_EDGE__URL", url)],
+            "GAILOU_EDGE__URL must be the Worker's address",
+        );
+    }
+    check(&[("GAILOU_EDGE__FRESH_FOR", "4")], "GAILOU_EDGE__FRESH_FOR must be from 5 to 60");
+    check(&[("GAILOU_EDGE__FRESH_FOR", "61")], "GAILOU_EDGE__FRESH_FOR must be from 5 to 60");
+    check(&[("GAILOU_EDGE__HOT_PER_MINUTE", "0")], "GAILOU_EDGE__HOT_PER_MINUTE must be from 1");
     check(&[("GAILOU_CONFIG", "/nowhere.toml")], "the configuration \"/nowhere.toml\" cannot be read");
 }
 

@@ -18,6 +18,7 @@ use super::send;
 use super::subjects::json_page;
 use crate::app::App;
 use crate::error::ApiError;
+use crate::service::shown::Showing;
 use crate::service::{change, page, thread};
 use crate::store::Row;
 
@@ -25,7 +26,7 @@ use crate::store::Row;
 const DEPTH_DEFAULT: usize = 3;
 
 /// A page about one comment, built from its row when it is not in memory.
-async fn about<T: Serialize, F: Future<Output = Result<T, ApiError>>>(
+async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
     app: &App,
     request: &HeaderMap,
     (id, key): (CommentId, &str),

@@ -8,11 +8,14 @@
 
 mod admin;
 mod comments;
+mod edge;
+pub mod events;
 mod guests;
 mod health;
 mod html;
 mod me;
 mod members;
+pub mod push;
 mod reactions;
 mod request;
 mod subjects;
@@ -34,7 +37,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use futures_util::FutureExt;
 use futures_util::future::{self, Either};
-use gailou_shared::edge::{self, Signed};
+use gailou_shared::edge::{
+    CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify,
+};
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Problem};
 use hyper::body::Incoming;
@@ -75,6 +80,7 @@ fn contract() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/subjects/{type}/{key}", get(subjects::get_subject))
         .route("/v1/subjects/{type}/{key}/comments", get(subjects::list_roots).post(subjects::create_comment))
+        .route("/v1/subjects/{type}/{key}/events", get(events::watch))
         .route(
             "/v1/comments/{id}",
             get(comments::get_comment).patch(comments::edit_comment).delete(comments::delete_comment),
@@ -93,6 +99,7 @@ fn contract() -> Router<Arc<App>> {
         .route("/v1/admin/comments/{id}/decision", post(admin::decide))
         .route("/v1/admin/subjects/{type}/{key}", put(admin::put_subject))
         .route("/t/{type}/{key}", get(html::get_thread))
+        .route("/v1/edge/changes", get(edge::get_changes))
         .route("/openapi.json", get(health::openapi))
 }
 
@@ -127,6 +134,7 @@ impl Front {
             return None;
         }
         let page = self.app.pages.get_now(request.uri().path_and_query()?.as_str())?;
+        page.read();
         let mut response = send(&page, request.headers());
         let headers = response.headers_mut();
         headers.insert(REQUEST_ID, request_id(request.headers()));
@@ -140,7 +148,7 @@ const HEAD: Duration = Duration::from_secs(30);
 
 /// Serves until `stop`, then finishes what is under way.
 pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
-    let front = router(app);
+    let front = router(app.clone());
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD));
@@ -172,12 +180,17 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Outpu
         tokio::spawn(open.watch(connection).map(drop));
     }
     drop(listener);
+    app.streams.end();
     open.shutdown().await;
 }
 
-/// The reader's address, for limits.
+/// Who asks, for limits.
 #[derive(Debug, Clone)]
-struct Client(String);
+struct Client {
+    address: String,
+    /// Whether the edge signed the request.
+    by_edge: bool,
+}
 
 /// What every request goes through that no ready page answers.
 async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
@@ -195,6 +208,9 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
             Err(refused) => refused.into_response(),
         }
     };
+    if let Some(page) = response.extensions_mut().remove::<Arc<Ready>>() {
+        page.read();
+    }
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = problem(error, &id, &method, &path);
     }
@@ -222,16 +238,15 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
 /// The reader's address: the edge's word when the edge signed it, else the socket's.
 async fn client(app: &App, request: &mut Request) -> Result<Client, ApiError> {
     let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
-    let socket = Client(socket.unwrap_or_default());
+    let socket = Client { address: socket.unwrap_or_default(), by_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(socket) };
     let header =
         |request: &Request, name: &str| request.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
-    let refused = || ApiError::new(Code::Forbidden, "requests must come through the edge");
-    let Some(signature) = header(request, edge::SIGNATURE_HEADER) else {
-        let is_probe = matches!(request.uri().path(), "/healthz" | "/readyz");
+    let Some(signature) = header(request, SIGNATURE_HEADER) else {
+        let is_probe = matches!(request.uri().path(), "/healthz" | "/readyz" | "/metrics");
         return if app.config.edge.require_edge && !is_probe { Err(refused()) } else { Ok(socket) };
     };
-    let address = header(request, edge::CLIENT_HEADER).unwrap_or_default();
+    let address = header(request, CLIENT_HEADER).unwrap_or_default();
     let (parts, body) = std::mem::take(request).into_parts();
     let body = axum::body::to_bytes(body, limits::BODY_BYTES).await.map_err(|_| request::too_large())?;
     let signed = Signed {
@@ -240,13 +255,16 @@ async fn client(app: &App, request: &mut Request) -> Result<Client, ApiError> {
         client: &address,
         body: &body,
     };
-    let verdict = edge::verify(secret.expose().as_bytes(), app.now() / 1_000, &signed, &signature);
+    let now = app.now() / 1_000;
+    let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
+    let good = secrets.any(|secret| verify(secret.expose().as_bytes(), now, &signed, &signature).is_ok());
     *request = Request::from_parts(parts, body.into());
-    match verdict {
-        Ok(()) if !address.is_empty() => Ok(Client(address)),
-        Ok(()) => Ok(socket),
-        Err(_) => Err(refused()),
-    }
+    let address = if address.is_empty() { socket.address } else { address };
+    if good { Ok(Client { address, by_edge: true }) } else { Err(refused()) }
+}
+
+fn refused() -> ApiError {
+    ApiError::new(Code::Forbidden, "requests must come through the edge")
 }
 
 /// A refusal as the contract writes it. The one place that logs a 5xx.
@@ -319,7 +337,14 @@ fn cors(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> HeaderMa
 }
 
 fn is_personal(path: &str) -> bool {
-    path.starts_with("/v1/me/") || path.starts_with("/v1/admin/") || path == "/v1/guests"
+    ["/v1/me/", "/v1/admin/", "/v1/edge/"].iter().any(|prefix| path.starts_with(prefix)) || path == "/v1/guests"
+}
+
+/// A page as it goes out, counted as read when it does: what the process asks of itself is not.
+fn send_counted(page: Arc<Ready>, asked: &HeaderMap) -> Response {
+    let mut response = send(&page, asked);
+    response.extensions_mut().insert(page);
+    response
 }
 
 /// A page as it goes out: whole, or `304` to who has it already.
@@ -340,6 +365,14 @@ fn send(page: &Ready, asked: &HeaderMap) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
     let shared = "public, max-age=1, stale-while-revalidate=1, stale-if-error=86400";
     headers.insert(CDN_CACHE_CONTROL, HeaderValue::from_static(shared));
+    if let Some(shows) = &page.shows {
+        headers.insert(SHOWS_HEADER, shows.clone());
+    }
+    headers.insert(MADE_HEADER, page.made.into());
+    headers.insert(VERSION_HEADER, page.version.into());
+    if let Some(seconds) = page.hot_for() {
+        headers.insert(HOT_FOR_HEADER, u16::from(seconds).into());
+    }
     if page.content_type != JSON {
         headers.extend(html::headers());
     }

@@ -82,7 +82,7 @@ pub(super) async fn json_body(request: Request) -> Result<Bytes, ApiError> {
 
 /// The reader's address.
 pub(super) fn address(request: &Request) -> String {
-    request.extensions().get::<Client>().map(|c| c.0.clone()).unwrap_or_default()
+    request.extensions().get::<Client>().map(|c| c.address.clone()).unwrap_or_default()
 }
 
 fn decoded<'p>(segment: &'p str, field: &'static str) -> Result<Cow<'p, str>, ApiError> {
@@ -215,14 +215,16 @@ pub(super) fn page_key(path: &str, parts: &[(&str, Option<String>)]) -> String {
 
 /// The key of a page of a list.
 pub(super) fn list_key(path: &str, query: &Query, asked: &Asked) -> String {
-    page_key(
-        path,
-        &[
-            ("sort", (asked.sort != Sort::Hot && asked.cursor.is_none()).then(|| asked.sort.name().to_owned())),
-            ("limit", (asked.limit != limits::PAGE_DEFAULT).then(|| asked.limit.to_string())),
-            ("cursor", query.get("cursor").map(str::to_owned)),
-        ],
-    )
+    page_key(path, &list_parts(query, asked))
+}
+
+/// What counts in the key of a page of a list.
+pub(super) fn list_parts(query: &Query, asked: &Asked) -> [(&'static str, Option<String>); 3] {
+    [
+        ("sort", (asked.sort != Sort::Hot && asked.cursor.is_none()).then(|| asked.sort.name().to_owned())),
+        ("limit", (asked.limit != limits::PAGE_DEFAULT).then(|| asked.limit.to_string())),
+        ("cursor", query.get("cursor").map(str::to_owned)),
+    ]
 }
 
 /// The idempotency key of a request, with the hash of method, path and body.

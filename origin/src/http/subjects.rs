@@ -10,17 +10,21 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{CountsBySubject, Data, SubjectCounts};
+use serde::Serialize;
 
 use super::request::{self, Query, json_body, known_type, list_key, member, once, subject};
-use super::{JSON, send};
+use super::{JSON, send_counted};
 use crate::app::App;
 use crate::cache::Built;
 use crate::error::ApiError;
+use crate::heat::Lists;
+use crate::service::shown::{self, Showing};
 use crate::service::{page, publish};
 
 /// JSON that goes old when one of the subjects changes.
-pub(super) fn json_page(value: &impl serde::Serialize, subjects: Vec<SubjectKey>) -> Result<Built, ApiError> {
-    Ok(Built { body: serde_json::to_vec(value).map_err(ApiError::internal)?, content_type: JSON, subjects })
+pub(super) fn json_page(value: &(impl Serialize + Showing), subjects: Vec<SubjectKey>) -> Result<Built, ApiError> {
+    let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
+    Ok(Built { body, content_type: JSON, subjects, shows: shown::shows(value), version: value.version(), reads: None })
 }
 
 pub(super) async fn get_subject(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
@@ -28,9 +32,12 @@ pub(super) async fn get_subject(State(app): State<Arc<App>>, request: Request) -
     let key = subject(&known_type(&app, path, 2)?, path, 3)?;
     let page = app
         .pages
-        .get_or_build(path, || async { json_page(&page::subject(&app, &key).await?, vec![key.clone()]) })
+        .get_or_build(path, || async {
+            let page = json_page(&page::subject(&app, &key).await?, vec![key.clone()])?;
+            Ok(Built { reads: Some(Lists::default()), ..page })
+        })
         .await?;
-    Ok(send(&page, request.headers()))
+    Ok(send_counted(page, request.headers()))
 }
 
 pub(super) async fn list_roots(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
@@ -41,10 +48,12 @@ pub(super) async fn list_roots(State(app): State<Arc<App>>, request: Request) ->
     let page = app
         .pages
         .get_or_build(&list_key(path, &query, &asked), || async {
-            json_page(&page::roots(&app, &key, asked).await?, vec![key.clone()])
+            let page = json_page(&page::roots(&app, &key, asked).await?, vec![key.clone()])?;
+            let first = asked.cursor.is_none().then(|| Lists::of(asked.sort, asked.limit));
+            Ok(Built { reads: Some(first.unwrap_or_default()), ..page })
         })
         .await?;
-    Ok(send(&page, request.headers()))
+    Ok(send_counted(page, request.headers()))
 }
 
 pub(super) async fn create_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
@@ -93,8 +102,9 @@ pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) ->
                     row.map_or_else(SubjectCounts::default, |r| SubjectCounts { roots: r.roots, comments: r.comments }),
                 )
             });
-            json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())
+            let page = json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())?;
+            Ok(Built { reads: Some(Lists::default()), ..page })
         })
         .await?;
-    Ok(send(&page, request.headers()))
+    Ok(send_counted(page, request.headers()))
 }

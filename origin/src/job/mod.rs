@@ -1,6 +1,7 @@
 //! What runs behind the log: thin loops around free functions.
 
 pub mod persist;
+pub mod push;
 mod queue;
 #[cfg(feature = "cluster")]
 pub mod rebuild;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::CommentId;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
-use super::warm::every;
 use crate::cache::FRESH;
 use crate::clock::Clock;
 use crate::store::layered::Layered;
@@ -25,16 +25,21 @@ const LATE_MS: u64 = 15_000;
 
 /// Tells the caches, until it is told to stop. What the caches believe ages out within a minute, so
 /// rows that are there when this begins are passed over but for the last minutes.
-pub async fn run(layered: Arc<Layered>, tables: Arc<dyn Shards>, clock: Clock, stop: watch::Receiver<bool>) {
-    let tails: Vec<_> = (0..tables.shards()).map(|_| Mutex::new(Tail::default())).collect();
-    every(EVERY, stop, || async {
-        for (shard, tail) in tails.iter().enumerate() {
-            if let Err(error) = follow(&layered, &*tables, shard, &mut *tail.lock().await, &clock).await {
+pub async fn run(layered: Arc<Layered>, tables: Arc<dyn Shards>, clock: Clock, mut stop: watch::Receiver<bool>) {
+    let mut tails: Vec<_> = (0..tables.shards()).map(|_| Tail::default()).collect();
+    let mut tick = tokio::time::interval(EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            _ = tick.tick() => {}
+        }
+        for (shard, tail) in tails.iter_mut().enumerate() {
+            if let Err(error) = follow(&layered, &*tables, shard, tail, &clock).await {
                 tracing::debug!(shard, %error, "the change feed is not followed");
             }
         }
-    })
-    .await;
+    }
 }
 
 /// Reads one database's feed to its end.

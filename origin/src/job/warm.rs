@@ -9,7 +9,8 @@ use gailou_shared::id::SubjectKey;
 use tokio::sync::watch;
 
 use super::rebuild::{FillError, READ_AHEAD, fill};
-use crate::cache::{CacheError, Range};
+use crate::cache::Range;
+use crate::heat::{Heat, HeatError};
 use crate::store::ListOf;
 use crate::store::layered::{Layered, Note};
 
@@ -17,43 +18,19 @@ use crate::store::layered::{Layered, Note};
 pub const SUBJECTS: usize = 100;
 /// How often they are looked after: twice while a list is fresh.
 const EVERY: Duration = Duration::from_secs(30);
-/// How often a process tells what it was asked for: once a window.
-const TELL: Duration = Duration::from_secs(10);
 /// Subjects that are warmed at the same time.
 const AT_ONCE: usize = 4;
 
 /// Warms the hottest subjects, until it is told to stop.
-pub async fn run(layered: Arc<Layered>, stop: watch::Receiver<bool>) {
-    every(EVERY, stop, || async {
-        if let Err(error) = hottest(&layered).await {
-            tracing::debug!(%error, "nothing is warmed");
-        }
-    })
-    .await;
-}
-
-/// Tells what this process was asked for most, until it is told to stop.
-pub async fn report(layered: Arc<Layered>, stop: watch::Receiver<bool>) {
-    every(TELL, stop, || async {
-        if let Err(error) = layered.tell_heat().await {
-            tracing::debug!(%error, "what is asked for most is not told");
-        }
-    })
-    .await;
-}
-
-/// Works at intervals, until it is told to stop.
-pub(super) async fn every<F: Future<Output = ()>>(
-    period: Duration,
-    mut stop: watch::Receiver<bool>,
-    work: impl Fn() -> F,
-) {
+pub async fn run(layered: Arc<Layered>, heat: Arc<dyn Heat>, mut stop: watch::Receiver<bool>) {
     let works = async {
-        let mut tick = tokio::time::interval(period);
+        let mut tick = tokio::time::interval(EVERY);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
-            work().await;
+            if let Err(error) = hottest(&layered, &*heat).await {
+                tracing::debug!(%error, "nothing is warmed");
+            }
         }
     };
     tokio::select! {
@@ -62,12 +39,12 @@ pub(super) async fn every<F: Future<Output = ()>>(
     }
 }
 
-async fn hottest(layered: &Layered) -> Result<(), CacheError> {
-    let subjects = layered.cache().hottest(SUBJECTS).await?;
-    stream::iter(subjects)
-        .for_each_concurrent(AT_ONCE, |key| async move {
-            if let Err(error) = subject(layered, &key).await {
-                tracing::debug!(subject = %key, %error, "a subject is not warmed");
+async fn hottest(layered: &Layered, heat: &dyn Heat) -> Result<(), HeatError> {
+    let hottest = heat.hottest(SUBJECTS).await?;
+    stream::iter(hottest)
+        .for_each_concurrent(AT_ONCE, |warm| async move {
+            if let Err(error) = subject(layered, &warm.subject).await {
+                tracing::debug!(subject = %warm.subject, %error, "a subject is not warmed");
             }
         })
         .await;

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use gailou_shared::id::{MemberId, SubjectKey};
+use gailou_shared::id::MemberId;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Journal, JournalError};
@@ -19,8 +19,8 @@ const WAITING: usize = 20_000;
 
 type Answer = oneshot::Sender<Result<Outcome, JournalError>>;
 
-/// Called after each commit with the subjects that look different now.
-pub type OnCommit = Box<dyn Fn(&[(SubjectKey, u64)]) + Send>;
+/// Called after each commit with what it did.
+pub type OnCommit = Box<dyn Fn(&Persisted) + Send>;
 
 /// A writer thread and the queue in front of it.
 #[derive(Debug)]
@@ -99,9 +99,9 @@ fn write_all(mut events: mpsc::Receiver<(Stamped, Answer)>, store: &dyn Store, o
 fn persist(store: &dyn Store, batch: &[Stamped], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
     // The writer thread is made for this to block it.
     match futures_executor::block_on(store.persist(batch)) {
-        Ok(Persisted { outcomes, changed, .. }) => {
-            on_commit(&changed);
-            outcomes.into_iter().map(Ok).collect()
+        Ok(persisted) => {
+            on_commit(&persisted);
+            persisted.outcomes.into_iter().map(Ok).collect()
         }
         Err(error) if batch.len() == 1 => {
             tracing::error!(%error, "an event could not be stored");

@@ -1,6 +1,7 @@
 //! What the product does. Knows the ports and the shared rules; knows no driver and no HTTP.
 
 pub mod render;
+pub mod shown;
 pub mod view;
 
 pub mod member;

@@ -60,6 +60,7 @@ pub async fn subject_row(app: &App, key: &SubjectKey) -> Result<SubjectRow, ApiE
 pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<CommentId, Row>) -> Subject {
     let pinned = row.pinned.iter().filter_map(|id| comments.get(id)).map(|c| view::public(c, threading)).collect();
     Subject {
+        version: row.version,
         r#type: row.key.kind().to_owned(),
         key: row.key.key().to_owned(),
         title: row.title.clone(),

@@ -16,6 +16,7 @@ pub fn whole(row: &Row, threading: Threading) -> Comment {
     let id = row.id();
     Comment {
         id,
+        version: row.version,
         subject: SubjectRef::from(&row.subject),
         author: Some(row.author.clone()),
         parent_id: row.parent_id,

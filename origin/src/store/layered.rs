@@ -46,7 +46,7 @@ use gailou_shared::words::Term;
 use super::{
     Event, Exported, ListOf, Persisted, Remembered, Result, Row, Shards, Stamped, Store, StoreError, SubjectRow, Taken,
 };
-use crate::cache::{Cache, CacheError, Key, Put};
+use crate::cache::{Cache, Key, Put};
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::counters::open::Opener;
@@ -65,8 +65,6 @@ use told::Untold;
 /// For so few ids a comment that nobody knows yet is waited for, and while the tables do not answer
 /// what is not remembered is an error and not left out. Pages ask for more.
 const FEW: usize = 4;
-/// Subjects whose heat a process tells of: what is warmed, and as many again.
-const HOTTEST: usize = 200;
 
 /// The store of a cluster.
 pub struct Layered {
@@ -173,14 +171,6 @@ impl Layered {
         let replies: Vec<_> = top.found.into_values().flatten().collect();
         let replies = self.comments.warm(&replies).await;
         replies.failed.map_or(Ok(rows.found.len() + replies.found.len()), Err)
-    }
-
-    /// Tells the other processes which subjects were asked for most here, in the window before.
-    ///
-    /// # Errors
-    /// The cache's.
-    pub async fn tell_heat(&self) -> std::result::Result<(), CacheError> {
-        self.cache.heat(&self.subjects.hot.take(HOTTEST)).await
     }
 
     async fn subject_rows(&self, keys: &[SubjectKey]) -> Result<HashMap<SubjectKey, Option<SubjectRow>>> {

@@ -90,7 +90,8 @@ impl SubjectRow {
 #[derive(Debug, Clone)]
 pub struct Row {
     pub subject: SubjectKey,
-    /// The subject's version in the moment this was read, in the same statement.
+    /// The subject's version in the moment this was read, in the same statement; 0 of what is in no
+    /// table yet.
     pub version: u64,
     /// The subject's own mode, where it is not its type's.
     pub mode: Option<Mode>,
@@ -353,10 +354,14 @@ pub struct Touched {
     /// The subject's version now.
     pub version: u64,
     pub root: CommentId,
+    /// What it answers; `None` also where that is neither in the batch nor on its path.
+    pub parent: Option<CommentId>,
     pub floor: Option<u64>,
     /// Whether it stood in lists before the batch, and does now.
     pub was_listed: bool,
     pub listed: bool,
+    /// Whether every reader may see it now.
+    pub visible: bool,
     /// Whether what it shows besides counts was changed or taken away from readers: an edit, a
     /// deletion, a rejection. The change feed has a row of it.
     pub takedown: bool,
@@ -368,7 +373,7 @@ pub struct Touched {
 
 /// How long rows of the change feed are kept, in milliseconds: an hour longer than the oldest page
 /// that is still served anywhere.
-const FEED_MS: u64 = 25 * 3_600_000;
+pub const FEED_MS: u64 = 25 * 3_600_000;
 
 /// A row of the change feed: a comment that readers saw is edited, gone, or back.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,15 +1,15 @@
-# The edge and a JavaScript worker that does the same, in one workerd, with stubs around the edge.
+# The edge and a JavaScript worker that does the same, in one workerd, with stubs around both.
 # run.mjs gives the sockets their addresses.
 using Workerd = import "/workerd/workerd.capnp";
 
 const date :Text = "2026-11-01";
 
-const config :Workerd.Config = (
+const bench :Workerd.Config = (
   services = [
     (name = "rust", worker = .rust),
     (name = "javascript", worker = .javascript),
     (name = "origin", worker = .origin),
-    (name = "nothing", worker = .nothing),
+    (name = "stores", worker = .stores),
   ],
   sockets = [
     (name = "rust", address = "127.0.0.1:0", http = (), service = "rust"),
@@ -19,30 +19,33 @@ const config :Workerd.Config = (
 
 const rust :Workerd.Worker = (
   modules = [
-    (name = "index.js", esModule = embed "../../../edge/build/index.js"),
-    (name = "index_bg.wasm", wasm = embed "../../../edge/build/index_bg.wasm"),
+    (name = "worker.js", esModule = embed "../../../edge/worker.js"),
+    (name = "build/index.js", esModule = embed "../../../edge/build/index.js"),
+    (name = "build/index_bg.wasm", wasm = embed "../../../edge/build/index_bg.wasm"),
   ],
   compatibilityDate = .date,
   bindings = [
     (name = "ORIGIN", text = "http://origin.invalid"),
-    (name = "PAGES", kvNamespace = "nothing"),
+    (name = "PAGES", kvNamespace = "stores"),
   ],
   globalOutbound = "origin",
-  cacheApiOutbound = "nothing",
+  cacheApiOutbound = "stores",
 );
 
 const javascript :Workerd.Worker = (
   modules = [(name = "peer.js", esModule = embed "peer.js")],
   compatibilityDate = .date,
+  bindings = [(name = "PAGES", kvNamespace = "stores")],
   globalOutbound = "origin",
+  cacheApiOutbound = "stores",
 );
 
 const origin :Workerd.Worker = (
-  modules = [(name = "origin.js", esModule = embed "origin.js")],
+  modules = [(name = "origin.js", esModule = embed "origin.js"), (name = "page.js", esModule = embed "page.js")],
   compatibilityDate = .date,
 );
 
-const nothing :Workerd.Worker = (
-  modules = [(name = "nothing.js", esModule = embed "nothing.js")],
+const stores :Workerd.Worker = (
+  modules = [(name = "stores.js", esModule = embed "stores.js"), (name = "page.js", esModule = embed "page.js")],
   compatibilityDate = .date,
 );

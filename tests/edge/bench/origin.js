@@ -1,15 +1,22 @@
-// An origin with one page of about 10 kB for every address, fresh for the length of a benchmark.
-const comment = { content: "盖楼 ".repeat(28), html: `<p>${"盖楼 ".repeat(28)}</p>`, likes: 10, replies: 4 };
-const body = JSON.stringify({ data: Array.from({ length: 20 }, (_, id) => ({ id: String(id), ...comment })) });
+// An origin with one page for every address, fresh for the length of a benchmark, and a feed in
+// which nothing changes.
+import { body, etag, shows } from "./page.js";
 
 export default {
-  fetch() {
+  fetch(request) {
+    if (request.url.includes("/v1/edge/changes")) {
+      const now = Date.now();
+      return Response.json({ v: 1, now, since: now - 90_000_000, behind: 0, words: 0, rows: [["7", "1"]] });
+    }
     return new Response(body, {
       headers: {
         "content-type": "application/json",
         "cache-control": "public, no-cache",
         "cdn-cache-control": "public, max-age=86400",
-        etag: '"0123456789abcdef"',
+        "x-gailou-shows": shows,
+        "x-gailou-made": String(Date.now()),
+        "x-gailou-version": "9",
+        etag,
       },
     });
   },

@@ -1,5 +1,6 @@
 //! What only a cluster can show: several origins on the same data, and servers that fail.
 
+mod events;
 mod faults;
 mod leases;
 mod letters;

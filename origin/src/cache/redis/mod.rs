@@ -7,22 +7,19 @@
 //! is loaded), `V` (version) and `U` (fresh until) with scores below zero. Floors are below 2^53,
 //! where scores are exact; ids would not be.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use gailou_shared::id::{CommentId, Slot};
 
 use super::{
-    Cache, CacheError, Changes, End, Filling, Floors, Found, HEATED, Key, ListKey, Lives, Loaded, Part, Put, Range,
-    Result, Stamp, WINDOW,
+    Cache, CacheError, Changes, End, Filling, Floors, Found, Key, ListKey, Lives, Loaded, Part, Put, Range, Result,
+    Stamp, WINDOW,
 };
 use crate::redis::{Connection, Script};
 
 /// Life of a slot's generation. When it ends, the slot's comments are loaded again.
 const GENERATION: Duration = Duration::from_secs(86_400);
-/// How long heat is kept that nobody adds to.
-const HEAT: Duration = Duration::from_secs(3_600);
 /// The greatest whole number up to which scores are exact; a list that has no end ends there.
 const GREATEST: u64 = (1 << 53) - 1;
 /// Bytes in front of a value.
@@ -45,7 +42,6 @@ struct Scripts {
     range: Script,
     begin: Script,
     fill: Script,
-    heat: Script,
 }
 
 impl From<crate::redis::Error> for CacheError {
@@ -67,7 +63,6 @@ impl RedisCache {
             range: Script::new(include_str!("range.lua")),
             begin: Script::new(include_str!("begin.lua")),
             fill: Script::new(include_str!("fill.lua")),
-            heat: Script::new(include_str!("heat.lua")),
         };
         Self { connection, name: name.to_owned(), lives, scripts }
     }
@@ -109,10 +104,6 @@ impl RedisCache {
             End::Newest => self.list(list, "new"),
             End::Oldest => self.list(list, "old"),
         }
-    }
-
-    fn heat_key(&self) -> String {
-        format!("{{{}}}:hot", self.name)
     }
 }
 
@@ -271,32 +262,5 @@ impl Cache for RedisCache {
         command.arg(&name).arg("").arg("NX").arg("PX").arg(ms(life));
         let done: Option<String> = self.connection.query(&name, &command).await?;
         Ok(done.is_some())
-    }
-
-    async fn heat(&self, asked: &[(SubjectKey, u64)]) -> Result<()> {
-        if asked.is_empty() {
-            return Ok(());
-        }
-        let mut sums: HashMap<&SubjectKey, u64> = HashMap::with_capacity(asked.len());
-        asked.iter().for_each(|(subject, heat)| *sums.entry(subject).or_default() += heat);
-        let mut call = self.scripts.heat.call(&[self.heat_key()]);
-        call.arg(HEATED).arg(HEAT.as_secs());
-        for (subject, heat) in sums {
-            call.arg(heat).arg(subject.to_string());
-        }
-        Ok(self.connection.run(&call).await?)
-    }
-
-    async fn hottest(&self, count: usize) -> Result<Vec<SubjectKey>> {
-        let name = self.heat_key();
-        let mut command = ::redis::cmd("ZREVRANGE");
-        command.arg(&name).arg(0).arg(count);
-        let found: Vec<String> = self.connection.query(&name, &command).await?;
-        // What is no subject is the mark below them all.
-        let subjects = found
-            .iter()
-            .filter_map(|text| text.split_once('/'))
-            .filter_map(|(kind, key)| SubjectKey::new(kind, key).ok());
-        Ok(subjects.take(count).collect())
     }
 }

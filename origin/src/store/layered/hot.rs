@@ -8,7 +8,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use datasketches::frequencies::{ErrorType, FrequentItemsSketch};
+use datasketches::frequencies::FrequentItemsSketch;
 use tokio::time::Instant;
 
 /// Length of the window.
@@ -25,8 +25,6 @@ struct Windows<K> {
     now: FrequentItemsSketch<K>,
     before: FrequentItemsSketch<K>,
     began: Instant,
-    /// Whether the window before was given to somebody ([`Hot::take`]).
-    taken: bool,
 }
 
 fn sketch<K: Eq + Hash>() -> FrequentItemsSketch<K> {
@@ -44,13 +42,12 @@ impl<K: Eq + Hash + Clone> Windows<K> {
             self.before = sketch();
         }
         self.began = Instant::now();
-        self.taken = false;
     }
 }
 
 impl<K: Eq + Hash + Clone> Hot<K> {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Windows { now: sketch(), before: sketch(), began: Instant::now(), taken: true }))
+        Self(Mutex::new(Windows { now: sketch(), before: sketch(), began: Instant::now() }))
     }
 
     /// Counts these keys; which of them are hot.
@@ -70,18 +67,6 @@ impl<K: Eq + Hash + Clone> Hot<K> {
         };
         keys.map(asked).collect()
     }
-
-    /// The most frequent of the window before, once a window.
-    pub(super) fn take(&self, most: usize) -> Vec<(K, u64)> {
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.slide();
-        if std::mem::replace(&mut windows.taken, true) {
-            return vec![];
-        }
-        // Most frequent first.
-        let rows = windows.before.frequent_items(ErrorType::NoFalsePositives);
-        rows.iter().take(most).map(|row| (row.item().clone(), row.lower_bound())).collect()
-    }
 }
 
 #[cfg(test)]
@@ -98,8 +83,6 @@ mod tests {
         assert!(ask(7));
         tokio::time::advance(WINDOW).await;
         assert!(ask(7), "the window reaches back");
-        assert_eq!(hot.take(1), [(7, HOT + 1)]);
-        assert_eq!(hot.take(1), [], "once");
         tokio::time::advance(2 * WINDOW).await;
         assert!(!ask(7));
     }

@@ -79,7 +79,8 @@ impl Layered {
         let known = self.subject_rows(std::slice::from_ref(&subject)).await.ok();
         let known = known.and_then(|mut found| found.remove(&subject)).flatten();
         Some(Row {
-            version: known.as_ref().map_or(0, |row| row.version),
+            // Older than whatever is told of it: it may have been changed since it was looked for.
+            version: 0,
             mode: known.and_then(|row| row.mode),
             subject,
             path,

@@ -14,6 +14,8 @@ use tokio::time::{Instant, advance, sleep};
 use super::doubles::{BEGIN, World, lock, member};
 use super::{Layered, Note};
 use crate::cache::{FRESH, KEPT};
+use crate::heat::local::Local;
+use crate::heat::{Heat as _, Lists, Reads};
 use crate::job::doubles::new_row;
 use crate::job::{rebuild, warm};
 use crate::log::Topic;
@@ -326,11 +328,10 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     let world = World::new();
     thread(&world, 30);
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let log = Arc::new(world.log.clone());
+    let (log, heat) = (Arc::new(world.log.clone()), Arc::new(Local::default()));
     let jobs = [
         tokio::spawn(rebuild::run(world.layered.clone(), log, stopped.clone())),
-        tokio::spawn(warm::run(world.layered.clone(), stopped.clone())),
-        tokio::spawn(warm::report(world.layered.clone(), stopped)),
+        tokio::spawn(warm::run(world.layered.clone(), heat.clone(), stopped)),
     ];
     world.layered.floors(&roots(), false, None, 9).await.unwrap();
     sleep(Duration::from_secs(3)).await;
@@ -339,10 +340,8 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     assert_eq!(world.tables.calls(), before);
     assert_eq!(world.log.commits(Topic::Rebuild)[&0], 1);
 
-    // Asked for often, it is told to be hot, and kept warm after everything vanished.
-    for _ in 0..20 {
-        world.layered.subjects(&[subject()]).await.unwrap();
-    }
+    // Read often, it is kept warm after everything vanished.
+    heat.add(&[Reads { subject: subject(), count: 20, lists: Lists::default() }]).await.unwrap();
     sleep(Duration::from_secs(25)).await;
     world.cache.lose(0, 1);
     sleep(Duration::from_secs(31)).await;

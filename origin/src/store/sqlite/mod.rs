@@ -193,6 +193,10 @@ impl Store for Sqlite {
         self.read(read::words).await
     }
 
+    async fn words_version(&self) -> Result<u64> {
+        self.read(read::words_version).await
+    }
+
     async fn export(
         &self,
         subject: Option<&SubjectKey>,

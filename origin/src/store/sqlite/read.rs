@@ -317,14 +317,19 @@ pub(super) fn feed(c: &Connection, after: u64, most: usize) -> Result<Vec<Taken>
     )
 }
 
-pub(super) fn words(c: &Connection) -> Result<(u64, Vec<Term>)> {
+pub(super) fn words_version(c: &Connection) -> Result<u64> {
     let version: Option<i64> =
         c.query_row("SELECT value FROM setting WHERE name = 'words_version'", [], |r| r.get(0)).optional()?;
+    Ok(version.map_or(0, count))
+}
+
+pub(super) fn words(c: &Connection) -> Result<(u64, Vec<Term>)> {
+    let version = words_version(c)?;
     let terms = collect(c, "SELECT term, category, action FROM word ORDER BY term", [], |r| {
         let action = serde_json::from_value(serde_json::Value::String(r.get(2)?)).map_err(damaged)?;
         Ok(Term { term: r.get(0)?, category: r.get(1)?, action })
     })?;
-    Ok((version.map_or(0, count), terms))
+    Ok((version, terms))
 }
 
 pub(super) fn sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {

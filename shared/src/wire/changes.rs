@@ -1,0 +1,130 @@
+//! The change feed as the origin tells it to the edge: `GET /v1/edge/changes`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::id::CommentId;
+
+/// The version of this document.
+const DOCUMENT: u8 = 1;
+
+/// Comments that readers saw and that were edited, taken away or given back, as far as the tables
+/// were read at `now`. All times are the origin's.
+///
+/// ```
+/// use gailou_shared::wire::{Changed, ChangesDoc};
+/// let text = r#"{"v":1,"now":1700000000000,"since":1699999880000,"behind":40,"words":3,"rows":[["77","12"]]}"#;
+/// let document = ChangesDoc::parse(text.as_bytes()).unwrap();
+/// assert_eq!(document.rows, [Changed { id: "77".parse().unwrap(), version: 12 }]);
+/// assert_eq!(document.to_json(), text);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangesDoc {
+    v: u8,
+    /// Everything committed before this moment is known, in Unix milliseconds.
+    pub now: u64,
+    /// Everything committed from this moment on is in `rows`, in Unix milliseconds. What was read
+    /// from the tables before it may show what was changed since, and no row says so.
+    pub since: u64,
+    /// How far `now` was behind the clock when the document was written, in milliseconds. It grows
+    /// while the tables, or some of them, cannot be read.
+    #[serde(default)]
+    pub behind: u64,
+    /// The version of the dictionary in force.
+    pub words: u64,
+    /// Each comment once, with the version of its last change.
+    pub rows: Vec<Changed>,
+}
+
+impl ChangesDoc {
+    /// Where the origin answers it; with `?day=1`, for all that is kept.
+    pub const PATH: &str = "/v1/edge/changes";
+    /// Most rows.
+    pub const MOST_ROWS: usize = 10_000;
+
+    /// A document of version 1.
+    #[must_use]
+    pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<Changed>) -> Self {
+        Self { v: DOCUMENT, now, since, behind, words, rows }
+    }
+
+    /// What the origin answered; `None` for what is no such document, of another version, or longer
+    /// than [`ChangesDoc::MOST_ROWS`].
+    #[must_use]
+    pub fn parse(json: &[u8]) -> Option<Self> {
+        let document: Self = serde_json::from_slice(json).ok()?;
+        (document.v == DOCUMENT && document.rows.len() <= Self::MOST_ROWS).then_some(document)
+    }
+
+    /// As it is sent.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Numbers and strings of digits: it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A comment and the subject's version with its last change, written as two strings of digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The comment.
+    pub id: CommentId,
+    /// What shows it at a smaller version is void.
+    pub version: u64,
+}
+
+impl Serialize for Changed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.id, alloc::format!("{}", self.version)).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Changed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (id, version) = <(CommentId, alloc::borrow::Cow<'de, str>)>::deserialize(deserializer)?;
+        let digits = version.bytes().all(|b| b.is_ascii_digit());
+        let version = digits.then(|| version.parse().ok()).flatten();
+        Ok(Self { id, version: version.ok_or_else(|| serde::de::Error::custom("a version is a decimal string"))? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nothing_else_is_a_document() {
+        let check = |json: &str, good: bool| {
+            assert_eq!(ChangesDoc::parse(json.as_bytes()).is_some(), good, "{json}");
+        };
+        let with = |rows: &str| format!(r#"{{"v":1,"now":5,"since":1,"words":0,"rows":{rows}}}"#);
+        check(&with("[]"), true);
+        check(&with(r#"[["1","0"],["9223372036854775807","18446744073709551615"]]"#), true);
+        check(&with("[]").replace(r#""v":1"#, r#""v":2"#), false);
+        check(&with("[]").replace(r#""since":1,"#, ""), false);
+        for row in [r#"["0","1"]"#, r#"["1","-1"]"#, r#"["1",""]"#, r#"["1","+1"]"#, "[1,1]", r#"["1"]"#, "{}"] {
+            check(&with(&format!("[{row}]")), false);
+        }
+        let rows = |n: usize| with(&format!("[{}]", alloc::vec![r#"["1","1"]"#; n].join(",")));
+        check(&rows(ChangesDoc::MOST_ROWS), true);
+        check(&rows(ChangesDoc::MOST_ROWS + 1), false);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>) {
+            let rows = rows.into_iter().filter_map(|(id, version)| Some(Changed { id: CommentId::new(id).ok()?, version }));
+            let document = ChangesDoc::new(times.0, times.1, times.2, times.3, rows.collect());
+            prop_assert_eq!(ChangesDoc::parse(document.to_json().as_bytes()), Some(document));
+        }
+
+        #[test]
+        fn noise_does_no_harm(json: Vec<u8>) {
+            prop_assert_eq!(ChangesDoc::parse(&json), None);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+// What was taken down is gone from every cache within 5 s, and nothing older ever comes back: the
+// edge in workerd against a scripted origin whose pages would otherwise stay fresh for a minute.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { startOrigin } from "./origin.mjs";
+import { newState, startWorker } from "./worker.mjs";
+
+/** How long a comment that was taken down may still be seen, in milliseconds. */
+const BOUND_MS = 5_000;
+/** Longer than any isolate trusts what it knows of the feed. */
+const SLEPT_MS = 6_000;
+
+let origin, state, worker;
+
+before(async () => {
+  [origin, state] = await Promise.all([startOrigin(), newState()]);
+  worker = await startWorker(state, { ORIGIN: origin.url, EDGE_SECRET: "edge secret" });
+});
+
+after(async () => {
+  await Promise.all([worker?.stop(), origin?.stop()]);
+  await state?.remove();
+});
+
+let next = 1_000;
+
+/** A comment of its own for each test, on pages that stay fresh for a minute. */
+function newComment() {
+  next += 1;
+  origin.version = 10;
+  origin.entries = [[next, 10]];
+  origin.hotFor = 60;
+  return next;
+}
+
+beforeEach(() => origin.reset());
+
+const call = (path, headers = {}) => fetch(worker.url + path, { headers: { "cache-control": "max-age=0", ...headers } });
+const page = async (path) => (await call(path)).json();
+const stale = (response) => response.headers.get("x-gailou-stale");
+
+/** The origin shows the comment no more, and its feed says why. */
+function takeDown(id) {
+  origin.version += 1;
+  origin.entries = [];
+  origin.takeDown(id, origin.version);
+  return Date.now();
+}
+
+async function within(ms, look) {
+  const until = Date.now() + ms;
+  while (!(await look())) {
+    assert.ok(Date.now() < until, `not within ${ms} ms`);
+    await sleep(100);
+  }
+}
+
+test("a comment is gone from every page that showed it, and no tag brings it back", async () => {
+  const id = newComment();
+  const subject = "/v1/subjects/article/gone";
+  const paths = [
+    subject,
+    ...["hot", "new", "old", "top", "best"].flatMap((sort) =>
+      [10, 20, 50, 100, 7].map((limit) => `${subject}/comments?sort=${sort}&limit=${limit}`),
+    ),
+    ...["", "/replies", "/tree", "/ancestors", "/context"].map((tail) => `/v1/comments/${id}${tail}`),
+    "/v1/members/7/comments",
+    "/t/article/gone",
+    "/t/article/gone?fragment=1",
+  ];
+  const tags = new Map();
+  for (const path of paths) {
+    const response = await call(path);
+    assert.deepEqual((await response.json()).ids, [id], path);
+    tags.set(path, response.headers.get("etag"));
+  }
+  origin.forget();
+  for (const path of paths) assert.equal((await call(path, { "if-none-match": tags.get(path) })).status, 304, path);
+  assert.equal(origin.asked().length, 0, "all of them are cached");
+
+  const since = takeDown(id);
+  for (const path of paths) {
+    await within(BOUND_MS - (Date.now() - since), async () => (await page(path)).ids.length === 0);
+    const again = await call(path, { "if-none-match": tags.get(path) });
+    assert.deepEqual([again.status, (await again.json()).ids], [200, []], path);
+  }
+  assert.ok(Date.now() - since < BOUND_MS, "all of it within the bound");
+});
+
+test("the first answer of an isolate that slept knows it", async () => {
+  const [id, path] = [newComment(), "/v1/subjects/article/slept/comments"];
+  const etag = (await call(path)).headers.get("etag");
+  await sleep(SLEPT_MS / 2);
+  takeDown(id);
+  await sleep(SLEPT_MS);
+  const first = await call(path, { "if-none-match": etag });
+  assert.deepEqual([first.status, (await first.json()).ids, stale(first)], [200, [], null]);
+});
+
+test("who slept longer than the tail reaches asks for the day", async () => {
+  const [id, path] = [newComment(), "/v1/subjects/article/day/comments"];
+  await page(path);
+  await sleep(300);
+  takeDown(id);
+  await sleep(SLEPT_MS);
+  // The row is older than what the tail has.
+  origin.tailMs = 1_000;
+  origin.forget();
+  assert.deepEqual((await page(path)).ids, []);
+  assert.ok(origin.fed().some((request) => request.url.endsWith("?day=1")));
+});
+
+test("what shows other comments stays as it is", async () => {
+  const [id, path] = [newComment(), "/v1/subjects/article/kept/comments"];
+  await page(path);
+  origin.takeDown(id + 500_000, 11);
+  await sleep(SLEPT_MS / 2);
+  origin.forget();
+  assert.deepEqual((await page(path)).ids, [id]);
+  assert.equal(origin.asked().length, 0);
+});
+
+test("a void page is nobody's, even when the origin is gone", async () => {
+  const [id, path] = [newComment(), "/v1/subjects/article/void/comments"];
+  await page(path);
+  await sleep(500);
+  takeDown(id);
+  // The feed is seen; what the page has become is not.
+  origin.mode = "failing";
+  await within(BOUND_MS, async () => (await call(path)).status === 503);
+  origin.mode = "gone";
+  await sleep(SLEPT_MS);
+  const refused = await call(path);
+  assert.deepEqual([refused.status, (await refused.json()).code], [503, "origin_unreachable"]);
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+});
+
+test("without the feed pages are served and marked, and no longer once it is back", async () => {
+  const [id, path] = [newComment(), "/v1/subjects/article/unfed/comments"];
+  await page(path);
+  origin.feed = "gone";
+  await sleep(SLEPT_MS);
+  const marked = await call(path);
+  assert.deepEqual([marked.status, stale(marked), (await marked.json()).ids], [200, "1", [id]]);
+  origin.feed = "up";
+  await within(BOUND_MS, async () => stale(await call(path)) === null);
+});
+
+test("the feed costs one small request in two seconds, however many read", async () => {
+  newComment();
+  const path = "/v1/subjects/article/cost/comments";
+  await page(path);
+  origin.forget();
+  const until = Date.now() + 8_000;
+  while (Date.now() < until) await Promise.all(Array.from({ length: 10 }, () => page(path)));
+  const asked = origin.fed().length;
+  assert.ok(asked >= 2 && asked <= 8, `${asked} in 8 s`);
+  assert.equal(origin.asked().length, 0);
+});
+
+test("an older page never takes the place of a newer one", async () => {
+  newComment();
+  origin.hotFor = null;
+  const path = "/v1/subjects/article/order/comments";
+  origin.version = 12;
+  await page(path);
+  // A replica that is behind.
+  origin.version = 11;
+  await sleep(1_500);
+  for (let n = 0; n < 5; n += 1) {
+    assert.equal((await page(path)).version, 12);
+    await sleep(100);
+  }
+  origin.version = 13;
+  await within(BOUND_MS, async () => (await page(path)).version === 13);
+});
+
+test("what the origin says to the edge alone stays with the edge", async () => {
+  newComment();
+  const path = "/v1/subjects/article/secret/comments";
+  const answers = [await call(path), await call(path), await call("/v1/subjects/article/missing")];
+  answers.push(await call(path, { "if-none-match": answers[0].headers.get("etag") }));
+  assert.equal(answers[3].status, 304);
+  for (const response of answers) {
+    for (const name of ["shows", "made", "version", "hot-for"]) {
+      assert.equal(response.headers.get(`x-gailou-${name}`), null, name);
+    }
+  }
+});
+
+test("what does not say what it shows is not kept", async () => {
+  for (const mode of ["silent", "nonsense"]) {
+    newComment();
+    origin.mode = mode;
+    const path = `/v1/subjects/article/${mode}/comments`;
+    for (let n = 1; n <= 3; n += 1) {
+      assert.equal((await call(path)).status, 200);
+      assert.equal(origin.seen(path).length, n, mode);
+    }
+  }
+});
+
+test("half an answer is none", async () => {
+  newComment();
+  origin.hotFor = null;
+  const path = "/v1/subjects/article/truncated/comments";
+  origin.mode = "truncated";
+  assert.equal((await call(path)).status, 503);
+  origin.mode = "up";
+  const whole = await page(path);
+  await sleep(1_500);
+  origin.mode = "truncated";
+  origin.version += 1;
+  for (let n = 0; n < 3; n += 1) {
+    assert.equal((await page(path)).version, whole.version);
+    await sleep(300);
+  }
+});
+
+test("an answer without end does not end the isolate", async () => {
+  newComment();
+  const [path, other] = ["/v1/subjects/article/huge/comments", "/v1/subjects/article/beside/comments"];
+  await page(other);
+  origin.mode = "huge";
+  const huge = await call(path);
+  await huge.arrayBuffer().catch(() => {});
+  assert.equal(huge.status, 503);
+  origin.mode = "gone";
+  assert.equal((await call(other)).status, 200, "what was in memory still is");
+});
