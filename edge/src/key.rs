@@ -4,7 +4,7 @@
 //! it, known parameters only, in a fixed order, defaults left out. So unknown parameters, their
 //! order and spelling never split a cache, and the origin is asked for exactly what is stored.
 //! What is doubtful here (a wrong value, a parameter given twice) is no page: it goes to the
-//! origin as it came, which says what is wrong with it.
+//! origin as it came, which says what is wrong with it. So does a list of an odd limit.
 //!
 //! A place in a walk has one name too: a cursor counts only in the one form its bytes have, and the
 //! sort it knows is not said beside it. Whether it is signed the origin alone can tell; a forged
@@ -18,7 +18,9 @@ use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Limits whose lists may go to the shared store: those that clients have a reason to use.
+/// Limits whose lists are stored, beside the default: those that clients have a reason to use. A list
+/// of another one is the origin's to answer each time, so that nobody fills the caches with a hundred
+/// copies of it.
 const STORED_LIMITS: [&str; 4] = ["10", "20", "50", "100"];
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -28,8 +30,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 pub struct Key {
     /// Canonical path and query.
     pub path_query: String,
-    /// Whether the store all colos share may hold it. Lists of odd limits and pages behind a
-    /// cursor may not: there are too many of them for a store that is paid by the write.
+    /// Whether the store all colos share may hold it. Pages behind a cursor may not: there are too
+    /// many of them for a store that is paid by the write.
     pub shared: bool,
 }
 
@@ -131,11 +133,10 @@ fn build(mut path_query: String, query: &str, params: &[Param]) -> Option<Key> {
             _ if value == param.default => continue,
             _ => {}
         }
-        shared &= match param.name {
-            SORT | "fragment" => true,
-            "limit" => STORED_LIMITS.contains(&&*value),
-            _ => false,
-        };
+        if param.name == LIMIT.name && !STORED_LIMITS.contains(&&*value) {
+            return None;
+        }
+        shared &= matches!(param.name, SORT | "fragment" | "limit");
         path_query.push(separator);
         path_query.push_str(param.name);
         path_query.push('=');
@@ -234,7 +235,6 @@ mod tests {
         check("/v1/subjects/article/7/comments?utm_source=x&limit=20&&sort=hot&_=1#", list, true);
         check("/v1/subjects/%61rticle/%37/comments", list, true);
         check("/v1/subjects/article/7/comments?limit=50&sort=new", &format!("{list}?sort=new&limit=50"), true);
-        check("/v1/subjects/article/7/comments?limit=7", &format!("{list}?limit=7"), false);
         let (hot, top) = (cursor(Sort::Hot), cursor(Sort::Top));
         check(&format!("{list}?cursor={hot}"), &format!("{list}?cursor={hot}"), false);
         check(&format!("{list}?cursor={hot}&sort=hot&limit=20"), &format!("{list}?cursor={hot}"), false);
@@ -246,7 +246,7 @@ mod tests {
         check("/v1/comments/5?sort=hot", "/v1/comments/5", true);
         check("/v1/comments/5/replies?sort=old", "/v1/comments/5/replies?sort=old", true);
         check("/v1/comments/5/tree?limit=200&depth=2", "/v1/comments/5/tree?depth=2", false);
-        check("/v1/comments/5/tree?limit=123", "/v1/comments/5/tree?limit=123", false);
+        check("/v1/comments/5/tree?limit=50", "/v1/comments/5/tree?limit=50", true);
         check("/v1/comments/5/ancestors", "/v1/comments/5/ancestors", true);
         check("/v1/comments/5/context?x", "/v1/comments/5/context", true);
         check("/v1/members/7/comments", "/v1/members/7/comments", true);
@@ -261,6 +261,7 @@ mod tests {
     fn doubtful_requests_are_no_pages() {
         for uri in [
             "/v1/subjects/article/7/comments?limit=0",
+            "/v1/subjects/article/7/comments?limit=7",
             "/v1/subjects/article/7/comments?limit=101",
             "/v1/subjects/article/7/comments?limit=020",
             "/v1/subjects/article/7/comments?limit=",
@@ -284,6 +285,7 @@ mod tests {
             "/v1/comments/05",
             "/v1/comments/%35",
             "/v1/comments/5/tree?depth=0",
+            "/v1/comments/5/tree?limit=123",
             "/v1/comments/x/replies",
             "/v1/comments/5/replies?sort=top",
             "/v1/comments/5/likes",

@@ -2,7 +2,7 @@
 //!
 //! A row gets its number when it is written and appears when it is committed, so that a smaller
 //! number may appear after a larger one. Whoever reads goes past a missing number only after
-//! [`OVERLAP_MS`]; until then everything after it is read again, and what is known already changes
+//! fifteen seconds; until then everything after it is read again, and what is known already changes
 //! nothing. Not here: the rows themselves ([`Store::feed`]) and who may ask.
 //!
 //! Promise: a row that is committed is in the next document whose `now` is later, unless its

@@ -256,7 +256,7 @@ fn one_key_is_shared_once_a_minute() {
     stage.get(&format!("{LIST}?limit=7"));
     stage.get(&format!("{LIST}?cursor=abc"));
     stage.later.drain();
-    assert_eq!(stage.global.puts.load(Ordering::Relaxed), 2, "odd limits and cursors stay in the colo");
+    assert_eq!(stage.global.puts.load(Ordering::Relaxed), 2, "odd limits and cursors are not shared");
 }
 
 #[test]
