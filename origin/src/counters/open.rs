@@ -16,7 +16,7 @@ use crate::log::{Log, Topic};
 use crate::store::{Shards, StoreError, Stream};
 
 /// How long the tables may take to catch up with the log while somebody waits.
-const CATCH_UP: Duration = Duration::from_secs(3);
+pub(super) const CATCH_UP: Duration = Duration::from_secs(3);
 /// How often they are asked.
 const POLL: Duration = Duration::from_millis(20);
 /// Processes remember rows for a quarter of a second. Counters that were opened earlier would let them

@@ -1,13 +1,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot};
 use gailou_shared::wire::Reaction;
 
-use super::open::{Opener, Tables};
+use super::open::{CATCH_UP, Opener, Tables};
 use super::{Base, Counters, CountersError, Fold, Folded, Opening, Settled};
 use crate::log::{Letter, Log, LogError, Message, Reader, Topic};
 use crate::store::StoreError;
@@ -165,7 +164,7 @@ async fn tables_that_stand_still_fail_all_who_wait_at_the_same_time() {
     let opener = opener(&world);
     let slots = [slot(2)];
     let both = async { tokio::join!(opener.open(&slots), opener.open(&slots)) };
-    let (a, b) = tokio::time::timeout(Duration::from_secs(3), both).await.expect("nobody waits twice");
+    let (a, b) = tokio::time::timeout(CATCH_UP * 3 / 2, both).await.expect("nobody waits twice");
     assert!(matches!((a, b), (Err(CountersError::Unavailable(_)), Err(CountersError::Unavailable(_)))));
     assert_eq!(world.begun.load(Ordering::SeqCst), 1);
 }
