@@ -76,7 +76,7 @@ pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Ve
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     headers.insert(REQUEST_ID, id.header());
     match code {
-        Code::OriginUnreachable => {
+        Code::OriginUnreachable | Code::Overloaded => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
         }
         Code::Unavailable => {

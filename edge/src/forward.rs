@@ -184,17 +184,21 @@ pub async fn send(edge: &Edge, world: &World, asker: &Asker, message: Message) -
     let sent = world.origin.send(ToOrigin { method, path_query, headers, body, want }, deadline_ms).await;
     match sent {
         Err(_) => Outcome::Unreachable,
+        // A proxy's page says nothing about the origin; a problem is the origin's word. The platform's
+        // own words for an origin it cannot reach are 520 to 530.
+        Ok(answer) if answer.status.is_server_error() && !is_problem(&answer.headers) => Outcome::Unreachable,
         Ok(answer) => match answer.status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-                // A proxy's page says nothing about the origin; a problem is the origin's word.
-                if is_problem(&answer.headers) { Outcome::Troubled(answer) } else { Outcome::Unreachable }
+                Outcome::Troubled(answer)
             }
             _ => Outcome::Answered(answer),
         },
     }
 }
 
-fn is_problem(headers: &HeaderMap) -> bool {
+/// Whether an answer is the origin's own refusal.
+#[must_use]
+pub fn is_problem(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     kind.starts_with("application/problem+json")
 }

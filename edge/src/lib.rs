@@ -24,6 +24,7 @@ pub mod feed;
 pub mod pages;
 pub mod push;
 
+pub mod bodies;
 pub mod limits;
 pub mod words;
 pub mod writes;
@@ -78,6 +79,7 @@ pub struct Edge {
     health: forward::Health,
     words: words::Words,
     live: live::Live,
+    bodies: bodies::Bodies,
     ids: answer::Ids,
 }
 
@@ -94,6 +96,7 @@ impl Edge {
             health: forward::Health::new(seed),
             words: words::Words::default(),
             live: live::Live::default(),
+            bodies: bodies::Bodies::default(),
             ids: answer::Ids::new(seed),
         }
     }

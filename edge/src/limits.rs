@@ -104,16 +104,20 @@ pub fn refusal(exceeded: &Limit, id: &RequestId) -> Response {
     response
 }
 
-/// The address of an IPv4 client, the /64 of an IPv6 one: that is what one household has.
+/// The network of a client, as a key.
 fn network(asker: &Asker) -> Option<String> {
-    let address: IpAddr = asker.client.as_deref()?.parse().ok()?;
-    match address.to_canonical() {
-        IpAddr::V4(address) => Some(address.to_string()),
-        IpAddr::V6(address) => {
-            let prefix = u128::from(address) >> 64 << 64;
-            Some(format!("{}/64", Ipv6Addr::from(prefix)))
-        }
-    }
+    let prefix = Ipv6Addr::from(prefix(asker.client.as_deref())?);
+    Some(prefix.to_ipv4_mapped().map_or_else(|| format!("{prefix}/64"), |address| address.to_string()))
+}
+
+/// The address of an IPv4 client (mapped), the /64 of an IPv6 one: that is what one household has.
+#[must_use]
+pub fn prefix(client: Option<&str>) -> Option<u128> {
+    let address: IpAddr = client?.parse().ok()?;
+    Some(match address.to_canonical() {
+        IpAddr::V4(address) => u128::from(address.to_ipv6_mapped()),
+        IpAddr::V6(address) => u128::from(address) >> 64 << 64,
+    })
 }
 
 #[cfg(test)]

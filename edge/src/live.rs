@@ -11,8 +11,8 @@
 //! **Promise.** Every event after the version a reader names (`Last-Event-ID`, or `after` the first
 //! time), once and in order, or `reset`.
 //!
-//! **Bounds.** [`STREAMS`] streams an isolate (beyond: 503), [`SUBJECTS`] subjects of 200 events, a
-//! stream of 15 minutes. The platform's bounds for one request hold: a lone stream that asks every
+//! **Bounds.** [`load::STREAMS`] streams an isolate (beyond: 503), [`STREAMS_NETWORK`] of them one
+//! network's (beyond: 429), [`SUBJECTS`] subjects of 200 events, a stream of 15 minutes. The platform's bounds for one request hold: a lone stream that asks every
 //! time makes 1,350 subrequests of the 10,000 a paid plan has. Of a free plan's 50 it has used up
 //! all within half a minute; what it asks then fails, and it ends after the third failure.
 //!
@@ -30,6 +30,7 @@
 //! one thread in one place. One reader of each of 10,000 subjects: **$58 an hour**. It would save a
 //! second or two and a few cents where the most happens, and cost most where the least does.
 
+pub mod load;
 pub mod ring;
 
 use std::fmt;
@@ -42,7 +43,7 @@ use axum::response::Response;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use gailou_shared::wire::{Code, EventsDoc};
 use http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
 use http::{Method, StatusCode};
 
@@ -52,10 +53,9 @@ use crate::memory::Bounded;
 use crate::ports::{self, FromOrigin, Later, Want, World};
 use crate::writes::{self, Rule};
 use crate::{Edge, key, limits, lock};
+use load::{Full, Load, STREAMS_NETWORK, WINDOW_MS};
 use ring::{News, Ring};
 
-/// Streams of an isolate: some 10 kB each, a sixth of its memory.
-pub const STREAMS: u32 = 2_000;
 /// Subjects of an isolate: 200 events of 400 bytes at most, 20 MB.
 pub const SUBJECTS: usize = 256;
 /// How often a stream looks into memory, in milliseconds.
@@ -73,8 +73,6 @@ const COPY_MS: u64 = 1_000;
 const DEADLINE_MS: u32 = 2_000;
 /// Questions of one stream that may fail in a row.
 const FAILURES: u32 = 3;
-/// How long a stream that gave no sign is counted, in milliseconds.
-const WINDOW_MS: u64 = 20_000;
 
 /// What an isolate keeps for its streams.
 #[derive(Debug)]
@@ -98,41 +96,6 @@ impl Live {
             rings.put(subject.into(), Arc::clone(&ring), 0);
             ring
         })
-    }
-}
-
-/// How many streams there are: those that gave a sign in this window or the one before. The
-/// platform does not say when a client is gone, so nothing that must not grow counts on being told.
-#[derive(Debug, Default)]
-struct Load {
-    window: u64,
-    now: u32,
-    before: u32,
-}
-
-impl Load {
-    fn turn(&mut self, now_ms: u64) -> u64 {
-        let window = now_ms / WINDOW_MS;
-        if window != self.window {
-            self.before = if window == self.window + 1 { self.now } else { 0 };
-            (self.window, self.now) = (window, 0);
-        }
-        window
-    }
-
-    /// Whether one more may begin.
-    fn has_room(&mut self, now_ms: u64) -> bool {
-        self.turn(now_ms);
-        self.now.max(self.before) < STREAMS
-    }
-
-    /// A sign of a stream that gave its last one in the window `last`.
-    fn sign(&mut self, last: &mut u64, now_ms: u64) {
-        let window = self.turn(now_ms);
-        if *last != window {
-            *last = window;
-            self.now = self.now.saturating_add(1);
-        }
     }
 }
 
@@ -161,11 +124,12 @@ pub async fn open(edge: &Arc<Edge>, world: &World, asker: &Asker, request: Reque
         return limits::refusal(exceeded, &asker.id);
     }
     let now = world.clock.now_ms();
-    if !lock(&edge.live.load).has_room(now) {
-        let mut response = problem(&asker.id, Code::Overloaded, "There are too many event streams. Try again.", vec![]);
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
-        return response;
-    }
+    let network = limits::prefix(asker.client.as_deref());
+    let entered = lock(&edge.live.load).enter(network, now);
+    let window = match entered {
+        Ok(window) => window,
+        Err(full) => return refusal(&full, asker),
+    };
     let position = position(request.headers(), request.uri().query());
     let mut reader = Reader {
         edge: Arc::clone(edge),
@@ -178,7 +142,8 @@ pub async fn open(edge: &Arc<Edge>, world: &World, asker: &Asker, request: Reque
         began_ms: now,
         sent_ms: 0,
         failures: 0,
-        window: 0,
+        network,
+        window,
     };
     // The first answer says whether there is such a subject at all.
     if !lock(&reader.ring).is_known()
@@ -195,6 +160,30 @@ pub async fn open(edge: &Arc<Edge>, world: &World, asker: &Asker, request: Reque
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     response.extensions_mut().insert(Granted(Arc::new(Mutex::new(Some(reader)))));
+    response
+}
+
+/// What a reader gets when there is no room. When there is again nobody knows; streams that are gone
+/// without a word count for two windows at most.
+fn refusal(full: &Full, asker: &Asker) -> Response {
+    let seconds = 2 * WINDOW_MS / 1_000;
+    let mut response = match full {
+        Full::Isolate => problem(&asker.id, Code::Overloaded, "There are too many event streams. Try again.", vec![]),
+        Full::Network => {
+            problem(&asker.id, Code::RateLimited, "Your network has too many event streams. Try again.", vec![])
+        }
+    };
+    let mut set = |header: HeaderName, value: String| {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response.headers_mut().insert(header, value);
+        }
+    };
+    set(RETRY_AFTER, seconds.to_string());
+    if *full == Full::Network {
+        let policy = format!("\"streams-address\";q={STREAMS_NETWORK};qu=\"concurrent-requests\"");
+        set(HeaderName::from_static("ratelimit-policy"), policy);
+        set(HeaderName::from_static("ratelimit"), format!("\"streams-address\";r=0;t={seconds}"));
+    }
     response
 }
 
@@ -220,7 +209,15 @@ pub struct Reader {
     began_ms: u64,
     sent_ms: u64,
     failures: u32,
+    network: Option<u128>,
+    /// When it last gave a sign.
     window: u64,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        lock(&self.edge.live.load).leave(self.network, self.window);
+    }
 }
 
 impl fmt::Debug for Reader {
@@ -247,7 +244,7 @@ impl Reader {
         }
         loop {
             let now = self.world.clock.now_ms();
-            lock(&self.edge.live.load).sign(&mut self.window, now);
+            lock(&self.edge.live.load).sign(self.network, &mut self.window, now);
             if now.saturating_sub(self.began_ms) >= LIFE_MS || self.failures >= FAILURES {
                 return None;
             }

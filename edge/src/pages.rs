@@ -2,10 +2,11 @@
 //! then the origin.
 //!
 //! **Promises.** What the origin calls fresh is served without asking; a little older is served
-//! while the next copy is fetched; when the origin fails, what there is of the last 24 h is served
-//! and marked stale, and when it is back it is asked once for each page. Only 200s are stored. The
-//! shared store is minutes behind, so it is read only when the origin fails, or where the origin
-//! declared the subject hot and for as long as it said.
+//! while the next copy is fetched; older still, one reader of an isolate waits for the next copy, and
+//! those who come meanwhile get this one, marked stale, as long as it is not void; when the origin
+//! fails, what there is of the last 24 h is served and marked stale, and when it is back it is asked
+//! once for each page. Only 200s are stored. The shared store is minutes behind, so it is read only
+//! when the origin fails, or where the origin declared the subject hot and for as long as it said.
 //!
 //! **Order.** While an isolate remembers a page, it serves no older one after it, whichever of the
 //! places it comes from: every page goes through `admit` on its way out, and between there and
@@ -17,7 +18,7 @@
 //!
 //! Not here: what depends on the reader, and any look into a page's JSON.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -32,19 +33,18 @@ use http::{Method, StatusCode};
 use crate::answer::{EXPOSED, REQUEST_ID, problem};
 use crate::forward::{self, Asker, Message, Outcome, READ_MS};
 use crate::key::Key;
-use crate::memory::Bounded;
 use crate::page::{Age, MEMORY_PAGE_BYTES, Page};
 use crate::ports::{FromOrigin, PageStore, Want, World};
 use crate::{Edge, feed, limits, lock};
+
+pub use marks::Marks;
+use marks::{Deed, UnderWay};
 
 /// What browsers may do with a page: keep it, and ask each time.
 pub const BROWSERS: HeaderValue = HeaderValue::from_static("public, no-cache");
 /// The header that marks a page whose origin does not answer.
 pub const STALE: HeaderName = HeaderName::from_static("x-gailou-stale");
 
-/// How long a refresh may be under way before another is begun, in milliseconds: the deadline of
-/// a read, after which it has surely ended.
-const REFRESH_MS: u64 = READ_MS as u64;
 /// For how long the origin may answer with a page it has ready, in milliseconds, and a little more.
 const READY_MS: u32 = 300;
 /// How often a key is read past the caches, in milliseconds.
@@ -52,8 +52,6 @@ const BYPASS_MS: u64 = 1_000;
 /// How often a key is written to the shared store, in milliseconds. It takes one write a second
 /// and shows the old value for a minute, so more often would change nothing.
 const SHARE_MS: u64 = 60_000;
-/// Keys whose marks an isolate keeps.
-const MARKS: usize = 8_192;
 
 /// A reader's request for a page.
 #[derive(Debug, Clone)]
@@ -66,48 +64,6 @@ pub struct Ask {
     pub no_cache: bool,
     /// Who asks.
     pub asker: Asker,
-}
-
-/// When an isolate last did things that must not be done too often, by key.
-#[derive(Debug)]
-pub struct Marks(Mutex<Bounded<[u64; 3]>>);
-
-/// What must not be done too often.
-#[derive(Debug, Clone, Copy)]
-enum Deed {
-    Refresh,
-    Bypass,
-    Share,
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self(Mutex::new(Bounded::new(usize::MAX, MARKS)))
-    }
-}
-
-impl Marks {
-    /// Whether `deed` may be done for `key` now, and if so, that it is being done.
-    fn claim(&self, key: &str, deed: Deed, now_ms: u64, every_ms: u64) -> bool {
-        let mut marks = lock(&self.0);
-        let mut times = marks.get(key).unwrap_or_default();
-        let Some(last) = times.get_mut(deed as usize) else { return false };
-        if *last != 0 && now_ms.saturating_sub(*last) < every_ms {
-            return false;
-        }
-        *last = now_ms.max(1);
-        marks.put(key.into(), times, 0);
-        true
-    }
-
-    fn release(&self, key: &str, deed: Deed) {
-        let mut marks = lock(&self.0);
-        let Some(mut times) = marks.get(key) else { return };
-        if let Some(last) = times.get_mut(deed as usize) {
-            *last = 0;
-        }
-        marks.put(key.into(), times, 0);
-    }
 }
 
 /// The page when it is in memory, fresh, and the feed has nothing against it: the way that most
@@ -143,10 +99,21 @@ pub async fn read(edge: &Arc<Edge>, world: &World, ask: Ask) -> Response {
         return answer;
     }
 
+    let under_way = search.spare.as_ref().and_then(|_| UnderWay::begin(edge, key, world.clock.now_ms()));
+    if under_way.is_none()
+        && !past_caches
+        && let Some(answer) = search.stale().await
+    {
+        // An origin that is slow must not get every reader of an old page at once.
+        return answer;
+    }
+
     if let Err(exceeded) = limits::read(world, &ask.asker).await {
         return limits::refusal(exceeded, &ask.asker.id);
     }
-    let failure = match fetch(edge, world, &ask, search.spare.clone(), past_caches).await {
+    let fetched = fetch(edge, world, &ask, search.spare.clone(), past_caches).await;
+    drop(under_way);
+    let failure = match fetched {
         Fetched::Page(page) => return serve(&page, &ask, world.clock.now_ms(), false),
         Fetched::Other(answer) if answer.status != StatusCode::INTERNAL_SERVER_ERROR => {
             return forward::hand_on(answer, &ask.asker.id);
@@ -251,10 +218,7 @@ impl Search<'_> {
 
 /// Fetches the next copy after the answer, unless that is under way.
 fn refresh(edge: &Arc<Edge>, world: &World, ask: &Ask) {
-    let now = world.clock.now_ms();
-    if !edge.marks.claim(&ask.key.path_query, Deed::Refresh, now, REFRESH_MS) {
-        return;
-    }
+    let Some(under_way) = UnderWay::begin(edge, &ask.key.path_query, world.clock.now_ms()) else { return };
     let (edge, world_, ask) = (Arc::clone(edge), world.clone(), ask.clone());
     world.later.run(Box::pin(async move {
         let key = &ask.key.path_query;
@@ -262,7 +226,7 @@ fn refresh(edge: &Arc<Edge>, world: &World, ask: &Ask) {
             let known = recall(&edge, key);
             fetch(&edge, &world_, &ask, known, false).await;
         }
-        edge.marks.release(key, Deed::Refresh);
+        drop(under_way);
     }));
 }
 
@@ -333,7 +297,16 @@ async fn fetch_once(
         want: Want::Whole,
         deadline_ms: READ_MS,
     };
-    let outcome = forward::send(edge, world, &ask.asker, message).await;
+    let outcome = match forward::send(edge, world, &ask.asker, message).await {
+        // Something between answers in the origin's place: it gives pages, tags and problems.
+        Outcome::Answered(answer)
+            if !matches!(answer.status, StatusCode::OK | StatusCode::NOT_MODIFIED)
+                && !forward::is_problem(&answer.headers) =>
+        {
+            Outcome::Unreachable
+        }
+        outcome => outcome,
+    };
     edge.health.note(matches!(outcome, Outcome::Answered(_)), world.clock.now_ms());
     let answer = match outcome {
         Outcome::Answered(answer) => answer,
@@ -360,7 +333,12 @@ async fn fetch_once(
 
 /// Puts a page into the colo's cache, and into the shared store when that is due.
 pub(crate) fn keep(edge: &Arc<Edge>, world: &World, key: &Key, page: &Arc<Page>, share: bool) {
-    let share = share && key.shared && edge.marks.claim(&key.path_query, Deed::Share, page.fetched_ms, SHARE_MS);
+    // Of addresses where nobody wrote anything there is no end.
+    let holds_something = page.version > 0 || !page.shows.entries().is_empty();
+    let share = share
+        && key.shared
+        && holds_something
+        && edge.marks.claim(&key.path_query, Deed::Share, page.fetched_ms, SHARE_MS);
     let (edge, colo, global) = (Arc::clone(edge), Arc::clone(&world.colo), Arc::clone(&world.global));
     let (key, page, now) = (key.path_query.clone(), Arc::clone(page), world.clock.now_ms());
     world.later.run(Box::pin(async move {
@@ -464,5 +442,6 @@ pub fn put_common(page: &Page, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
 }
 
+mod marks;
 #[cfg(test)]
 mod tests;

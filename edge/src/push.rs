@@ -16,7 +16,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use gailou_shared::edge::{MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify};
+use gailou_shared::edge::{BadSignature, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify};
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::words::Term;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -92,11 +92,24 @@ pub async fn receive(edge: &Arc<Edge>, world: &World, id: &RequestId, request: R
     if announced.is_some_and(|length: usize| length > MOST_BYTES) {
         return refuse(Code::BodyTooLarge, too_large);
     }
-    let Ok(body) = axum::body::to_bytes(body, MOST_BYTES).await else { return refuse(Code::BodyTooLarge, too_large) };
     let now = world.clock.now_ms();
     let path_query = parts.uri.path_and_query().map_or("", |pq| pq.as_str());
-    let signed = Signed { method: parts.method.as_str(), path_query, client: "", body: &body };
+    let signed = Signed { method: parts.method.as_str(), path_query, client: "", body: b"" };
     let signature = parts.headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    // What is no signature of this minute is not worth reading its body.
+    let could_be = |secret: &Vec<u8>| {
+        !matches!(verify(secret, now / 1_000, &signed, signature), Err(BadSignature::Malformed | BadSignature::Time))
+    };
+    if !secrets.into_iter().flatten().any(could_be) {
+        return refuse(Code::Forbidden, "This is not signed with the edge's secret, or too long ago.");
+    }
+    let Some(place) = edge.bodies.begin(announced.unwrap_or(MOST_BYTES), now) else {
+        return refuse(Code::Overloaded, "Too much is being pushed here. Send it again.");
+    };
+    let body = axum::body::to_bytes(body, MOST_BYTES).await;
+    edge.bodies.end(place);
+    let Ok(body) = body else { return refuse(Code::BodyTooLarge, too_large) };
+    let signed = Signed { body: &body, ..signed };
     if !secrets.into_iter().flatten().any(|secret| verify(secret, now / 1_000, &signed, signature).is_ok()) {
         return refuse(Code::Forbidden, "This is not signed with the edge's secret, or too long ago.");
     }

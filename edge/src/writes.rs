@@ -78,6 +78,9 @@ pub async fn pass(edge: &Arc<Edge>, world: &World, asker: &Asker, rule: Rule, re
     if announced.is_some_and(|length| length > rule.body_bytes as u64) {
         return too_large();
     }
+    let Ok(_place) = Place::take(edge, world, rule, announced) else {
+        return problem(id, Code::Overloaded, "Too much is being sent here. Try again.", Vec::new());
+    };
     // It also fails when the client goes away, which then nobody is told.
     let Ok(body) = axum::body::to_bytes(body, rule.body_bytes).await else { return too_large() };
     if let Some(kind) = rule.kind
@@ -100,6 +103,31 @@ pub async fn pass(edge: &Arc<Edge>, world: &World, asker: &Asker, rule: Rule, re
     let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
     send(edge, world, asker, parts.method, path_query, &parts.headers, body).await
 }
+
+/// Room for a large body, given back when it is gone.
+struct Place<'a>(&'a Edge, Option<u64>);
+
+impl<'a> Place<'a> {
+    fn take(edge: &'a Edge, world: &World, rule: Rule, announced: Option<u64>) -> Result<Self, NoRoom> {
+        if rule.body_bytes <= BODY_BYTES {
+            return Ok(Self(edge, None));
+        }
+        let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(rule.body_bytes);
+        let place = edge.bodies.begin(bytes, world.clock.now_ms()).ok_or(NoRoom)?;
+        Ok(Self(edge, Some(place)))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.1 {
+            self.0.bodies.end(place);
+        }
+    }
+}
+
+/// Large bodies fill what an isolate has for them.
+struct NoRoom;
 
 /// Sends a request on as it is.
 pub async fn send(

@@ -559,6 +559,9 @@
   /** A name unique in the page, for `aria-labelledby` and `for`. */
   const uid = (prefix) => `${prefix}-${(lastUid += 1)}`;
 
+  /** About so long: readers do not ask together. */
+  const spread = (ms) => ms * (0.5 + Math.random());
+
   const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
   const codePoints = (text) => [...text].length;
   const isFlag = (comment, flag) => Array.isArray(comment.flags) && comment.flags.includes(flag);
@@ -1859,6 +1862,7 @@
     stop() {
       if (this.loading) this.loading.abort();
       if (this.observer) this.observer.disconnect();
+      clearTimeout(this.reloadTimer);
       this.closeLive();
     }
 
@@ -2535,7 +2539,7 @@
 
     later(ms, action) {
       clearTimeout(this.timer);
-      this.timer = setTimeout(action, ms * (0.5 + Math.random()));
+      this.timer = setTimeout(action, spread(ms));
     }
 
     closeLive() {
@@ -2548,7 +2552,7 @@
      * A comment is new, or reads differently. New ones wait behind a button: a list must not move
      * under the reader's eyes.
      */
-    async changed(id) {
+    changed(id) {
       if (!id) return;
       this.recent.remove('gone', id);
       if (this.viewsOf(id).length === 0) {
@@ -2556,8 +2560,20 @@
         this.showArrivedCount();
         return;
       }
+      this.refresh(id, true);
+    }
+
+    /** A cache may still answer with the old text; it is past that a little later. */
+    async refresh(id, again) {
+      const [shown] = this.viewsOf(id);
+      if (!shown) return;
+      const { edited_at: before } = shown.comment;
       const comment = await this.wholeComment(id);
-      if (comment) this.viewsOf(id).forEach((view) => view.update(this.recent.over(comment)));
+      if (!comment) return;
+      this.viewsOf(id).forEach((view) => view.update(this.recent.over(comment)));
+      if (again && (comment.edited_at || 0) <= (before || 0)) {
+        setTimeout(() => this.refresh(id, false), spread(RESET_MS));
+      }
     }
 
     showArrivedCount() {
@@ -2600,16 +2616,22 @@
       this.viewsOf(id).forEach((view) => view.update(tombstone(view.comment)));
     }
 
-    /** Nobody knows what was missed: the list is loaded anew, at once where nobody is in it. */
-    missed() {
+    /**
+     * Nobody knows what was missed: the list is loaded anew, at once where nobody is in it. The
+     * stream may close before that, and when it opens again it does not say so again.
+     */
+    missed(isTime = false) {
       const isIdle = !this.linked && this.composers.size === 1 && !this.shadowRoot.activeElement
         && this.getBoundingClientRect().top >= 0;
-      if (isIdle) {
-        this.later(RESET_MS, () => this.loadFirst({ pastCaches: true }));
-        return;
+      clearTimeout(this.reloadTimer);
+      if (!isIdle) {
+        this.isBehind = true;
+        this.showArrivedCount();
+      } else if (isTime) {
+        this.loadFirst({ pastCaches: true });
+      } else {
+        this.reloadTimer = setTimeout(() => this.missed(true), spread(RESET_MS));
       }
-      this.isBehind = true;
-      this.showArrivedCount();
     }
 
     // --- small things --------------------------------------------------------------------------

@@ -156,6 +156,41 @@ describe('live', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
     });
   });
 
+  test('an edit that a cache does not know yet is asked for again', async () => {
+    const subject = newSubject();
+    const token = await guest('Writer');
+    const comment = await post(subject, 'Before', token);
+    await listed(subject, 1);
+    await withPage(subject, {}, async (page) => {
+      await has(articles(page).filter({ hasText: 'Before' }), 'the text');
+      const { data: old } = await api('GET', `/v1/comments/${comment.id}`);
+      await api('PATCH', `/v1/comments/${comment.id}`, { content: 'After' }, token);
+      let asked = 0;
+      await page.route(`**/v1/comments/${comment.id}`, (route) => {
+        asked += 1;
+        return asked === 1 ? route.fulfill({ json: old }) : route.continue();
+      });
+      await page.tell('comment', 9, { id: comment.id, root: comment.id, parent: null });
+      await has(articles(page).filter({ hasText: 'After' }), 'the new text');
+      assert.equal(asked, 2);
+    });
+  });
+
+  test('a reset is not lost with the stream that told it', async () => {
+    const subject = newSubject();
+    const token = await guest('Writer');
+    await post(subject, 'One', token);
+    await listed(subject, 1);
+    await withPage(subject, {}, async (page) => {
+      await post(subject, 'Two', token);
+      await page.tell('reset', 77, {});
+      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('live', 'off'));
+      await page.locator('gailou-comments').evaluate((node) => node.removeAttribute('live'));
+      assert.equal((await page.streams()).at(-1).after, '77', 'the next stream does not tell it again');
+      await has(articles(page).filter({ hasText: 'Two' }), 'loaded anew');
+    });
+  });
+
   test('a reset loads the list anew; who is in it is asked', async () => {
     const subject = newSubject();
     const token = await guest('Writer');

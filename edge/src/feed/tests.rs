@@ -266,6 +266,133 @@ fn a_gap_is_not_overlooked() {
     assert_eq!((known.now_ms, known.as_of_ms), (1_200, 1_200), "an older document changes nothing");
 }
 
+#[test]
+fn one_request_refreshes_the_feed_and_the_others_look_at_memory() {
+    for comes in [true, false] {
+        let stage = warm();
+        stage.wait_ms(3_000);
+        let (world, origin) = held::world(&stage, TAIL);
+        let mut readers: Vec<_> = (0..5).map(|_| held::Reader::new(&stage, &world, LIST)).collect();
+        assert!(readers.iter_mut().all(|reader| reader.step().is_none()));
+        if comes {
+            origin.open();
+            assert!(!is_stale(&readers[0].step().unwrap()));
+        }
+        let began = stage.clock_ms();
+        let answer = readers[1].steps(30).unwrap();
+        let expected = if comes { 50 } else { 1_000 };
+        assert_eq!((answer.body.as_str(), is_stale(&answer), stage.clock_ms() - began), ("with 5", !comes, expected));
+        assert_eq!(stage.feeds(), [TAIL]);
+    }
+}
+
+#[test]
+fn what_is_learnt_while_a_document_is_on_its_way_stays() {
+    let stage = warm();
+    stage.wait_ms(600_000);
+    let (world, origin) = held::world(&stage, DAY);
+    let mut first = held::Reader::new(&stage, &world, LIST);
+    assert!(first.step().is_none());
+    assert_eq!(stage.feeds(), [TAIL, DAY]);
+    stage.takes_down(5, 2);
+    // The first counts as stopped.
+    stage.wait_ms(3_001);
+    origin.hold("");
+    assert_eq!(held::Reader::new(&stage, &world, LIST).steps(9).unwrap().body, "without 5");
+    origin.open();
+    assert_eq!(first.steps(9).unwrap().body, "without 5");
+    let page = Page::from_origin(&showing("with 5", START_MS, &[(5, 1)], 60), stage.clock_ms()).unwrap();
+    assert!(!stage.edge.feed.passes(&page));
+}
+
+#[test]
+fn in_an_outage_a_colo_without_a_copy_learns_from_the_shared_store() {
+    let mut stage = warm();
+    let old = lock(&stage.colo.values)[LIST].clone();
+    stage.wait_ms(300_000);
+    stage.takes_down(5, 2);
+    stage.wait_ms(3_000);
+    assert_eq!(stage.get(LIST).body, "without 5");
+    stage.later.drain();
+    stage.is_gone();
+    stage.wait_ms(7_200_000);
+    // Neither has the colo a copy, nor a young one, nor has an isolate that slept there.
+    let before = Copy { asked_ms: START_MS, document: ChangesDoc::new(START_MS, START_MS - 90_000_000, 0, 0, vec![]) };
+    for (near, sleeps) in [(None, false), (Some(before.encode()), false), (None, true)] {
+        stage.restart();
+        let mut values = lock(&stage.colo.values);
+        values.clear();
+        values.insert(LIST.into(), old.clone());
+        values.extend(near.map(|near| (DAY.into(), near)));
+        drop(values);
+        if sleeps {
+            lock(&stage.edge.feed.known).begin(&before);
+        }
+        let answer = stage.get(LIST);
+        assert_eq!((answer.body.as_str(), is_stale(&answer)), ("without 5", true), "{sleeps}");
+        stage.wait_ms(10_000);
+    }
+}
+
+#[test]
+fn the_day_is_shared_once_a_minute() {
+    let mut stage = warm();
+    let puts = || stage.global.puts.load(Ordering::Relaxed);
+    let before = puts();
+    for _ in 0..13 {
+        stage.get(LIST);
+        stage.later.drain();
+        stage.wait_ms(10_000);
+    }
+    assert_eq!(puts() - before, 2);
+    let before = puts();
+    stage.restart();
+    stage.get(LIST);
+    stage.later.drain();
+    assert_eq!(stage.global.puts.load(Ordering::Relaxed), before, "another isolate just has");
+}
+
+#[test]
+fn a_day_and_a_tail_with_a_gap_between_them_are_not_current() {
+    let mut stage = warm();
+    stage.wait_ms(300_000);
+    stage.takes_down(5, 2);
+    stage.wait_ms(200_000);
+    let copy = |path: &str| {
+        let document = lock(&stage.origin.changes).document(path, stage.clock_ms());
+        Copy { asked_ms: stage.clock_ms(), document }.encode()
+    };
+    let (tail, day) = (copy(TAIL), copy(DAY));
+    lock(&stage.colo.values).insert(TAIL.into(), tail);
+    lock(&stage.origin.changes).down = true;
+    stage.restart();
+    let answer = stage.get(LIST);
+    assert_eq!((answer.body.as_str(), is_stale(&answer)), ("with 5", true));
+    lock(&stage.global.values).insert(DAY.into(), day);
+    stage.restart();
+    let answer = stage.get(LIST);
+    assert_eq!((answer.body.as_str(), is_stale(&answer)), ("without 5", false), "no gap any more");
+}
+
+#[test]
+fn rows_beyond_a_day_outlive_it() {
+    let mut known = Known::default();
+    let copy = |since, now, ids: &[u64]| {
+        let rows = ids.iter().map(|id| Changed { id: gailou_shared::id::CommentId::new(*id).unwrap(), version: 1 });
+        Copy { asked_ms: now, document: ChangesDoc::new(now, since, 0, 0, rows.collect()) }
+    };
+    known.begin(&copy(100, 1_000, &[1]));
+    known.merge(&copy(1_100, 1_200, &[2]));
+    known.learn(Some(&copy(100, 1_150, &[3])), None);
+    assert!(known.rows.contains_key(&2) && known.rows.contains_key(&3));
+    assert_eq!((known.since_ms, known.now_ms, known.as_of_ms), (100, 1_150, 1_150));
+    known.learn(Some(&copy(200, 1_140, &[4])), Some(&copy(1_120, 1_300, &[5])));
+    assert!(!known.rows.contains_key(&4), "it is not needed");
+    assert_eq!((known.since_ms, known.now_ms), (100, 1_300));
+    known.learn(Some(&copy(200, 2_000, &[6])), None);
+    assert_eq!((known.rows.len(), known.since_ms, known.now_ms), (1, 200, 2_000));
+}
+
 proptest! {
     #[test]
     fn a_copy_is_read_as_it_was_written(asked_ms in 0u64..1 << 42, now: u64, since: u64, rows: Vec<(u64, u64)>) {

@@ -33,6 +33,8 @@ pub struct Ring {
     kept: VecDeque<Kept>,
     /// The oldest version a reader waits to be led on from, older than what is kept.
     wanted: Option<u64>,
+    /// The last question was asked for `wanted`.
+    led_on: bool,
     /// The origin knows no way on from here and from anything older.
     lost: Option<u64>,
     /// The origin has not come as far as this, whatever a reader says.
@@ -62,7 +64,11 @@ impl Ring {
         }
         self.asked_ms = now_ms.max(1);
         let known = self.span.map(|(_, to)| to);
-        Some(self.wanted.or(known).or(position))
+        // Never twice in a row: whoever comes with ever other old versions takes every second
+        // question at most, and not what is new from everybody else.
+        let wanted = if self.led_on { None } else { self.wanted };
+        self.led_on = wanted.is_some();
+        Some(wanted.or(known).or(position))
     }
 
     /// Whether the origin has ever answered.
@@ -207,11 +213,37 @@ mod tests {
         assert_eq!(ids(&text), [8, 9, 10, 11, 12, 13]);
         // From too long ago: told so, and the others have lost nothing.
         assert_eq!(ring.after(2, 0, 1), News::None);
+        assert_eq!(ring.claim(None, 1 + 2 * EVERY_MS), Some(Some(13)), "everybody's turn");
+        ring.take(Some(13), &doc(13, false, &[]));
+        assert_eq!(ring.after(2, 0, 1), News::None);
         assert_eq!(ring.claim(None, 9_999), Some(Some(2)));
         ring.take(Some(2), &doc(14, true, &[]));
         assert_eq!((ring.after(2, 0, 1), ring.after(1, 0, 1)), (News::Reset(13), News::Reset(13)));
         let News::Events(text, 13) = ring.after(9, 0, 1) else { panic!() };
         assert_eq!(ids(&text), [10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn who_comes_with_ever_other_old_versions_does_not_keep_news_from_the_others() {
+        let mut ring = Ring::default();
+        ring.take(Some(100), &doc(100, false, &[]));
+        let mut reader = 100;
+        for n in 1..=20 {
+            let version = 100 + n;
+            assert_eq!(ring.after(n, 0, 0), News::None, "one more from long ago");
+            let after = ring.claim(Some(n), n * EVERY_MS).unwrap().unwrap();
+            let events: Vec<_> = (after + 1..=version).collect();
+            // The origin knows no way on from so long ago.
+            if after < 100 {
+                ring.take(Some(after), &doc(version, true, &[]))
+            } else {
+                ring.take(Some(after), &doc(version, false, &events))
+            }
+            if let News::Events(_, to) = ring.after(reader, 0, 0) {
+                reader = to;
+            }
+            assert!(reader + 1 >= version, "{reader} of {version}");
+        }
     }
 
     #[test]

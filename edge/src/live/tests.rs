@@ -19,16 +19,25 @@ fn says(stage: &Stage, version: u64, reset: bool, ids: &[u64]) {
 }
 
 fn opens(stage: &Stage, headers: &[(&str, &str)], query: &str) -> Result<Reader, StatusCode> {
+    asks(stage, None, headers, query).map_err(|refused| refused.status())
+}
+
+/// Opens a stream from an address.
+fn opens_as(stage: &Stage, client: &str) -> Result<Reader, Response> {
+    asks(stage, Some(client.into()), &[], "?after=5")
+}
+
+fn asks(stage: &Stage, client: Option<String>, headers: &[(&str, &str)], query: &str) -> Result<Reader, Response> {
     let mut request = http::Request::get(format!("{EVENTS}{query}"));
     for (name, value) in [("accept", "text/event-stream")].iter().chain(headers) {
         request = request.header(*name, *value);
     }
-    let asker = Asker { id: stage.edge.request_id(None), client: None };
+    let asker = Asker { id: stage.edge.request_id(None), client };
     let request = request.body(Body::empty()).unwrap();
     let response = futures_executor::block_on(open(&stage.edge, &stage.world(), &asker, request));
     stage.later.drain();
     let reader = response.extensions().get::<Granted>().and_then(Granted::take);
-    reader.ok_or(response.status())
+    reader.ok_or(response)
 }
 
 /// What the stream says until it has said nothing for `quiet_ms`, and whether it has ended.
@@ -148,17 +157,43 @@ fn what_the_origin_refuses_is_refused() {
 }
 
 #[test]
-fn an_isolate_has_room_for_so_many() {
-    let mut load = Load::default();
-    let mut last = vec![0; STREAMS as usize];
-    for (n, last) in last.iter_mut().enumerate() {
-        assert!(load.has_room(WINDOW_MS), "{n}");
-        load.sign(last, WINDOW_MS);
-        load.sign(last, WINDOW_MS + 1);
+fn one_network_has_so_many_streams_and_no_more() {
+    let stage = Stage::new(Config::default());
+    says(&stage, 5, false, &[]);
+    let client = |n: u32| format!("2001:db8::{n}");
+    let mut readers: Vec<_> = (0..STREAMS_NETWORK).map(|n| opens_as(&stage, &client(n)).unwrap()).collect();
+    let refused = opens_as(&stage, &client(99)).unwrap_err();
+    let header = |name| refused.headers().get(name).unwrap().to_str().unwrap();
+    assert_eq!((refused.status().as_u16(), header("retry-after")), (429, "40"));
+    assert_eq!(header("ratelimit-policy"), r#""streams-address";q=50;qu="concurrent-requests""#);
+    assert_eq!(header("ratelimit"), r#""streams-address";r=0;t=40"#);
+    assert!(opens_as(&stage, "2001:db8:0:1::1").is_ok());
+    // They still count while they last, and one that ends makes room for one.
+    for reader in &mut readers {
+        hears(&stage, reader, 0);
     }
-    assert!(!load.has_room(WINDOW_MS) && !load.has_room(2 * WINDOW_MS));
-    // They are gone, and nobody said so.
-    assert!(load.has_room(3 * WINDOW_MS));
+    for _ in 0..3 {
+        stage.wait_ms(WINDOW_MS);
+        for reader in &mut readers {
+            hears(&stage, reader, 0);
+        }
+    }
+    assert_eq!(opens_as(&stage, &client(99)).unwrap_err().status(), 429);
+    readers.pop();
+    let _last = opens_as(&stage, &client(99)).unwrap();
+    assert_eq!(opens_as(&stage, &client(99)).unwrap_err().status(), 429);
+}
+
+#[test]
+fn what_is_refused_takes_no_room() {
+    let stage = Stage::new(Config::default());
+    stage.is_gone();
+    assert_eq!(opens_as(&stage, "192.0.2.1").unwrap_err().status(), 503);
+    // Nobody may ask yet again, so these wait for news, as many as there may be.
+    let readers: Vec<_> = (0..STREAMS_NETWORK).map(|_| opens_as(&stage, "192.0.2.1").unwrap()).collect();
+    assert_eq!(opens_as(&stage, "192.0.2.1").unwrap_err().status(), 429);
+    drop(readers);
+    assert!(opens_as(&stage, "192.0.2.1").is_ok());
 }
 
 #[test]

@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::Config;
+use crate::feed::held;
 use crate::ports::doubles::{Answer, Fault, START_MS, Stage, of, ok};
 use proptest::prelude::*;
 
@@ -294,7 +295,6 @@ fn what_is_no_page_is_never_stored() {
         of(410, "{}", &[("content-type", "application/problem+json")]),
         of(200, "x", &[("cache-control", "private, no-store"), ("cdn-cache-control", "max-age=60")]),
         of(200, "x", &[]),
-        of(301, "x", &[("location", "/")]),
     ];
     for answer in not_stored {
         let stage = stage();
@@ -305,6 +305,23 @@ fn what_is_no_page_is_never_stored() {
         }
         stage.later.drain();
         assert_eq!(stage.colo.puts.load(Ordering::Relaxed) + stage.global.puts.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn who_answers_in_the_origins_place_is_not_believed() {
+    let html = [("content-type", "text/html")];
+    for status in [301, 403, 404, 410, 500, 502, 521, 530] {
+        let mut stage = warm();
+        stage.later.drain();
+        stage.answers(of(status, "<h1>a proxy</h1>", &html));
+        stage.wait_ms(20_000);
+        let page = stage.get(LIST);
+        assert_eq!((page.status, &*page.body, is_stale(&page)), (200, "one", true), "{status}");
+        stage.later.drain();
+        stage.is_gone();
+        stage.restart();
+        assert_eq!(stage.get(LIST).body, "one", "{status}: nothing is forgotten");
     }
 }
 
@@ -366,6 +383,32 @@ fn memory_is_bounded() {
     }
     let memory = lock(&stage.edge.memory);
     assert!(memory.weight() <= crate::memory::BYTES && memory.len() > 50, "{} {}", memory.weight(), memory.len());
+}
+
+#[test]
+fn one_reader_of_an_old_page_waits_for_a_slow_origin() {
+    let stage = warm();
+    for (body, old) in [("two", "one"), ("three", "two")] {
+        stage.answers(ok(body, FRESHNESS));
+        stage.wait_ms(12_000);
+        let (world, origin) = held::world(&stage, LIST);
+        let mut first = held::Reader::new(&stage, &world, LIST);
+        assert!(first.step().is_none());
+        for _ in 0..5 {
+            let answer = held::Reader::new(&stage, &world, LIST).step().unwrap();
+            assert_eq!((answer.body.as_str(), is_stale(&answer)), (old, true));
+        }
+        assert_eq!(stage.sent().len(), 1);
+        origin.open();
+        let answer = first.step().unwrap();
+        assert_eq!((answer.body.as_str(), is_stale(&answer)), (body, false));
+        assert_eq!(stage.get(LIST).body, body);
+    }
+    // A reader who goes away leaves the way to the next.
+    stage.wait_ms(12_000);
+    let (world, _) = held::world(&stage, LIST);
+    assert!(held::Reader::new(&stage, &world, LIST).step().is_none());
+    assert!(!is_stale(&stage.get(LIST)));
 }
 
 proptest! {

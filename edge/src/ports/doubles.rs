@@ -177,7 +177,7 @@ pub(crate) fn ok(body: &str, cdn: &str) -> FromOrigin {
         ("etag", &format!("\"{body}\"")),
         ("x-gailou-shows", "AQ"),
         ("x-gailou-made", &START_MS.to_string()),
-        ("x-gailou-version", "0"),
+        ("x-gailou-version", "1"),
     ];
     of(200, body, &headers)
 }

@@ -55,7 +55,12 @@ pub(super) async fn get_thread(State(app): State<Arc<App>>, request: Request) ->
             })
         })
         .await?;
-    Ok(send(&page, request.headers()))
+    let mut response = send(&page, request.headers());
+    if fragment {
+        // It has no head to say so in, and is to be found as a part of the host's page only.
+        response.headers_mut().insert("x-robots-tag", HeaderValue::from_static("noindex"));
+    }
+    Ok(response)
 }
 
 /// What keeps a page of strangers' texts from doing anything: no script, no picture, no form, and
