@@ -256,9 +256,14 @@ describe('live', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
   });
 });
 
+/** Streams that a test which fails leaves open would keep the run from ending. */
+const open = new Set();
+after(() => open.forEach((stop) => stop.abort()));
+
 /** An event stream, read here: `next(n)` gives the next `n` events. */
 async function openStream(subject, { after, last } = {}) {
   const stop = new AbortController();
+  open.add(stop);
   const query = after === undefined ? '' : `?after=${after}`;
   const response = await fetch(`${BASE}/v1/subjects/${subject}/events${query}`, {
     headers: { Accept: 'text/event-stream', ...(last ? { 'Last-Event-ID': last } : {}) },
@@ -304,8 +309,9 @@ describe('the event stream', { skip: BASE ? false : 'E2E_BASE is not set' }, () 
       assert.deepEqual([comment.name, comment.data.id], ['comment', second.id]);
       assert.deepEqual([counts.name, counts.data], ['counts', { roots: 2, comments: 2 }]);
     }
-    const [{ id: last }] = told[0];
-    assert.ok(Number(last) > Number(epoch));
+    // The last event of a version names it: who breaks off before it is told all of them again.
+    const [{ id: early }, { id: last }] = told[0];
+    assert.ok(early === undefined && Number(last) > Number(epoch));
     streams.slice(1).forEach((stream) => stream.close());
     await api('DELETE', `/v1/comments/${second.id}`, undefined, token);
     const reply = await post(subject, 'Below', token, first.id);
@@ -314,7 +320,7 @@ describe('the event stream', { skip: BASE ? false : 'E2E_BASE is not set' }, () 
       const seen = [];
       while (!seen.some(({ name, data }) => name === 'comment' && data.id === reply.id)) seen.push(...await stream.next(1));
       assert.ok(seen.some(({ name, data }) => name === 'removed' && data.id === second.id));
-      assert.ok(seen.every(({ id }) => Number(id) > Number(last)));
+      assert.ok(seen.every(({ id }) => id === undefined || Number(id) > Number(last)));
       stream.close();
     }
   });
@@ -328,8 +334,8 @@ describe('the event stream', { skip: BASE ? false : 'E2E_BASE is not set' }, () 
     const [reset] = await stream.next(1);
     assert.equal(reset.name, 'reset');
     await post(subject, 'Two', token);
-    const [comment] = await stream.next(1);
-    assert.ok(comment.name === 'comment' && Number(comment.id) > Number(reset.id));
+    const [comment, counts] = await stream.next(2);
+    assert.ok(comment.name === 'comment' && Number(counts.id) > Number(reset.id));
     stream.close();
   });
 
