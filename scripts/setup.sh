@@ -10,6 +10,7 @@
 WORKER_BUILD=0.8.7
 WASM_BINDGEN=0.2.129
 MACHETE=0.9.2
+DENY=0.20.2
 FUZZ=0.13.2
 NODE=22.23.3
 NODE_LEAST=22.12
@@ -198,7 +199,8 @@ setup() {
     services) setup_services ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
-        cargo_tool cargo-machete "$MACHETE" cargo-machete && setup_services && setup_chromium
+        cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
+        setup_services && setup_chromium
       ;;
     *) fail "usage: scripts/setup.sh run|test|check|bench|fuzz|services" ;;
   esac

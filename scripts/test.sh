@@ -89,7 +89,7 @@ all() {
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
     cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
   stage "unused dependencies" machete cargo-machete --with-metadata
-  stage "licences" licences python3 scripts/licences.py
+  stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
   stage "build origin and edge" builds builds
   start_services || exit 1
   stage "tests (Rust)" cargo-test rust_tests
