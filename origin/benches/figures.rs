@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::http::header;
 use axum::routing::get;
-use gailou::app::App;
+use gailou::bootstrap;
 use gailou::config::Config;
-use gailou::service::page::{self, Asked};
-use gailou::store::{Event, NewRow, React};
+use gailou::domain::operation::{Event, React};
+use gailou::domain::row::NewRow;
+use gailou::service::page;
+use gailou::service::page::Asked;
+use gailou::state::App;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
@@ -35,7 +38,7 @@ async fn run() -> anyhow::Result<()> {
     let data = std::env::temp_dir().join(format!("gailou-bench-{}", std::process::id()));
     let mut config = Config { data: data.clone(), ..Config::default() };
     config.limits.enabled = false;
-    let app = App::open(config).await?;
+    let app = bootstrap::open(config).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let origin = listener.local_addr()?;
     tokio::spawn(gailou::http::serve(app.clone(), listener, std::future::pending()));
@@ -117,7 +120,7 @@ async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> a
             visibility: Visibility::Everyone,
             author: author(n % 5_000),
             created_at: app.now(),
-            html: gailou::service::render::html(&content),
+            html: gailou::service::markdown::html(&content),
             content,
             written: None,
             mentions: vec![],

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use gailou_shared::wire::{Code, FieldError};
 
-use crate::journal::JournalError;
-use crate::store::StoreError;
+use crate::ports::journal::JournalError;
+use crate::ports::store::StoreError;
 
 /// A refusal.
 #[derive(Debug, Clone)]

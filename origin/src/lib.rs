@@ -4,30 +4,20 @@
 //! driver, and only `app` chooses among them.
 #![deny(clippy::print_stdout)]
 
-pub mod app;
+pub mod adapters;
+pub mod bootstrap;
+pub mod cli;
 pub mod clock;
-pub mod config;
-pub mod error;
-pub mod telemetry;
-
-pub mod http;
-pub mod service;
-
-pub mod cache;
-pub mod counters;
-pub mod edge;
-pub mod events;
-pub mod feed;
-pub mod heat;
-pub mod ids;
-pub mod journal;
-pub mod limits;
-pub mod log;
-pub mod pending;
 #[cfg(feature = "cluster")]
-pub mod redis;
-pub mod store;
-
-pub mod job;
-
-pub mod commands;
+pub mod cluster;
+pub mod config;
+pub mod domain;
+pub mod error;
+pub mod http;
+pub mod jobs;
+pub mod ports;
+pub mod service;
+pub mod state;
+pub mod telemetry;
+#[cfg(test)]
+pub(crate) mod testing;

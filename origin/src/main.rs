@@ -1,7 +1,7 @@
-//! The `gailou` program. Everything it does is in [`gailou::commands`].
+//! The `gailou` program. Everything it does is in [`gailou::cli`].
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(gailou::commands::run(std::env::args_os()))
+    ExitCode::from(gailou::cli::run(std::env::args_os()))
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use gailou::log::{Log, Topic};
+use gailou::ports::broker::{Log, Topic};
 
 use crate::DEADLINE;
 

@@ -7,11 +7,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gailou::app::{App, Role};
 use gailou::clock::Clock;
 use gailou::config::{Cluster, Config, Urls};
-use gailou::http;
-use gailou::store::Event;
+use gailou::domain::operation::Event;
+use gailou::state::{App, Role};
+use gailou::{bootstrap, http};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::words::{Action, Term};
 use serde_json::Value;
@@ -21,9 +21,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
-use crate::services::{self, Addresses};
+use crate::services::Addresses;
 use crate::settle::Settle;
-use crate::until;
+use crate::{services, until};
 
 /// A running origin. Its calls are those of [`Client`].
 #[derive(Debug)]
@@ -160,7 +160,7 @@ type Opened = (Arc<App>, Client, oneshot::Sender<()>, JoinHandle<()>);
 async fn open(config: &Config, role: Role, ahead: &Arc<AtomicU64>) -> Opened {
     let (system, ahead) = (Clock::system(), ahead.clone());
     let clock = Clock::from_fn(move || system.now() + ahead.load(Ordering::SeqCst));
-    let app = App::open_as(config.clone(), role, clock).await.expect("the origin opens");
+    let app = bootstrap::open_as(config.clone(), role, clock).await.expect("the origin opens");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let client = Client::new(format!("http://{}", listener.local_addr().expect("an address")));
     let client = match app.log() {

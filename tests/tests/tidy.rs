@@ -62,11 +62,11 @@ fn forbid(files: &[(String, String)], of: &str, words: &[&str], may: impl Fn(&st
 fn drivers_stay_in_their_adapters() {
     let files = files();
     let table: [(&[&str], &str); 5] = [
-        (&["rusqlite::", "rusqlite_migration::"], "/sqlite/"),
-        (&["sqlx::"], "/mysql/"),
-        (&["redis::", "fred::"], "/redis/"),
-        (&["rdkafka::"], "/kafka/"),
-        (&["reqwest::", "hyper_rustls::", "hyper_util::client"], "origin/src/edge/"),
+        (&["rusqlite::", "rusqlite_migration::"], "origin/src/adapters/sqlite/"),
+        (&["sqlx::"], "origin/src/adapters/mysql/"),
+        (&["redis::", "fred::"], "origin/src/adapters/redis/"),
+        (&["rdkafka::"], "origin/src/adapters/kafka/"),
+        (&["reqwest::", "hyper_rustls::", "hyper_util::client"], "origin/src/adapters/cloudflare"),
     ];
     for (words, folder) in table {
         forbid(&files, "", words, |path| path.contains(folder), "a driver is known to its adapter alone");
@@ -81,26 +81,23 @@ fn layers_know_what_is_below_them_alone() {
     forbid(&files, "edge/", &["gailou::"], none, "the edge does not know the origin");
     forbid(&files, "origin/", &["gailou_edge"], none, "the origin does not know the edge");
     forbid(&files, "shared/", &["gailou::", "gailou_edge"], none, "the shared crate knows nobody");
-    let adapters =
-        ["sqlite", "mysql", "redis", "kafka", "store::sqlite", "crate::store::sqlite", "crate::journal::direct"];
-    for layer in ["origin/src/http/", "origin/src/service/"] {
-        forbid(&files, layer, &adapters, none, "ports, never adapters");
+    let below_bootstrap = |path: &str| {
+        ["adapters", "bootstrap", "state", "testing"]
+            .iter()
+            .any(|room| path.starts_with(&format!("origin/src/{room}/")))
+            || path.starts_with("origin/src/cli/")
+            || path.starts_with("origin/benches/")
+            || path.ends_with("/tests.rs")
+    };
+    forbid(&files, "origin/", &["crate::adapters"], below_bootstrap, "only bootstrap chooses adapters");
+    for layer in ["service", "domain", "ports", "cluster", "jobs"] {
+        let layer = format!("origin/src/{layer}/");
+        forbid(&files, &layer, &["axum::", "crate::http", "http::"], none, "HTTP is known to origin/src/http alone");
     }
-    for layer in ["origin/src/service/", "origin/src/store/", "origin/src/journal/"] {
-        forbid(&files, layer, &["axum::", "crate::http", "http::"], none, "HTTP is known to origin/src/http alone");
+    for layer in ["domain", "ports", "adapters", "cluster"] {
+        let layer = format!("origin/src/{layer}/");
+        forbid(&files, &layer, &["crate::service"], none, "what is below the services does not know them");
     }
-    for layer in ["origin/src/store/", "origin/src/journal/"] {
-        forbid(&files, layer, &["crate::service"], none, "ports know no services");
-    }
-    let chooses =
-        |path: &str| path == "origin/src/app.rs" || path.contains("/sqlite/") || path.starts_with("origin/benches/");
-    forbid(
-        &files,
-        "origin/",
-        &["store::sqlite", "crate::store::sqlite", "gailou::store::sqlite"],
-        chooses,
-        "only app chooses adapters",
-    );
 }
 
 #[test]

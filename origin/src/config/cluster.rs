@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use super::ConfigError;
-use super::layers::{self, Layers};
+use crate::config::layers::Layers;
+use crate::config::{ConfigError, layers};
 
 /// Addresses of servers, in their order; passwords in them are never shown.
 #[derive(Clone, PartialEq, Eq)]

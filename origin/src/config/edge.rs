@@ -2,8 +2,8 @@
 //!
 //! Connects to nothing. Promise: an address is one of a host, and there is none without a secret.
 
-use super::layers::Layers;
-use super::{ConfigError, Secret};
+use crate::config::layers::Layers;
+use crate::config::{ConfigError, Secret};
 
 /// `edge`: the Worker in front.
 #[derive(Debug, Clone)]

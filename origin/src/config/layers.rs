@@ -14,7 +14,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use gailou_shared::path::Mode;
 use gailou_shared::token::TokenKey;
 
-use super::{ConfigError, Origins, Secret};
+use crate::config::{ConfigError, Origins, Secret};
 
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "GAILOU_";

@@ -3,7 +3,7 @@
 use gailou_shared::path::Mode;
 use gailou_shared::rank::Weights;
 
-use super::*;
+use crate::config::*;
 
 const GOOD: &str = "12345678901234567890123456789012";
 

@@ -12,11 +12,12 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, FieldError, Subject, SubjectState};
 use serde_json::Value;
 
-use super::request::{id_at, json_body, known_type, member, subject};
-use crate::app::App;
+use crate::domain::operation::SubjectPatch;
 use crate::error::ApiError;
-use crate::service::change::{self, Decision};
-use crate::store::SubjectPatch;
+use crate::http::request::{id_at, json_body, known_type, member, subject};
+use crate::service::change;
+use crate::service::change::Decision;
+use crate::state::App;
 
 /// Longest reason or title, in characters; longest address of a subject, in bytes.
 const TEXT: usize = 1_000;

@@ -6,21 +6,20 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use gailou_shared::content;
 use gailou_shared::id::CommentId;
-use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, Data};
+use gailou_shared::{content, limits};
 use serde::Serialize;
 
-use super::request::{Query, comment_id, json_body, list_key, member, member_and_comment, page_key};
-use super::send;
-use super::subjects::json_page;
-use crate::app::App;
+use crate::domain::row::Row;
 use crate::error::ApiError;
-use crate::service::shown::Showing;
+use crate::http::request::{Query, comment_id, json_body, list_key, member, member_and_comment, page_key};
+use crate::http::send;
+use crate::http::subjects::json_page;
+use crate::service::cache_tags::Showing;
 use crate::service::{change, page, thread};
-use crate::store::Row;
+use crate::state::App;
 
 /// Levels below a comment that one tree shows.
 const DEPTH_DEFAULT: usize = 3;

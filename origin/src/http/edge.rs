@@ -7,11 +7,11 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use gailou_shared::wire::Code;
 
-use super::request::Query;
-use super::{Client, JSON, refused};
-use crate::app::App;
 use crate::error::ApiError;
-use crate::feed::Span;
+use crate::http::request::Query;
+use crate::http::{Client, JSON, refused};
+use crate::state::App;
+use crate::state::change_feed::Span;
 
 pub(super) async fn get_changes(
     State(app): State<Arc<App>>,

@@ -19,13 +19,14 @@ use gailou_shared::wire::{Code, EventsDoc, Gone, LiveEvent, Place, SubjectCounts
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::request::{Query, known_type, subject};
-use super::{CDN_CACHE_CONTROL, JSON};
-use crate::app::App;
-use crate::cache::Built;
 use crate::error::ApiError;
-use crate::events::{self, EventsError, follow};
+use crate::http::request::{Query, known_type, subject};
+use crate::http::{CDN_CACHE_CONTROL, JSON};
+use crate::ports::revisions;
+use crate::ports::revisions::{EventsError, follow};
 use crate::service::page;
+use crate::state::App;
+use crate::state::page_cache::Built;
 
 /// Streams of one process: a task and a few kilobytes each.
 const STREAMS: usize = 1_000;
@@ -153,10 +154,10 @@ async fn news(app: &App, key: &SubjectKey, after: Option<u64>) -> Result<EventsD
     }
 }
 
-fn what(event: &events::Event) -> What {
+fn what(event: &revisions::Event) -> What {
     match *event {
-        events::Event::Comment { id, root, parent } => What::Comment(Place { id, root_id: root, parent_id: parent }),
-        events::Event::Removed { id } => What::Removed(Gone { id }),
+        revisions::Event::Comment { id, root, parent } => What::Comment(Place { id, root_id: root, parent_id: parent }),
+        revisions::Event::Removed { id } => What::Removed(Gone { id }),
     }
 }
 

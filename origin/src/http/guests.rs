@@ -5,15 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use gailou_shared::content;
 use gailou_shared::id::MemberId;
-use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Guest, Named};
+use gailou_shared::{content, limits};
 
-use super::request::{address, json_body};
-use crate::app::App;
 use crate::error::ApiError;
+use crate::http::request::{address, json_body};
+use crate::state::App;
 
 pub(super) async fn create_guest(
     State(app): State<Arc<App>>,

@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use crate::app::{App, Dependency};
+use crate::state::{App, Dependency};
 
 pub(super) async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
@@ -41,5 +41,5 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
 }
 
 pub(super) async fn openapi() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, super::JSON)], include_str!("../../openapi.json"))
+    ([(header::CONTENT_TYPE, crate::http::JSON)], include_str!("../../openapi.json"))
 }

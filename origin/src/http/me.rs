@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 
-use super::request::{Query, member};
-use crate::app::App;
 use crate::error::ApiError;
+use crate::http::request::{Query, member};
 use crate::service::member::overlay;
+use crate::state::App;
 
 pub(super) async fn get_overlay(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
     let reader = member(&app, request.headers())?;

@@ -6,12 +6,12 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use gailou_shared::limits;
 
-use super::request::{Query, member_id, page_key};
-use super::send;
-use super::subjects::json_page;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::http::request::{Query, member_id, page_key};
+use crate::http::send;
+use crate::http::subjects::json_page;
 use crate::service::{member, view};
+use crate::state::App;
 
 pub(super) async fn list_history(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();

@@ -13,18 +13,17 @@ pub mod events;
 mod guests;
 mod health;
 mod html;
+pub mod local_renderer;
 mod me;
 mod members;
-pub mod push;
 mod reactions;
 mod request;
 mod subjects;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task;
 use std::time::Duration;
 
@@ -36,7 +35,9 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use futures_util::FutureExt;
-use futures_util::future::{self, Either};
+use futures_util::future::{
+    Either, {self},
+};
 use gailou_shared::edge::{
     CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify,
 };
@@ -50,9 +51,9 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tower_service::Service;
 
-use crate::app::App;
-use crate::cache::Ready;
 use crate::error::ApiError;
+use crate::state::App;
+use crate::state::page_cache::Ready;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");

@@ -8,11 +8,11 @@ use gailou_shared::id::CommentId;
 use gailou_shared::token::Member;
 use gailou_shared::wire::{Reacted, Reaction};
 
-use super::request::member_and_comment;
-use crate::app::App;
+use crate::domain::operation::React;
 use crate::error::ApiError;
+use crate::http::request::member_and_comment;
 use crate::service::change;
-use crate::store::React;
+use crate::state::App;
 
 type Answer = Result<Json<Reacted>, ApiError>;
 

@@ -16,11 +16,11 @@ use gailou_shared::wire::{Code, FieldError};
 use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
 
-use super::Client;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::http::Client;
 use crate::service::page::{Asked, bad_cursor};
 use crate::service::publish::Once;
+use crate::state::App;
 
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);

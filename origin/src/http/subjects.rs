@@ -5,26 +5,32 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use gailou_shared::content;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{CountsBySubject, Data, SubjectCounts};
+use gailou_shared::{content, limits};
 use serde::Serialize;
 
-use super::request::{self, Query, json_body, known_type, list_key, member, once, subject};
-use super::{JSON, send_counted};
-use crate::app::App;
-use crate::cache::Built;
 use crate::error::ApiError;
-use crate::heat::Lists;
-use crate::service::shown::{self, Showing};
-use crate::service::{page, publish};
+use crate::http::request::{Query, json_body, known_type, list_key, member, once, subject};
+use crate::http::{JSON, request, send_counted};
+use crate::ports::popularity::Lists;
+use crate::service::cache_tags::Showing;
+use crate::service::{cache_tags, page, publish};
+use crate::state::App;
+use crate::state::page_cache::Built;
 
 /// JSON that goes old when one of the subjects changes.
 pub(super) fn json_page(value: &(impl Serialize + Showing), subjects: Vec<SubjectKey>) -> Result<Built, ApiError> {
     let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-    Ok(Built { body, content_type: JSON, subjects, shows: shown::shows(value), version: value.version(), reads: None })
+    Ok(Built {
+        body,
+        content_type: JSON,
+        subjects,
+        shows: cache_tags::shows(value),
+        version: value.version(),
+        reads: None,
+    })
 }
 
 pub(super) async fn get_subject(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {

@@ -6,11 +6,12 @@ use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
 
-use super::member::may_delete;
-use super::{page, publish, render, view};
-use crate::app::App;
+use crate::domain::operation::{Audit, Change, Event, Outcome, PinnedBy, React, SubjectPatch};
+use crate::domain::row::Row;
 use crate::error::ApiError;
-use crate::store::{Audit, Change, Event, Outcome, PinnedBy, React, Row, SubjectPatch};
+use crate::service::member::may_delete;
+use crate::service::{markdown, page, publish, view};
+use crate::state::App;
 
 /// Likes, dislikes, or takes either back.
 ///
@@ -54,7 +55,7 @@ pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) ->
         return Err(ApiError::fields(vec![too_long]));
     }
     let filtered = publish::filter(app, content)?;
-    let html = render::html(&filtered.content);
+    let html = markdown::html(&filtered.content);
     let change = Change::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
     let after = append(app, id, change, None).await?;
     Ok(view::whole(&after, page::threading_around(app, &after)?))

@@ -9,11 +9,11 @@ use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Overlay, Own, Page, PageInfo, State};
 
-use super::page::{bad_cursor, threading_around};
-use super::view;
-use crate::app::App;
+use crate::domain::row::Row;
 use crate::error::ApiError;
-use crate::store::Row;
+use crate::service::page::{bad_cursor, threading_around};
+use crate::service::view;
+use crate::state::App;
 
 /// A member's visible comments, newest first.
 ///

@@ -11,10 +11,11 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::{Need, Snapshot, Walk};
 use gailou_shared::wire::{Code, Comment, Page, PageInfo, Subject};
 
-use super::view;
-use crate::app::App;
+use crate::domain::operation::Event;
+use crate::domain::row::{ListOf, Row, SubjectRow};
 use crate::error::ApiError;
-use crate::store::{Event, ListOf, Row, SubjectRow};
+use crate::service::view;
+use crate::state::App;
 
 /// Which page of a list is asked for.
 #[derive(Debug, Clone, Copy)]

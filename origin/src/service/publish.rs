@@ -10,10 +10,11 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
 use gailou_shared::words::Verdict;
 
-use super::{page, render, view};
-use crate::app::App;
+use crate::domain::operation::{Event, Outcome};
+use crate::domain::row::{NewRow, Remembered, Row};
 use crate::error::ApiError;
-use crate::store::{Event, NewRow, Outcome, Remembered, Row};
+use crate::service::{markdown, page, view};
+use crate::state::App;
 
 /// A request that must not be carried out twice.
 #[derive(Debug, Clone)]
@@ -148,7 +149,7 @@ async fn decide(
         visibility: new.visibility,
         author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
         created_at: now,
-        html: render::html(&filtered.content),
+        html: markdown::html(&filtered.content),
         content: filtered.content,
         written: filtered.written,
         mentions: new.mentions.iter().map(named).collect(),
@@ -195,7 +196,7 @@ async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, 
     let first = app.store.first_text(done.id).await?;
     let (content, html) = match first {
         None => (row.content.clone(), row.html.clone()),
-        Some(text) => (text.clone(), render::html(&text)),
+        Some(text) => (text.clone(), markdown::html(&text)),
     };
     let held = done.state == State::Review;
     // In a cluster the floor is given after the first answer.

@@ -9,11 +9,11 @@ use gailou_shared::path::{Path, Threading};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
 
-use super::page::{self, Asked, bad_cursor, threading_around};
-use super::view;
-use crate::app::App;
+use crate::domain::row::Row;
 use crate::error::ApiError;
-use crate::store::Row;
+use crate::service::page::{Asked, bad_cursor, threading_around};
+use crate::service::{page, view};
+use crate::state::App;
 
 /// Siblings shown with a permalink.
 const SIBLINGS: usize = 10;

@@ -4,7 +4,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Threading;
 use gailou_shared::wire::{Comment, State, SubjectRef};
 
-use crate::store::Row;
+use crate::domain::row::Row;
 
 /// The comment as every reader sees it.
 pub fn public(row: &Row, threading: Threading) -> Comment {

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 /// What the counters run for a fold.
 const FOLD: &str = concat!(
-    include_str!("../../../origin/src/redis/run_id.lua"),
-    include_str!("../../../origin/src/counters/redis/lua/common.lua"),
-    include_str!("../../../origin/src/counters/redis/lua/fold.lua")
+    include_str!("../../../origin/src/adapters/redis/run_id.lua"),
+    include_str!("../../../origin/src/adapters/redis/counters/lua/common.lua"),
+    include_str!("../../../origin/src/adapters/redis/counters/lua/fold.lua")
 );
 const FOLDS: &str = "60000";
 /// Under a name of its own, in a slot that is open.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use gailou::service::render;
-use gailou::store::{Event, NewRow, Stamped, Store as _};
+use gailou::domain::operation::{Event, Stamped};
+use gailou::domain::row::NewRow;
+use gailou::ports::store::Store as _;
+use gailou::service::markdown;
 use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCES, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, State, Visibility};
@@ -111,7 +113,7 @@ fn row(subject: &SubjectKey, n: u64) -> NewRow {
             level: 3,
         },
         created_at: WRITTEN + n / SEQUENCES,
-        html: render::html(&content),
+        html: markdown::html(&content),
         content,
         written: None,
         mentions: vec![],

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::log::kafka::Kafka;
-use gailou::store::mysql::Mysql;
+use gailou::adapters::kafka::Kafka;
+use gailou::adapters::mysql::Mysql;
 use gailou_tests::services::{Addresses, Services};
 use gailou_tests::{Program, Settle, gailou, ran, who};
 
@@ -42,7 +42,8 @@ impl Stand {
         let start = async |role: &str| Program::spawn(command(&servers, &[role, "--bind", "127.0.0.1:0"])).await;
         let programs = [start("serve").await, start("serve").await, start("job").await];
         let url = format!("{}/{DATABASE}", servers.mysql);
-        let tables = Mysql::open(&[url], TABLES, gailou::store::WeightsByType::new()).await.expect("the tables open");
+        let tables =
+            Mysql::open(&[url], TABLES, gailou::domain::row::WeightsByType::new()).await.expect("the tables open");
         let log = Kafka::open(&servers.kafka, "gailou").await.expect("the log opens");
         let tokens = (1..=MEMBERS).map(|n| who(n, &format!("reader {n}"), "member").token).collect();
         Self {

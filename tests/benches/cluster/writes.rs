@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::store::Shards as _;
+use gailou::ports::shards::Shards as _;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::Reaction;
 

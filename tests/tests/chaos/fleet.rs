@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::log::kafka::Kafka;
+use gailou::adapters::kafka::Kafka;
 use gailou_tests::services::{Addresses, Kind, Services, free_port};
 use gailou_tests::{Client, Program, Proxy, Ran, Settle, gailou, ran};
 

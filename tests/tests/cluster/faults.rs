@@ -154,7 +154,7 @@ async fn without_mariadb_caches_answer() {
         assert_eq!(world.listed(key).await, 1);
     }
     let log = world.site.app.log().expect("a log");
-    for topic in gailou::log::Topic::ALL {
+    for topic in gailou::ports::broker::Topic::ALL {
         assert!(log.letters(topic).await.expect("letters").is_empty(), "{topic:?}");
     }
 }

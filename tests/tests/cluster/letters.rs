@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use gailou::log::Topic;
+use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_tests::services::{Services, available, shared};
 use gailou_tests::{Process, Who, id, until, who};

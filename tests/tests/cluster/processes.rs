@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use gailou::log::{Topic, message};
-use gailou::store::{Event, NewRow, Stamped};
+use gailou::domain::codec::operation;
+use gailou::domain::operation::{Event, Stamped};
+use gailou::domain::row::NewRow;
+use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, State, Visibility};
@@ -197,7 +199,7 @@ pub(crate) fn published(subject: &SubjectKey, id: CommentId, author: u64, text: 
         idempotency: None,
         imported: None,
     };
-    message::encode(&Stamped::new(id.created_ms(), Event::Publish(Box::new(row)))).expect("it travels")
+    operation::encode(&Stamped::new(id.created_ms(), Event::Publish(Box::new(row)))).expect("it travels")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gailou::log::Log;
-use gailou::log::kafka::Kafka;
+use gailou::adapters::kafka::Kafka;
+use gailou::ports::broker::Log;
 use gailou_shared::id::SubjectKey;
 use gailou_tests::services::Addresses;
 use gailou_tests::{Client, DEADLINE, Program, Ran, Settle, gailou, ran};

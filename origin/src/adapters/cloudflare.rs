@@ -1,0 +1,92 @@
+//! The Worker, by HTTP: one signed `POST` a push.
+//!
+//! Nothing is sent twice from here, and nobody waits for longer than [`PATIENCE`].
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::http::{Request, StatusCode, header};
+use bytes::Bytes;
+use gailou_shared::edge::{SIGNATURE_HEADER, Signed, sign};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::config::Secret;
+use crate::ports::edge::{Edge, EdgeError, Page, Stored, Words};
+
+/// Where the Worker takes what is pushed.
+pub const PATH: &str = "/edge/push";
+/// How long a push may take.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// Largest answer that is read.
+const ANSWER_BYTES: usize = 64 * 1_024;
+/// Version of the body.
+const FORMAT: u8 = 1;
+
+/// The Worker at an address.
+#[derive(Debug)]
+pub struct Worker {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    url: String,
+    secret: Secret,
+    clock: Clock,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    v: u8,
+    pages: &'a [Page],
+    words: Option<&'a Words>,
+}
+
+impl Worker {
+    /// The Worker at `url` (no slash at its end), which knows the secret.
+    pub fn new(url: &str, secret: Secret, clock: Clock) -> Self {
+        let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        Self { client, url: url.to_owned(), secret, clock }
+    }
+
+    async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
+        let signed = Signed { method: "POST", path_query: PATH, client: "", body: &body };
+        let signature = sign(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
+        let unreachable = |error: &dyn std::error::Error| EdgeError::Unreachable(chain(error));
+        let request = Request::post(format!("{}{PATH}", self.url))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(SIGNATURE_HEADER, signature)
+            .body(Full::from(body))
+            .map_err(|error| unreachable(&error))?;
+        let (head, answer) = self.client.request(request).await.map_err(|error| unreachable(&error))?.into_parts();
+        let answer = Limited::new(answer, ANSWER_BYTES).collect().await;
+        let answer = answer.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
+        Ok((head.status, answer.to_bytes()))
+    }
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[async_trait]
+impl Edge for Worker {
+    async fn push(&self, pages: &[Page], words: Option<&Words>) -> Result<Stored, EdgeError> {
+        let body = serde_json::to_vec(&Body { v: FORMAT, pages, words });
+        let body = body.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
+        let answered = tokio::time::timeout(PATIENCE, self.post(body)).await;
+        let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;
+        match status {
+            // It has newer ones of all of them.
+            StatusCode::CONFLICT => Ok(Stored { stored: 0, older: pages.len() as u64 }),
+            status if status.is_success() => serde_json::from_slice(&answer)
+                .map_err(|_| EdgeError::Unreachable("what answers there is not Gailou's Worker".into())),
+            status => Err(EdgeError::Refused(status.as_u16())),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The embedded journal: `append` is the group-committed `persist`, on one writer thread.
+//!
+//! There is no second log and no pending state: what is acknowledged is in the tables.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use gailou_shared::id::MemberId;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::domain::operation::{Event, Outcome, Persisted, Stamped};
+use crate::ports::journal::{Journal, JournalError};
+use crate::ports::store::Store;
+
+/// Events in one transaction. Beyond a thousand a commit's cost is already shared thin.
+const BATCH: usize = 1_000;
+/// Events that may wait: about half a second of work. One more is refused.
+const WAITING: usize = 20_000;
+
+type Answer = oneshot::Sender<Result<Outcome, JournalError>>;
+
+/// Called after each commit with what it did.
+pub type OnCommit = Box<dyn Fn(&Persisted) + Send>;
+
+/// A writer thread and the queue in front of it.
+#[derive(Debug)]
+pub struct Direct {
+    clock: Clock,
+    queue: Mutex<Option<mpsc::Sender<(Stamped, Answer)>>>,
+    stopped: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+impl Direct {
+    /// Starts the writer thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(store: Arc<dyn Store>, clock: Clock, on_commit: OnCommit) -> std::io::Result<Self> {
+        let (queue, events) = mpsc::channel(WAITING);
+        let (done, stopped) = oneshot::channel();
+        std::thread::Builder::new().name("writer".into()).spawn(move || {
+            write_all(events, &*store, &on_commit);
+            let _ = done.send(());
+        })?;
+        Ok(Self { clock, queue: Mutex::new(Some(queue)), stopped: tokio::sync::Mutex::new(Some(stopped)) })
+    }
+}
+
+#[async_trait]
+impl Journal for Direct {
+    async fn append(&self, event: Event) -> Result<Outcome, JournalError> {
+        let (answer, outcome) = oneshot::channel();
+        {
+            // A std mutex: held for one push, never across an await.
+            let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let queue = queue.as_ref().ok_or(JournalError::Closed)?;
+            queue.try_send((Stamped::new(self.clock.now(), event), answer)).map_err(|e| match e {
+                mpsc::error::TrySendError::Full(_) => JournalError::Full,
+                mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
+            })?;
+        }
+        outcome.await.map_err(|_| JournalError::Closed)?
+    }
+
+    async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {
+        // What was taken is written before anything later is answered.
+        Ok(())
+    }
+
+    async fn close(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(stopped) = self.stopped.lock().await.take() {
+            let _ = stopped.await;
+        }
+    }
+}
+
+/// Takes what waits, writes it together, answers; until the queue is closed and empty.
+fn write_all(mut events: mpsc::Receiver<(Stamped, Answer)>, store: &dyn Store, on_commit: &OnCommit) {
+    let (mut batch, mut answers) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    while let Some((event, answer)) = events.blocking_recv() {
+        batch.push(event);
+        answers.push(answer);
+        while batch.len() < BATCH
+            && let Ok((event, answer)) = events.try_recv()
+        {
+            batch.push(event);
+            answers.push(answer);
+        }
+        for (answer, outcome) in answers.drain(..).zip(persist(store, &batch, on_commit)) {
+            // Who asked may have gone away; the event is stored all the same.
+            let _ = answer.send(outcome);
+        }
+        batch.clear();
+    }
+}
+
+/// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
+fn persist(store: &dyn Store, batch: &[Stamped], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
+    // The writer thread is made for this to block it.
+    match futures_executor::block_on(store.persist(batch)) {
+        Ok(persisted) => {
+            on_commit(&persisted);
+            persisted.outcomes.into_iter().map(Ok).collect()
+        }
+        Err(error) if batch.len() == 1 => {
+            tracing::error!(%error, "an event could not be stored");
+            vec![Err(error.into())]
+        }
+        Err(_) => batch.iter().flat_map(|event| persist(store, std::slice::from_ref(event), on_commit)).collect(),
+    }
+}

@@ -1,0 +1,14 @@
+//! The adapters: one folder a technology, each known to [`crate::bootstrap`] alone.
+//!
+//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`) is named in its own folder and nowhere else.
+
+pub mod cloudflare;
+pub mod embedded_journal;
+#[cfg(feature = "cluster")]
+pub mod kafka;
+pub mod memory;
+#[cfg(feature = "cluster")]
+pub mod mysql;
+#[cfg(feature = "cluster")]
+pub mod redis;
+pub mod sqlite;

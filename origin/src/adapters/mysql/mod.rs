@@ -1,0 +1,311 @@
+//! The store in MySQL or MariaDB databases: 1,024 slots spread over them, and in each database over
+//! numbered tables.
+//!
+//! A slot's rows lie together, so a write to it is one transaction; which database holds it says a
+//! map that is read again every second. Reads take no locks and are bounded in time. What is not
+//! here: the fold of a batch (`crate::domain::fold`) and any cache of rows.
+
+mod dirty_rows;
+mod lists;
+mod log_positions;
+mod migrate;
+mod pool;
+mod reaction_state;
+mod read;
+mod reconcile;
+pub mod reshard;
+mod rows;
+mod settings;
+mod slot_map;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::rank::{Sort, Weights};
+use gailou_shared::walk::Snapshot;
+use gailou_shared::wire::Reaction;
+use gailou_shared::words::Term;
+use pool::{Pool, Session};
+use sha2::{Digest, Sha256};
+
+use crate::domain::operation::{Persisted, Stamped, Taken};
+use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
+use crate::ports::shards::{Shards, Standing, Stream};
+use crate::ports::store::{Result, Store, StoreError};
+
+/// How often the map of slots is read.
+const MAP: Duration = Duration::from_secs(1);
+
+/// The store in MySQL databases.
+pub struct Mysql {
+    pools: Vec<Pool>,
+    tables: u16,
+    weights: WeightsByType,
+    map: slot_map::Current,
+}
+
+impl std::fmt::Debug for Mysql {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mysql").field("databases", &self.pools).field("tables", &self.tables).finish_non_exhaustive()
+    }
+}
+
+impl Mysql {
+    /// The store in the databases at these addresses, whose tables are numbered from 0 to
+    /// `tables` - 1.
+    ///
+    /// # Errors
+    /// When one cannot be reached, or its tables are not those of this version ([`Mysql::migrate`])
+    /// or of another number.
+    pub async fn open(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
+        let pools = urls.iter().map(|url| Ok(Pool::new(pool::options(url)?))).collect::<Result<Vec<_>>>()?;
+        let first = pools.first().ok_or_else(|| StoreError::Database("no database is configured".into()))?;
+        migrate::check(&pools, tables).await?;
+        let map = slot_map::Current::read(first, pools.len()).await?;
+        Ok(Self { pools, tables, weights, map })
+    }
+
+    /// Makes the databases' tables and brings them up to date; may be run again, by several at once.
+    ///
+    /// # Errors
+    /// When one cannot be reached, or was made with another number of tables or in another order.
+    pub async fn migrate(urls: &[String], tables: u16) -> Result<()> {
+        let databases = urls.iter().map(|url| pool::options(url)).collect::<Result<Vec<_>>>()?;
+        migrate::run(&databases, tables).await
+    }
+
+    /// Reads the map of slots again: to be called every second, and after [`StoreError::Moved`].
+    ///
+    /// # Errors
+    /// When the first database does not answer; the map that was read before stays in force.
+    pub async fn refresh(&self) -> Result<()> {
+        self.map.refresh(self.first(), self.pools.len()).await
+    }
+
+    /// Keeps the map of slots young, for as long as this is polled.
+    pub async fn keep_map(&self) {
+        loop {
+            tokio::time::sleep(MAP).await;
+            if let Err(error) = self.refresh().await {
+                tracing::warn!(%error, "the map of slots");
+            }
+        }
+    }
+
+    fn first(&self) -> &Pool {
+        &self.pools[0]
+    }
+
+    /// The connections to a database.
+    fn pool(&self, shard: usize) -> &Pool {
+        &self.pools[shard.min(self.pools.len() - 1)]
+    }
+
+    /// A connection to a database, for one call or one transaction.
+    async fn session(&self, shard: usize) -> Result<Session> {
+        self.pool(shard).session().await
+    }
+
+    /// The database that holds a slot, as far as is known here.
+    fn shard(&self, slot: Slot) -> usize {
+        self.map.get().shard(slot)
+    }
+
+    /// The number of a slot's tables.
+    fn table(&self, slot: Slot) -> u16 {
+        slot.get() % self.tables
+    }
+
+    fn weights(&self, kind: &str) -> Weights {
+        self.weights.get(kind).copied().unwrap_or_default()
+    }
+
+    /// The slot of a member's history and name: a hash, so that members spread as subjects do.
+    fn member_slot(member: MemberId) -> Slot {
+        slot_of(hash(&[b"gailou member slot\0", &member.get().to_be_bytes()]))
+    }
+
+    /// The number of a subject's row: negative, so that it never meets a comment's id; its highest
+    /// bits are the slot, so that a slot's subjects are one range; the rest is a hash of type and
+    /// key. The key in the row must be compared: another may have the same number.
+    fn subject_id(key: &SubjectKey) -> i64 {
+        let hash = hash(&[b"gailou subject row\0", key.kind().as_bytes(), b"\0", key.key().as_bytes()]);
+        first_subject(key.slot()) | (hash >> 11) as i64
+    }
+}
+
+/// Bits of a subject's number below those of its slot.
+const SUBJECT_BITS: u32 = 53;
+
+/// The smallest number a subject of this slot can have; the largest is below the next slot's.
+const fn first_subject(slot: Slot) -> i64 {
+    i64::MIN | ((slot.get() as i64) << SUBJECT_BITS)
+}
+
+/// The slot of a subject's number.
+fn subject_slot(id: i64) -> Slot {
+    slot_of((id >> SUBJECT_BITS) as u64)
+}
+
+fn slot_of(number: u64) -> Slot {
+    Slot::new((number % u64::from(SLOTS)) as u16).unwrap_or(Slot::FIRST)
+}
+
+/// 64 bits of SHA-256 over the parts.
+fn hash(parts: &[&[u8]]) -> u64 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().iter().take(8).fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+#[async_trait]
+impl Store for Mysql {
+    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+        self.read_subjects(keys).await
+    }
+
+    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+        self.read_comments(ids).await
+    }
+
+    async fn floors(
+        &self,
+        list: &ListOf,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>> {
+        self.read_floors(list, ascending, beyond, count).await
+    }
+
+    async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+        self.read_ranked(list, sort).await
+    }
+
+    async fn top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+        self.read_top_replies(roots, each).await
+    }
+
+    async fn subtree(&self, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>> {
+        self.read_subtree(top, after, max_depth, count).await
+    }
+
+    async fn siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+        self.read_siblings(path, count).await
+    }
+
+    async fn snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+        self.read_snapshot(slot, id).await
+    }
+
+    async fn history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+        self.read_history(member, below, count).await
+    }
+
+    async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+        self.read_pending(member, count).await
+    }
+
+    async fn reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+        self.read_reactions(member, ids).await
+    }
+
+    async fn remembered(
+        &self,
+        subject: &SubjectKey,
+        member: MemberId,
+        key: &str,
+        since: u64,
+    ) -> Result<Option<Remembered>> {
+        self.read_remembered(subject, member, key, since).await
+    }
+
+    async fn first_text(&self, id: CommentId) -> Result<Option<String>> {
+        self.read_first_text(id).await
+    }
+
+    async fn names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+        self.read_names(members).await
+    }
+
+    async fn words(&self) -> Result<(u64, Vec<Term>)> {
+        self.read_words().await
+    }
+
+    async fn words_version(&self) -> Result<u64> {
+        self.read_words_version().await
+    }
+
+    async fn export(
+        &self,
+        subject: Option<&SubjectKey>,
+        after: Option<&(i64, Vec<u8>)>,
+        count: usize,
+    ) -> Result<Vec<Exported>> {
+        self.read_export(subject, after, count).await
+    }
+
+    async fn sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
+        self.read_sources(subject, ids).await
+    }
+
+    async fn last_id(&self) -> Result<Option<CommentId>> {
+        self.read_last_id().await
+    }
+
+    async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
+        self.read_secret(name, fresh).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        self.read_check().await
+    }
+
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+        self.read_feed(shard, after, count).await
+    }
+
+    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+        write::persist(self, batch).await
+    }
+}
+
+#[async_trait]
+impl Shards for Mysql {
+    fn shards(&self) -> usize {
+        self.pools.len()
+    }
+
+    fn shard(&self, slot: Slot) -> usize {
+        Self::shard(self, slot)
+    }
+
+    async fn positions(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+        self.read_positions(stream, slots).await
+    }
+
+    async fn skip(&self, stream: Stream, slot: Slot, position: u64) -> Result<()> {
+        write::skip(self, stream, slot, position).await
+    }
+
+    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+        self.read_standing(pairs).await
+    }
+
+    async fn lease(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
+        self.take_lease(holder, ttl_ms).await
+    }
+
+    async fn release(&self, holder: &str) -> Result<()> {
+        self.give_back(holder).await
+    }
+}

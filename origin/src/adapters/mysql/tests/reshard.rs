@@ -1,0 +1,204 @@
+//! Slots that move while they are written.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use gailou_shared::wire::State;
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+
+use crate::adapters::mysql::reshard::copy::Tables;
+use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
+use crate::adapters::mysql::tests::*;
+use crate::domain::operation::{Change, Event, PinnedBy, React, SubjectPatch};
+use crate::domain::row::NewRow;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_moves_while_it_is_written() {
+    let Some(databases) = Databases::new(2) else { return };
+    let store = Arc::new(databases.open().await);
+    let key = key(1);
+    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let longest = Arc::new(AtomicU64::new(0));
+    let writers = (0..4).map(|node| {
+        let (store, key, stop, written, longest) =
+            (store.clone(), key.clone(), stop.clone(), written.clone(), longest.clone());
+        tokio::spawn(async move {
+            let mut sequence = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let id = CommentId::from_parts(1_700_000_000_000 + sequence, key.slot(), node, 0);
+                let begun = tokio::time::Instant::now();
+                loop {
+                    match put(&store, &key, id, member(7 + node)).await {
+                        Ok(()) => break,
+                        Err(StoreError::Moved) => store.moved(begun).await.unwrap(),
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                longest.fetch_max(begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+                written.fetch_add(1, Ordering::Relaxed);
+                sequence += 1;
+            }
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    store.relocate(slot, 1 - from).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Back, onto rows that are still there.
+    store.relocate(slot, from).await.unwrap();
+    store.relocate(slot, 1 - from).await.unwrap();
+    stop.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let written = written.load(Ordering::Relaxed);
+    eprintln!("{written} written, the longest write took {} ms", longest.load(Ordering::Relaxed));
+    assert!(!store.verify().await.unwrap().is_empty(), "the old rows are there yet");
+    store.forget(&[slot]).await.unwrap();
+    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    let mut session = store.session(1 - from).await.unwrap();
+    let n = store.table(slot);
+    for table in ["comment", "content", "reaction", "root_rank", "idempotency"] {
+        let found = session.first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
+        assert_eq!(sqlx::Row::get::<i64, _>(&found, 0) as u64, written, "{table}");
+    }
+    let subject = store.subjects(std::slice::from_ref(&key)).await.unwrap().remove(0).unwrap();
+    assert_eq!((subject.comments, subject.version), (written, written));
+    assert_eq!(store.positions(Stream::Comments, &[slot]).await.unwrap()[&slot], written);
+    databases.drop().await;
+}
+
+/// Batches of everything that can be written, made of the same numbers.
+struct Batches {
+    random: StdRng,
+    key: SubjectKey,
+    paths: Vec<Path>,
+}
+
+impl Batches {
+    fn next(&mut self) -> Vec<Stamped> {
+        let count = self.random.random_range(1..25);
+        (0..count).map(|_| self.event()).map(|event| Stamped::new(NOW, event)).collect()
+    }
+
+    fn event(&mut self) -> Event {
+        let n = self.paths.len() as u64;
+        if n < 5 || self.random.random_bool(0.4) {
+            let parent = self.paths.get((n / 2) as usize).filter(|_| n > 20 && n % 4 > 1);
+            let state = if n % 9 == 8 { State::Review } else { State::Published };
+            let new = NewRow { state, ..comment(n, &self.key, parent) };
+            self.paths.push(new.path.clone());
+            return publish(&new);
+        }
+        let id = self.paths[self.random.random_range(0..self.paths.len())].id();
+        let change = match self.random.random_range(0..12) {
+            0 => Change::State(State::Deleted),
+            1 => Change::State(State::Published),
+            2 => Change::State(State::Hidden),
+            3 => Change::Pin(Some(PinnedBy::Moderator)),
+            4 => Change::Feature(true),
+            5 => {
+                Change::Edit { content: format!("{n} 中'"), html: "e".into(), written: None, state: State::Published }
+            }
+            6 => {
+                let patch = SubjectPatch { title: Some(Some(format!("title {n}"))), ..SubjectPatch::default() };
+                return Event::Subject { key: self.key.clone(), patch, audit: None };
+            }
+            7 => {
+                let snapshot = Snapshot::rank(vec![(n as i64, id)]);
+                return Event::Snapshot { slot: id.slot(), snapshot };
+            }
+            8 | 9 => {
+                let (by, react) = (member(self.random.random_range(1..9)), React::Take(Reaction::Like));
+                return Event::React { id, member: by, react };
+            }
+            _ => return like(id, self.random.random_range(1..9)),
+        };
+        Event::Change { id, change, audit: None }
+    }
+}
+
+/// Two stores are written the same; in one the slots are moved all the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_changes_nothing() {
+    let (Some(databases), Some(quiet)) = (Databases::new(2), Databases::new(1)) else { return };
+    let (store, still) = (Arc::new(databases.open().await), quiet.open().await);
+    let author = comment(0, &key(1), None).author.id;
+    let slots = [key(1).slot(), Mysql::member_slot(author)];
+    let moving = Arc::new(AtomicBool::new(true));
+    let mover = {
+        let (store, moving) = (store.clone(), moving.clone());
+        tokio::spawn(async move {
+            let mut moves = 0;
+            while moving.load(Ordering::Relaxed) {
+                for slot in slots {
+                    store.relocate(slot, 1 - store.shard(slot)).await.unwrap();
+                    moves += 1;
+                }
+            }
+            moves
+        })
+    };
+    let mut batches = Batches { random: StdRng::seed_from_u64(7), key: key(1), paths: vec![] };
+    let mut events = 0;
+    for _ in 0..250 {
+        let batch = batches.next();
+        events += batch.len();
+        still.persist(&batch).await.unwrap();
+        store.persist(&batch).await.unwrap();
+    }
+    moving.store(false, Ordering::Relaxed);
+    let moves = mover.await.unwrap();
+    eprintln!("{events} events, {} comments, {moves} moves", batches.paths.len());
+    assert!(moves >= 4);
+    for slot in slots {
+        let sums = async |store: &Mysql| {
+            let mut session = store.session(store.shard(slot)).await.unwrap();
+            Tables::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
+        };
+        let (moved, stayed) = (sums(&store).await, sums(&still).await);
+        assert_eq!(moved, stayed, "slot {}", slot.get());
+    }
+    store.forget(&slots).await.unwrap();
+    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    databases.drop().await;
+    quiet.drop().await;
+}
+
+#[tokio::test]
+async fn an_interrupted_move_is_finished_or_undone() {
+    let Some(databases) = Databases::new(2) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let to = 1 - from;
+    let id = |n: u64| CommentId::from_parts(1_700_000_000_000 + n, slot, 0, 0);
+    put(&store, &key, id(1), member(7)).await.unwrap();
+    let state = async |shard: usize, state: i64| {
+        let statement = sql("UPDATE slot SET state = ? WHERE slot = ?").bind(state).bind(slot.get());
+        store.session(shard).await.unwrap().run(statement).await.unwrap();
+    };
+    // While it was copied: half a copy there, marks here. It is begun again.
+    state(to, 3).await;
+    state(from, 4).await;
+    put(&store, &key, id(2), member(7)).await.unwrap();
+    store.relocate(slot, to).await.unwrap();
+    assert_eq!((store.shard(slot), store.comments(&[id(1), id(2)]).await.unwrap().len()), (to, 2));
+    assert_eq!(store.compare(slot, from, to).await.unwrap(), Vec::<String>::new());
+    // After it was sealed (the copy is whole), before the map was written.
+    state(to, 2).await;
+    state(from, 3).await;
+    assert!(matches!(put(&store, &key, id(3), member(7)).await, Err(StoreError::Moved)));
+    store.relocate(slot, from).await.unwrap();
+    assert_eq!(store.shard(slot), from);
+    put(&store, &key, id(3), member(7)).await.unwrap();
+    // After the map was written, before the source was told; and asked to go back at once.
+    state(to, 2).await;
+    store.relocate(slot, to).await.unwrap();
+    assert_eq!((store.shard(slot), store.comments(&[id(1), id(2), id(3)]).await.unwrap().len()), (to, 3));
+    store.forget(&[slot]).await.unwrap();
+    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    databases.drop().await;
+}

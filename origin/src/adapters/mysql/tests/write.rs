@@ -1,0 +1,336 @@
+//! Writers on a real server: what they leave behind is counted again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gailou_shared::wire::{Author, State, Visibility};
+
+use crate::adapters::mysql::tests::*;
+use crate::domain::operation::{Audit, Change, Event, Outcome, PinnedBy, React, SubjectPatch};
+use crate::domain::reconcile::Reconcile as _;
+use crate::domain::row::{Imported, NewRow};
+
+pub(super) const NOW: u64 = 1_700_000_000_000;
+
+pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewRow {
+    let id = CommentId::from_parts(NOW + n, key.slot(), 0, 0);
+    NewRow {
+        subject: key.clone(),
+        path: parent.map_or(Path::root(id), |parent| parent.child(id).unwrap()),
+        parent_id: parent.map(Path::id),
+        reply_to: None,
+        state: State::Published,
+        visibility: Visibility::Everyone,
+        author: Author { id: member(1 + n % 50), name: format!("Zoë {n} 😀"), avatar: None, level: 1 },
+        created_at: NOW + n,
+        content: format!("it's 中文 {n} 😀 \\ ?"),
+        html: "<p>".into(),
+        written: None,
+        mentions: vec![],
+        idempotency: Some((format!("k'{n}"), [n as u8; 32])),
+        imported: None,
+    }
+}
+
+pub(super) fn publish(new: &NewRow) -> Event {
+    Event::Publish(Box::new(new.clone()))
+}
+
+pub(super) fn like(id: CommentId, by: u64) -> Event {
+    Event::React { id, member: member(by), react: React::Put(Reaction::Like) }
+}
+
+fn logged(position: u64, event: Event) -> Stamped {
+    Stamped { at: NOW, position: Some(position), event }
+}
+
+async fn reconciled(store: &Mysql, keys: &[SubjectKey]) {
+    for key in keys {
+        let found = store.reconcile(key, false).await.unwrap();
+        assert!(found.is_empty(), "{key}: {found:?}");
+    }
+}
+
+async fn rows(store: &Mysql, table: &str) -> i64 {
+    let mut count = 0;
+    for shard in 0..store.pools.len() {
+        for n in 0..store.tables {
+            let mut session = store.session(shard).await.unwrap();
+            let r = session.first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
+            count += sqlx::Row::get::<i64, _>(&r, 0);
+        }
+    }
+    count
+}
+
+/// The same story for a store, with what it leaves.
+#[tokio::test]
+async fn a_story_leaves_the_rows_it_tells_of() {
+    let Some(databases) = Databases::new(2) else { return };
+    let store = databases.open().await;
+    let keys: Vec<SubjectKey> = (1..=6).map(key).collect();
+    let persist = async |batch: &[Stamped]| store.persist(batch).await.unwrap();
+    let (mut batch, mut paths) = (vec![], vec![]);
+    for n in 0..120 {
+        let key = &keys[n as usize % keys.len()];
+        let parent = (n >= 12 && n % 3 > 0).then(|| &paths[n as usize - 12 + n as usize % 2 * 6]);
+        let held = n % 11 == 10;
+        let new = NewRow { state: if held { State::Review } else { State::Published }, ..comment(n, key, parent) };
+        paths.push(new.path.clone());
+        batch.push(logged(n, publish(&new)));
+        batch.push(logged(n, like(new.path.id(), 1_000 + n)));
+    }
+    let first = persist(&batch).await;
+    assert_eq!((first.changed.len(), first.touched.len()), (6, 120));
+    reconciled(&store, &keys).await;
+    let again = persist(&batch).await;
+    assert!(again.outcomes.iter().all(|o| matches!(o, Outcome::Seen)));
+    assert_eq!(again.touched.len(), 120);
+    assert_eq!((rows(&store, "comment").await, rows(&store, "reaction").await), (120, 120));
+    assert_eq!((rows(&store, "member_comment").await, rows(&store, "idempotency").await), (120, 120));
+    assert_eq!(store.names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
+
+    let audit = || Some(Audit { actor: member(9), action: "test", reason: Some("it's".into()) });
+    let change = |n: usize, change| Stamped::new(NOW + 1, Event::Change { id: paths[n].id(), change, audit: audit() });
+    let edit =
+        |text: &str| Change::Edit { content: text.into(), html: "e".into(), written: None, state: State::Published };
+    persist(&[
+        change(0, Change::State(State::Deleted)),
+        change(10, Change::State(State::Published)),
+        change(14, Change::Pin(Some(PinnedBy::Owner))),
+        change(15, edit("new '中文'")),
+        change(16, Change::Feature(true)),
+        Stamped::new(
+            NOW,
+            Event::React { id: paths[15].id(), member: member(1_015), react: React::Take(Reaction::Like) },
+        ),
+    ])
+    .await;
+    reconciled(&store, &keys).await;
+    let row = store.comments(&[paths[15].id()]).await.unwrap().remove(&paths[15].id()).unwrap();
+    assert_eq!((row.content.as_str(), row.likes, row.edited_at), ("new '中文'", 0, Some(NOW + 1)));
+    assert_eq!(store.first_text(paths[15].id()).await.unwrap().unwrap(), "it's 中文 15 😀 \\ ?");
+    let mut taken = vec![];
+    for shard in 0..2 {
+        taken.extend(store.feed(shard, 0, 100).await.unwrap().into_iter().map(|taken| taken.id));
+    }
+    taken.sort_unstable();
+    assert_eq!(taken, [paths[0].id(), paths[15].id()]);
+
+    let patch =
+        SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };
+    let unseen = key(77);
+    persist(&[Stamped::new(NOW, Event::Subject { key: unseen.clone(), patch, audit: audit() })]).await;
+    let subject = store.subjects(&[unseen]).await.unwrap().remove(0).unwrap();
+    assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
+    let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
+    let keep = Event::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
+    let term =
+        |term: &str| Term { term: term.into(), category: "ads".into(), action: gailou_shared::words::Action::Mask };
+    let words = Event::Words(vec![term("b"), term("a"), term("a")]);
+    persist(&[Stamped::new(NOW, keep), Stamped::new(NOW, words.clone()), Stamped::new(NOW, words)]).await;
+    assert_eq!(store.snapshot(keys[0].slot(), snapshot.id()).await.unwrap(), Some(snapshot));
+    let (version, terms) = store.words().await.unwrap();
+    assert_eq!((version, terms.len()), (2, 2));
+    persist(&[Stamped::new(NOW + 26 * 3_600_000, Event::Sweep)]).await;
+    assert_eq!((rows(&store, "snapshot").await, rows(&store, "idempotency").await), (0, 0));
+    assert!(store.feed(0, 0, 100).await.unwrap().is_empty() && store.feed(1, 0, 100).await.unwrap().is_empty());
+    databases.drop().await;
+}
+
+#[tokio::test]
+async fn second_ids_sources_and_strays_are_found() {
+    let Some(databases) = Databases::new(1) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let once = |n| NewRow { idempotency: Some(("k".into(), [1; 32])), ..comment(n, &key, None) };
+    let (first, second) = (once(0), once(50));
+    let (first_id, second_id) = (first.path.id(), second.path.id());
+    let author = |new: NewRow| NewRow { author: first.author.clone(), ..new };
+    let second = author(second);
+    let answer = comment(2, &key, Some(&second.path));
+    store.persist(&[logged(0, like(second_id, 1)), logged(1, like(second_id, 2))]).await.unwrap();
+    store.persist(&[logged(0, publish(&first)), logged(2, like(first_id, 1))]).await.unwrap();
+    let batch = [logged(1, publish(&second)), logged(2, publish(&answer)), logged(3, like(second_id, 3))];
+    let outcomes = store.persist(&batch).await.unwrap().outcomes;
+    assert!(matches!(outcomes[0], Outcome::Replayed { id, .. } if id == first_id), "{outcomes:?}");
+    let row = store.comments(&[second_id]).await.unwrap().remove(&second_id).unwrap();
+    assert_eq!((row.id(), row.likes, row.replies), (first_id, 3, 1));
+    let imported = |n, source: &str| {
+        let imported = Imported { source: source.into(), likes: 4, dislikes: 1, edited_at: Some(NOW), pinned: true };
+        NewRow { idempotency: None, imported: Some(imported), ..comment(n, &key, None) }
+    };
+    let batch = [logged(3, publish(&imported(3, "a'源"))), logged(4, publish(&imported(4, "a'源")))];
+    let outcomes = store.persist(&batch).await.unwrap().outcomes;
+    assert!(matches!(outcomes[1], Outcome::Present { .. }), "{outcomes:?}");
+    let outcomes = store.persist(&[logged(5, publish(&imported(5, "a'源")))]).await.unwrap().outcomes;
+    assert!(matches!(outcomes[0], Outcome::Present { .. }), "{outcomes:?}");
+    // The same event twice in the log, and another comment under its id.
+    let outcomes = store.persist(&[logged(6, publish(&answer))]).await.unwrap().outcomes;
+    assert!(matches!(outcomes[..], [Outcome::Published { floor: Some(1) }]), "{outcomes:?}");
+    let other = NewRow { content: "other".into(), ..answer };
+    let error = store.persist(&[logged(7, publish(&other))]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    store.skip(Stream::Comments, key.slot(), 7).await.unwrap();
+    store.skip(Stream::Comments, key.slot(), 2).await.unwrap();
+    assert_eq!(store.positions(Stream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 8);
+    reconciled(&store, &[key]).await;
+    databases.drop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_leaves_nothing() {
+    let Some(databases) = Databases::new(1) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let good = comment(0, &key, None);
+    let mut bad = comment(1, &key, None);
+    bad.author.name = "x".repeat(256);
+    let error = store.persist(&[logged(0, publish(&good)), logged(1, publish(&bad))]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Database(_)), "{error}");
+    assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (0, 0));
+    assert_eq!(store.positions(Stream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 0);
+    store.persist(&[logged(0, publish(&good))]).await.unwrap();
+    assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (1, 1));
+    databases.drop().await;
+}
+
+/// Consumers that all believe they have the partition: each writes the whole log, in batches of its
+/// own.
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_that_overlap_write_once() {
+    let Some(databases) = Databases::new(2) else { return };
+    let store = Arc::new(databases.open().await);
+    let keys: Vec<SubjectKey> = (1..=5).map(key).collect();
+    let (mut comments, mut reactions) = (vec![], vec![]);
+    let mut paths: Vec<Path> = vec![];
+    for n in 0..1_000 {
+        let parent = (n >= 10 && n % 2 == 1).then(|| &paths[n as usize - 10]);
+        let new = comment(n, &keys[n as usize % keys.len()], parent);
+        paths.push(new.path.clone());
+        comments.push(logged(n, publish(&new)));
+    }
+    for n in 0..10_000 {
+        let id = paths[if n % 2 == 0 { 3 } else { n as usize % 1_000 }].id();
+        let react = if n % 7 == 6 { React::Take(Reaction::Like) } else { React::Put(Reaction::Like) };
+        reactions.push(logged(n, Event::React { id, member: member(1 + n % 3_001), react }));
+    }
+    let begun = tokio::time::Instant::now();
+    let writers: Vec<_> = (0..6u64)
+        .map(|writer| {
+            let store = store.clone();
+            let log = if writer % 2 == 0 { comments.clone() } else { reactions.clone() };
+            let size = 150 + 97 * writer as usize;
+            tokio::spawn(async move {
+                let (mut failures, mut slowest) = (0, Duration::ZERO);
+                for batch in log.chunks(size) {
+                    let begun = tokio::time::Instant::now();
+                    while let Err(error) = store.persist(batch).await {
+                        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+                        failures += 1;
+                    }
+                    slowest = slowest.max(begun.elapsed());
+                }
+                (failures, slowest)
+            })
+        })
+        .collect();
+    for writer in writers {
+        let (failures, slowest) = writer.await.unwrap();
+        eprintln!("{failures} times asked again, slowest batch {} ms", slowest.as_millis());
+    }
+    eprintln!("6 writers of 1,000 comments or 10,000 reactions: {} ms", begun.elapsed().as_millis());
+    reconciled(&store, &keys).await;
+    assert_eq!((rows(&store, "comment").await, rows(&store, "member_comment").await), (1_000, 1_000));
+    let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
+    for stamped in &reactions {
+        let Event::React { id, member, react } = stamped.event else { continue };
+        let pair = expected.entry((id, member)).or_default();
+        *pair = react.fold(*pair);
+    }
+    let expected = expected.into_values().flatten().count() as i64;
+    assert_eq!(rows(&store, "reaction").await, expected);
+    let likes: u64 = store
+        .comments(&paths.iter().map(Path::id).collect::<Vec<_>>())
+        .await
+        .unwrap()
+        .into_values()
+        .map(|row| row.likes)
+        .sum();
+    assert_eq!(likes as i64, expected);
+    databases.drop().await;
+}
+
+#[tokio::test]
+async fn a_batch_of_likes_is_few_statements() {
+    let Some(databases) = Databases::new(1) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let new = comment(0, &key, None);
+    store.persist(&[logged(0, publish(&new))]).await.unwrap();
+    let mut times = vec![];
+    for batch in 0..20 {
+        let likes: Vec<_> = (0..1_000)
+            .map(|n| logged(batch * 1_000 + n, like(new.path.id(), 1 + (batch * 1_000 + n) * 7_919 % 1_000_003)))
+            .collect();
+        let begun = tokio::time::Instant::now();
+        store.persist(&likes).await.unwrap();
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    eprintln!("1,000 likes of one comment: median {} ms, slowest {} ms", times[10].as_millis(), times[19].as_millis());
+    let posts: Vec<_> = (1..=1_000)
+        .map(|n| logged(n, publish(&comment(n, &crate::adapters::mysql::tests::key(n % 40), None))))
+        .collect();
+    let begun = tokio::time::Instant::now();
+    store.persist(&posts).await.unwrap();
+    eprintln!("1,000 comments on 40 subjects: {} ms", begun.elapsed().as_millis());
+    reconciled(&store, &[key]).await;
+    databases.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_go_on_while_their_slot_moves() {
+    let Some(databases) = Databases::new(2) else { return };
+    let store = Arc::new(databases.open().await);
+    let key = key(1);
+    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let stop = Arc::new(AtomicBool::new(false));
+    let root = comment(0, &key, None);
+    store.persist(&[logged(0, publish(&root))]).await.unwrap();
+    let writers = (0..2u64).map(|writer| {
+        let (store, key, root, stop) = (store.clone(), key.clone(), root.clone(), stop.clone());
+        tokio::spawn(async move {
+            let mut next = 1;
+            while !stop.load(Ordering::Relaxed) {
+                let batch: Vec<_> = (next..next + 20)
+                    .map(|n| match writer {
+                        0 => logged(n, publish(&comment(n, &key, (n % 2 == 0).then_some(&root.path)))),
+                        _ => logged(n, like(root.path.id(), n)),
+                    })
+                    .collect();
+                store.persist(&batch).await.unwrap();
+                next += 20;
+            }
+            next
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    for to in [1 - from, from, 1 - from] {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        store.relocate(slot, to).await.unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut next = vec![];
+    for writer in writers {
+        next.push(writer.await.unwrap());
+    }
+    store.forget(&[slot]).await.unwrap();
+    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.positions(Stream::Comments, &[slot]).await.unwrap()[&slot], next[0]);
+    let id = root.path.id();
+    assert_eq!(store.comments(&[id]).await.unwrap()[&id].likes, next[1] - 1);
+    assert_eq!(rows(&store, "comment").await as u64, next[0]);
+    reconciled(&store, &[key]).await;
+    databases.drop().await;
+}

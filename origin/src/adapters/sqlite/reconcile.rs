@@ -1,0 +1,140 @@
+//! Comparing a subject's counters with its rows, and putting them right.
+
+use async_trait::async_trait;
+use gailou_shared::id::SubjectKey;
+use gailou_shared::rank::{
+    Counts, Sort, Weights, {self},
+};
+use gailou_shared::wire::{State, Visibility};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::adapters::sqlite::rows::{count, damaged};
+use crate::adapters::sqlite::{Sqlite, rows};
+use crate::domain::reconcile::{Checker, Counted, Counter, Difference, Of, Reconcile, SubjectCounted};
+use crate::ports::store::Result;
+
+#[async_trait]
+impl Reconcile for Sqlite {
+    async fn subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
+        let after = after.map_or((String::new(), 0), |key| (key.kind().to_owned(), key.obj_id() as i64));
+        self.read(move |c| {
+            let sql = "SELECT type, key FROM subject WHERE type > ?1 OR (type = ?1 AND obj_id > ?2) \
+                       ORDER BY type, obj_id LIMIT ?3";
+            let mut statement = c.prepare_cached(sql)?;
+            let mut found = statement.query(params![after.0, after.1, count as i64])?;
+            let mut keys = Vec::new();
+            while let Some(r) = found.next()? {
+                keys.push(SubjectKey::new(&r.get::<_, String>(0)?, &r.get::<_, String>(1)?).map_err(damaged)?);
+            }
+            Ok(keys)
+        })
+        .await
+    }
+
+    async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<Difference>> {
+        let key = subject.clone();
+        let found = self
+            .read(move |c| {
+                let tx = c.unchecked_transaction()?;
+                Ok(compare(&tx, &key)?.map_or_else(Vec::new, |(_, found)| found))
+            })
+            .await?;
+        if !repair || found.is_empty() {
+            return Ok(found);
+        }
+        let mut writer = self.writer();
+        let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Once more, now that nobody else writes.
+        let Some((number, found)) = compare(&tx, subject)? else { return Ok(vec![]) };
+        put_right(&tx, number, &found, &self.weights(subject.kind()))?;
+        tx.commit()?;
+        Ok(found)
+    }
+}
+
+/// The subject's number and what differs; `None` when there is no such subject.
+fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<Difference>)>> {
+    let sql = "SELECT id, floors, roots, comments FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3";
+    let subject = c
+        .prepare_cached(sql)?
+        .query_row(params![key.kind(), key.obj_id() as i64, key.key()], |r| {
+            Ok((r.get(0)?, r.get::<_, i64>(1)?, r.get::<_, i64>(2)?, r.get::<_, i64>(3)?))
+        })
+        .optional()?;
+    let Some((number, floors, roots, comments)) = subject else { return Ok(None) };
+    let mut statement = c.prepare_cached(
+        "SELECT c.path, c.floor, c.floors, c.state, c.visibility, c.listed, c.likes, c.dislikes, c.base_likes, \
+         c.base_dislikes, c.replies, (SELECT count(*) FROM reaction r WHERE r.comment_id = c.id AND r.reaction = 1), \
+         (SELECT count(*) FROM reaction r WHERE r.comment_id = c.id AND r.reaction = 2) \
+         FROM comment c INDEXED BY comment_path WHERE c.subject = ?1 ORDER BY c.path",
+    )?;
+    let mut found = statement.query([number])?;
+    let mut checker = Checker::default();
+    while let Some(r) = found.next()? {
+        let number = |i| Ok::<_, rusqlite::Error>(count(r.get(i)?));
+        let (state, visibility) = (rows::state(r.get(3)?)?, rows::visibility(r.get(4)?));
+        checker.feed(Counted {
+            path: rows::path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
+            floor: r.get::<_, Option<i64>>(1)?.map(count),
+            floors: number(2)?,
+            visible: state == State::Published && visibility == Visibility::Everyone,
+            listed: r.get::<_, i64>(5)? == 1,
+            likes: number(6)?,
+            dislikes: number(7)?,
+            base: (number(8)?, number(9)?),
+            reactions: (number(11)?, number(12)?),
+            replies: number(10)?,
+        });
+    }
+    let subject = SubjectCounted { floors: count(floors), roots: count(roots), comments: count(comments) };
+    Ok(Some((number, checker.finish(subject))))
+}
+
+fn put_right(tx: &Transaction<'_>, subject: i64, found: &[Difference], weights: &Weights) -> Result<()> {
+    for difference in found.iter().filter(|d| d.can_be_repaired()) {
+        let (table, id) = match difference.of {
+            Of::Subject => ("subject", subject),
+            Of::Comment(id) => ("comment", id.signed()),
+        };
+        let column = match (difference.counter, difference.of) {
+            (Counter::Likes, _) => "likes",
+            (Counter::Dislikes, _) => "dislikes",
+            (Counter::Replies, Of::Subject) => "comments",
+            (Counter::Replies, Of::Comment(_)) => "replies",
+            (Counter::Roots, _) => "roots",
+            (Counter::Floors, _) => "floors",
+            (Counter::Listed, _) => "listed",
+            (Counter::Floor | Counter::Ancestors, _) => continue,
+        };
+        tx.execute(&format!("UPDATE {table} SET {column} = ?2 WHERE id = ?1"), params![id, difference.counted])?;
+    }
+    tx.execute("UPDATE subject SET version = version + 1 WHERE id = ?1", [subject])?;
+    rank_again(tx, subject, weights)
+}
+
+/// Makes the subject's ranked lists anew from its rows.
+fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &Weights) -> Result<()> {
+    tx.execute("DELETE FROM root_rank WHERE subject = ?1", [subject])?;
+    tx.execute(
+        "INSERT INTO root_rank (subject, id, likes, dislikes, replies, created_at) \
+         SELECT subject, id, likes, dislikes, replies, created_at FROM comment \
+         WHERE subject = ?1 AND depth = 1 AND listed = 1 AND (likes > 0 OR dislikes > 0 OR replies > 0)",
+        [subject],
+    )?;
+    tx.execute(
+        "DELETE FROM reply_rank WHERE root_id IN (SELECT id FROM comment WHERE subject = ?1 AND depth = 1)",
+        [subject],
+    )?;
+    let mut replies = tx.prepare(
+        "SELECT root_id, id, likes, dislikes, replies, created_at FROM comment \
+         WHERE subject = ?1 AND depth > 1 AND listed = 1",
+    )?;
+    let mut insert = tx.prepare("INSERT INTO reply_rank (root_id, hot, id) VALUES (?1, ?2, ?3)")?;
+    let mut found = replies.query([subject])?;
+    while let Some(r) = found.next()? {
+        let counts = Counts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
+        let hot = rank::key(Sort::Hot, counts, count(r.get(5)?), weights);
+        insert.execute([r.get::<_, i64>(0)?, hot, r.get(1)?])?;
+    }
+    Ok(())
+}

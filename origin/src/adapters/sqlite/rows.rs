@@ -1,0 +1,58 @@
+//! How a comment is read from SQLite's columns.
+
+use gailou_shared::id::SubjectKey;
+use gailou_shared::wire::{Author, Named, State};
+use rusqlite::Row as Columns;
+
+pub(super) use crate::domain::columns::*;
+use crate::domain::row::Row;
+use crate::ports::store::Result;
+
+/// What [`row`] reads, from `comment c JOIN subject s JOIN content t LEFT JOIN comment p` (the
+/// comment that `c` answers).
+pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
+     c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
+     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version";
+pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
+     LEFT JOIN comment p ON p.id = c.parent_id";
+
+/// A row of [`COLUMNS`].
+pub(super) fn row(r: &Columns<'_>) -> Result<Row> {
+    let (kind, key): (String, String) = (r.get(17)?, r.get(18)?);
+    let reply_to = match r.get::<_, Option<i64>>(10)? {
+        Some(id) => Some(Named { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
+        None => None,
+    };
+    let mentions = match r.get_ref(21)?.as_str_or_null().map_err(damaged)? {
+        Some(json) => serde_json::from_str(json).map_err(damaged)?,
+        None => Vec::new(),
+    };
+    Ok(Row {
+        subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
+        version: count(r.get(24)?),
+        mode: r.get::<_, Option<i64>>(23)?.map(mode).transpose()?,
+        path: path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
+        parent_id: r.get::<_, Option<i64>>(1)?.map(comment_id).transpose()?,
+        reply_to,
+        parent_gone: r.get::<_, Option<i64>>(22)?.is_some_and(|s| s != state_number(State::Published)),
+        floor: r.get::<_, Option<i64>>(2)?.map(count),
+        state: state(r.get(3)?)?,
+        visibility: visibility(r.get(4)?),
+        flags: flags(r.get(5)?),
+        author: Author {
+            id: member_id(r.get(6)?)?,
+            name: r.get(7)?,
+            avatar: r.get(8)?,
+            level: r.get::<_, i64>(9)?.try_into().map_err(damaged)?,
+        },
+        likes: count(r.get(12)?),
+        dislikes: count(r.get(13)?),
+        reacted: 0,
+        replies: count(r.get(14)?),
+        created_at: count(r.get(15)?),
+        edited_at: r.get::<_, Option<i64>>(16)?.map(count),
+        content: r.get(19)?,
+        html: r.get(20)?,
+        mentions,
+    })
+}

@@ -1,0 +1,84 @@
+//! `gailou dlq`: messages of the log that could not be stored.
+//!
+//! Promise: `retry` appends a letter again before it marks it as sent, so that none is lost; one
+//! that is sent twice is applied once.
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::output::Console;
+use crate::domain::codec::operation;
+use crate::domain::operation::Event;
+use crate::ports::broker::{Letter, Log, Topic};
+use crate::state::App;
+
+#[derive(Debug, Clone, Copy, Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Dlq {
+    /// Prints what could not be stored, and why
+    List,
+    /// Appends it again, in its order
+    Retry,
+}
+
+pub(super) async fn run(app: &App, command: Dlq, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let Some(log) = app.log() else {
+        console.out("there is no log here: what is acknowledged is in the tables\n").await?;
+        return Ok(0);
+    };
+    let mut letters = Vec::new();
+    for topic in [Topic::Comments, Topic::Reactions] {
+        letters.extend(log.letters(topic).await?);
+    }
+    match command {
+        Dlq::List => list(&letters, console).await,
+        Dlq::Retry => retry(&*log, letters, console).await,
+    }
+}
+
+async fn list(letters: &[Letter], console: &mut dyn Console) -> anyhow::Result<u8> {
+    for letter in letters {
+        let m = &letter.message;
+        let what = describe(letter);
+        let line =
+            format!("{} {}/{} at {}: {what}: {}\n", m.topic.name(), m.partition, m.offset, letter.at, letter.error);
+        console.out(&line).await?;
+    }
+    console.out(&format!("{} dead letters\n", letters.len())).await?;
+    Ok(0)
+}
+
+fn describe(letter: &Letter) -> String {
+    match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
+        Ok(Event::Publish(row)) => {
+            format!("comment {} on {}/{}", row.path.id(), row.subject.kind(), row.subject.key())
+        }
+        Ok(Event::React { id, member, .. }) => format!("reaction of {member} to {id}"),
+        Ok(_) => "an event that never travels".into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+async fn retry(log: &dyn Log, letters: Vec<Letter>, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let (mut sent, mut kept) = (0, 0);
+    for letter in letters {
+        let slot = match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
+            Ok(Event::Publish(row)) => row.subject.slot(),
+            Ok(Event::React { id, .. }) => id.slot(),
+            _ => {
+                // Nothing this version knows: it goes back to the end of the dead letters.
+                log.bury(&letter.message, &letter.error, letter.at).await?;
+                log.retried(letter.message.topic, letter.offset).await?;
+                kept += 1;
+                continue;
+            }
+        };
+        let topic = letter.message.topic;
+        log.append(topic, slot, letter.message.payload).await.context("nothing more was sent again")?;
+        log.retried(topic, letter.offset).await?;
+        sent += 1;
+    }
+    console.out(&format!("{sent} sent again, {kept} kept\n")).await?;
+    Ok(0)
+}

@@ -1,0 +1,129 @@
+//! `gailou export`: threads as JSON lines, as import reads them.
+//!
+//! Left out are comments that were never published, those for their author alone, and what stands
+//! under them; hidden and rejected ones that were published are tombstones here. Not carried:
+//! mentions, pictures, who liked what, edit history, the mark "featured", and the subject's own
+//! row. Promise: import into an empty directory and export again gives the same lines.
+
+use std::collections::HashSet;
+
+use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::wire::{Flag, State, Visibility};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::output::Console;
+use crate::cli::record::Line;
+use crate::domain::row::Exported;
+use crate::ports::store::Store;
+
+/// Comments asked for at a time.
+const CHUNK: usize = 1_000;
+
+/// A subject as it is given on the command line and sent to the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Subject(SubjectKey);
+
+/// The subject called `TYPE/KEY`; a key may hold further slashes.
+pub(super) fn subject(text: &str) -> Result<Subject, String> {
+    let (kind, key) = text.split_once('/').ok_or("must be TYPE/KEY")?;
+    SubjectKey::new(kind, key).map(Subject).map_err(|e| format!("the {} {e}", e.field()))
+}
+
+#[cfg(feature = "cluster")]
+impl Subject {
+    pub(super) fn key(&self) -> &SubjectKey {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl TryFrom<String> for Subject {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        subject(&text)
+    }
+}
+
+impl From<Subject> for String {
+    fn from(subject: Subject) -> Self {
+        subject.0.to_string()
+    }
+}
+
+/// Writes the subject's comments, or all there are.
+pub(super) async fn run(store: &dyn Store, subject: Option<&Subject>, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let subject = subject.map(|subject| &subject.0);
+    let mut left_out = HashSet::new();
+    let mut after = None;
+    loop {
+        let found = store.export(subject, after.as_ref(), CHUNK).await?;
+        let Some(last) = found.last() else { return Ok(0) };
+        after = Some(last.place.clone());
+        let mut text = String::new();
+        for comment in found {
+            if is_left_out(&comment, &left_out) {
+                left_out.insert(comment.row.id());
+            } else {
+                text.push_str(&line(comment, &left_out).to_json()?);
+                text.push('\n');
+            }
+        }
+        if !text.is_empty() {
+            console.out(&text).await?;
+        }
+    }
+}
+
+/// Parents come first, so one look at the chain above is enough.
+fn is_left_out(comment: &Exported, left_out: &HashSet<CommentId>) -> bool {
+    let row = &comment.row;
+    row.floor.is_none() || row.visibility == Visibility::Author || row.path.ids().any(|id| left_out.contains(&id))
+}
+
+fn line(comment: Exported, left_out: &HashSet<CommentId>) -> Line {
+    let Exported { source, parent_source, root_source, row, .. } = comment;
+    let name = |source: Option<String>, id: CommentId| source.unwrap_or_else(|| id.to_string());
+    // In a flat list the parent is not on the path.
+    let parent = row.parent_id.filter(|id| !left_out.contains(id));
+    let root = (row.path.depth() > 1).then(|| row.path.root_id());
+    Line {
+        id: name(source, row.path.id()),
+        root: root.map(|id| name(root_source, id)),
+        parent: parent.map(|id| name(parent_source, id)),
+        likes: row.likes,
+        dislikes: row.dislikes,
+        created_at: row.created_at,
+        edited_at: row.edited_at,
+        deleted: row.state != State::Published,
+        pinned: row.flags.iter().any(|flag| matches!(flag, Flag::Pinned | Flag::OwnerPinned)),
+        author: row.author,
+        content: row.content,
+        subject: row.subject,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_splits_at_the_first_slash() {
+        let check = |text: &str, expected: Result<(&str, &str), &str>| {
+            let parsed = subject(text);
+            let got = parsed.as_ref().map(|s| (s.0.kind(), s.0.key()));
+            assert_eq!(got.map_err(String::as_str), expected, "{text}");
+        };
+        check("video/2", Ok(("video", "2")));
+        check("article/2024/a b", Ok(("article", "2024/a b")));
+        check("video", Err("must be TYPE/KEY"));
+        check("video/", Err("the key must be 1 to 512 bytes of UTF-8"));
+        check("/2", Err("the type must be 1 to 32 characters of a-z, 0-9, _ and -"));
+    }
+}

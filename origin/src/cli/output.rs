@@ -1,0 +1,101 @@
+//! What a command says: to a terminal, through the socket, or to a test.
+//!
+//! Does not decide what is said. Promise: text comes out as given, in order; progress is shown
+//! where somebody looks at it, and nowhere else.
+
+use std::io::{
+    IsTerminal, Write, {self},
+};
+
+use async_trait::async_trait;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Where a command's output goes. An error means that nobody listens any more.
+#[async_trait]
+pub trait Console: Send {
+    /// Text for standard output.
+    async fn out(&mut self, text: &str) -> io::Result<()>;
+    /// Text for standard error.
+    async fn err(&mut self, text: &str) -> io::Result<()>;
+    /// How much of the work is done.
+    async fn progress(&mut self, done: u64, total: u64) -> io::Result<()>;
+}
+
+/// This process's own output.
+#[derive(Debug)]
+pub struct Terminal {
+    bar: ProgressBar,
+}
+
+impl Terminal {
+    /// Shows progress when standard error is a terminal.
+    #[must_use]
+    pub fn new() -> Self {
+        let target =
+            if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {eta} left");
+        let bar = ProgressBar::with_draw_target(Some(0), target)
+            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar }
+    }
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[async_trait]
+impl Console for Terminal {
+    async fn out(&mut self, text: &str) -> io::Result<()> {
+        self.bar.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
+    }
+
+    async fn err(&mut self, text: &str) -> io::Result<()> {
+        self.bar.suspend(|| io::stderr().lock().write_all(text.as_bytes()))
+    }
+
+    async fn progress(&mut self, done: u64, total: u64) -> io::Result<()> {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        if done >= total {
+            self.bar.finish_and_clear();
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what is said.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub out: String,
+    pub err: String,
+}
+
+#[async_trait]
+impl Console for Kept {
+    async fn out(&mut self, text: &str) -> io::Result<()> {
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    async fn err(&mut self, text: &str) -> io::Result<()> {
+        self.err.push_str(text);
+        Ok(())
+    }
+
+    async fn progress(&mut self, _done: u64, _total: u64) -> io::Result<()> {
+        Ok(())
+    }
+}

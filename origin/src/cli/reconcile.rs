@@ -1,0 +1,68 @@
+//! `gailou reconcile`: compares rows with the counters kept beside them, and with the caches.
+//!
+//! May run beside a server: each subject is compared as it was at one moment, and repaired under
+//! the lock its writers take. Promise: whatever is repaired is reported, and exit 0 means that
+//! nothing is left that differs.
+
+use anyhow::Context as _;
+use gailou_shared::id::SubjectKey;
+
+use crate::cli::FAILED;
+use crate::cli::output::Console;
+use crate::state::App;
+
+/// Subjects asked for at a time.
+const CHUNK: usize = 200;
+
+/// Found and repaired.
+#[derive(Debug, Default)]
+struct Report {
+    subjects: u64,
+    differ: u64,
+    repaired: u64,
+}
+
+pub(super) async fn run(app: &App, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let mut report = Report::default();
+    let mut after: Option<SubjectKey> = None;
+    loop {
+        let subjects = app.books.subjects_after(after.as_ref(), CHUNK).await?;
+        for subject in &subjects {
+            reconcile(app, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
+        }
+        report.subjects += subjects.len() as u64;
+        match subjects.last() {
+            Some(last) => after = Some(last.clone()),
+            None => break,
+        }
+    }
+    let Report { subjects, differ, repaired } = report;
+    console.out(&format!("{subjects} subjects, {differ} differences, {repaired} repaired\n")).await?;
+    Ok(if differ > repaired { FAILED } else { 0 })
+}
+
+async fn reconcile(
+    app: &App,
+    subject: &SubjectKey,
+    repair: bool,
+    report: &mut Report,
+    console: &mut dyn Console,
+) -> anyhow::Result<()> {
+    for difference in app.books.reconcile(subject, repair).await? {
+        let repaired = repair && difference.can_be_repaired();
+        report.differ += 1;
+        report.repaired += u64::from(repaired);
+        let word = if repaired { " (repaired)" } else { "" };
+        console.out(&format!("{subject}: {difference}{word}\n")).await?;
+    }
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = &app.cluster {
+        for (what, repaired) in cluster.reconcile(subject, repair).await? {
+            report.differ += 1;
+            report.repaired += u64::from(repaired);
+            let word = if repaired { " (repaired)" } else { "" };
+            console.out(&format!("{subject}: {what}{word}\n")).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! `gailou shard`: which database of a cluster holds which slot, and moving slots between them.
+//!
+//! Slots stay readable and writable while they move. A move that was interrupted is gone on with by
+//! the next one of the same slot.
+
+use clap::Subcommand;
+use gailou_shared::id::Slot;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::USAGE;
+use crate::cli::output::Console;
+use crate::state::App;
+
+#[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::doc_markdown, reason = "this is the help text")]
+pub(super) enum Shard {
+    /// Prints the moves after which every database holds as many slots
+    Plan {
+        /// Spread over so many databases, the first of GAILOU_MYSQL_URLS; all of them when left out
+        #[arg(long, value_name = "N")]
+        databases: Option<usize>,
+    },
+    /// Moves slots while they are read and written
+    Move {
+        /// Slots such as 7 or 0-63; without it, what the plan says
+        #[arg(long, value_name = "SLOTS", value_parser = slots, requires = "to")]
+        slots: Option<Slots>,
+        /// The database they go to, by its place in GAILOU_MYSQL_URLS, from 0
+        #[arg(long, value_name = "DATABASE", requires = "slots")]
+        to: Option<usize>,
+        /// Without slots: spread over so many databases
+        #[arg(long, value_name = "N", conflicts_with = "slots")]
+        databases: Option<usize>,
+    },
+    /// Checks that every slot's rows lie in the database that the map names, and nowhere else
+    Verify,
+}
+
+/// The first and the last of some slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Slots(u16, u16);
+
+impl Slots {
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "only a cluster has slots to move"))]
+    fn all(self) -> impl Iterator<Item = Slot> {
+        (self.0..=self.1).filter_map(Slot::new)
+    }
+}
+
+fn slots(text: &str) -> Result<Slots, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.parse().ok().filter(|n| Slot::new(*n).is_some());
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(Slots(first, last)),
+        _ => Err("must be a slot from 0 to 1023, or a range such as 0-63".into()),
+    }
+}
+
+#[cfg(feature = "cluster")]
+pub(super) async fn run(app: &App, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let Some(cluster) = &app.cluster else { return nothing_to_move(console).await };
+    let tables = &*cluster.tables;
+    match command {
+        Shard::Plan { databases } => {
+            let plan = plan(tables, databases).await?;
+            for step in &plan {
+                console.out(&format!("slot {} from {} to {}\n", step.slot.get(), step.from, step.to)).await?;
+            }
+            console.out(&format!("{} moves\n", plan.len())).await?;
+            Ok(0)
+        }
+        Shard::Move { slots, to, databases } => {
+            let moves: Vec<(Slot, usize)> = match (slots, to) {
+                (Some(slots), Some(to)) => slots.all().map(|slot| (slot, to)).collect(),
+                _ => plan(tables, databases).await?.into_iter().map(|step| (step.slot, step.to)).collect(),
+            };
+            let total = moves.len() as u64;
+            for (done, (slot, to)) in moves.iter().enumerate() {
+                console.progress(done as u64, total).await?;
+                tables.relocate(*slot, *to).await.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
+            }
+            console.progress(total, total).await?;
+            let moved: Vec<Slot> = moves.into_iter().map(|(slot, _)| slot).collect();
+            tables.forget(&moved).await?;
+            console.out(&format!("{total} slots moved\n")).await?;
+            Ok(0)
+        }
+        Shard::Verify => {
+            let wrong = tables.verify().await?;
+            for line in &wrong {
+                console.out(&format!("{line}\n")).await?;
+            }
+            console.out(&format!("{} rows or slots are not where they belong\n", wrong.len())).await?;
+            Ok(if wrong.is_empty() { 0 } else { crate::cli::FAILED })
+        }
+    }
+}
+
+#[cfg(feature = "cluster")]
+async fn plan(
+    tables: &crate::adapters::mysql::Mysql,
+    databases: Option<usize>,
+) -> anyhow::Result<Vec<crate::adapters::mysql::reshard::Move>> {
+    use crate::ports::shards::Shards as _;
+    Ok(tables.plan(databases.unwrap_or_else(|| tables.shards())).await?)
+}
+
+#[cfg(not(feature = "cluster"))]
+pub(super) async fn run(_: &App, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+    nothing_to_move(console).await
+}
+
+async fn nothing_to_move(console: &mut dyn Console) -> anyhow::Result<u8> {
+    console.err("gailou: there is no cluster, and so nothing to move\n").await?;
+    Ok(USAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_one_or_a_range() {
+        assert_eq!(slots("7"), Ok(Slots(7, 7)));
+        assert_eq!(slots("0-1023"), Ok(Slots(0, 1_023)));
+        for wrong in ["", "1024", "5-4", "a", "1-", "-1"] {
+            assert!(slots(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `gailou warm`: puts subjects into the cache before an announced event.
+
+use crate::cli::output::Console;
+use crate::cli::{USAGE, export};
+use crate::state::App;
+
+#[cfg(feature = "cluster")]
+pub(super) async fn run(app: &App, subjects: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+    let Some(cluster) = &app.cluster else { return nothing_to_warm(console).await };
+    for subject in subjects {
+        let entries = cluster.warm(subject.key()).await?;
+        console.out(&format!("{subject}: {entries} entries\n")).await?;
+    }
+    Ok(0)
+}
+
+#[cfg(not(feature = "cluster"))]
+pub(super) async fn run(_: &App, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+    nothing_to_warm(console).await
+}
+
+async fn nothing_to_warm(console: &mut dyn Console) -> anyhow::Result<u8> {
+    console.err("gailou: there is no cluster, and so no cache to warm\n").await?;
+    Ok(USAGE)
+}

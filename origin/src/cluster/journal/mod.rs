@@ -1,0 +1,135 @@
+//! The cluster's journal: comments and reactions go through the log, everything else is written
+//! into the tables at once.
+//!
+//! What can refuse is decided before the append; what was appended and could not be shown or counted
+//! in time is answered as unknown, never as refused. Knows ports only. The parts: `publish`,
+//! `react`, `change`; `together` groups what concurrent callers ask and write.
+
+mod batching;
+mod change;
+mod publish;
+mod react;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gailou_shared::id::{CommentId, MemberId, Slot};
+use tokio::sync::RwLock;
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::cluster::counter_recovery::Opener;
+use crate::cluster::journal::batching::{Import, Standings};
+use crate::cluster::journal::react::Faces;
+use crate::domain::codec::operation::encode;
+use crate::domain::operation::{Event, Outcome, Stamped};
+use crate::ports::broker::{Log, LogError, Topic};
+use crate::ports::counters::Counters;
+use crate::ports::journal::{Committed, Journal, JournalError};
+use crate::ports::pending::Pending;
+use crate::ports::shards::Shards;
+use crate::ports::store::{Store, StoreError};
+
+/// How long somebody waits for what is on its way: the tables to catch up, a slot to arrive. Longer
+/// than a batch of reactions takes, shorter than a request may.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The write pipeline of one server.
+#[derive(Debug)]
+pub struct Logged {
+    log: Arc<dyn Log>,
+    tables: Arc<dyn Shards>,
+    counters: Arc<dyn Counters>,
+    pending: Arc<dyn Pending>,
+    opener: Arc<Opener>,
+    committed: Arc<dyn Committed>,
+    clock: Clock,
+    faces: Faces,
+    standings: Standings,
+    import: Import,
+    /// Held by everything under way; true once nothing more is taken.
+    closed: RwLock<bool>,
+}
+
+impl Logged {
+    /// `faces` says whether a comment can be seen: rows, and what is not a row yet.
+    #[expect(clippy::too_many_arguments, reason = "each is a port of its own")]
+    pub fn new(
+        log: Arc<dyn Log>,
+        tables: Arc<dyn Shards>,
+        faces: Arc<dyn Store>,
+        counters: Arc<dyn Counters>,
+        pending: Arc<dyn Pending>,
+        opener: Arc<Opener>,
+        committed: Arc<dyn Committed>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            faces: Faces::new(faces),
+            standings: Standings::start(&tables),
+            import: Import::start(tables.clone(), committed.clone()),
+            closed: RwLock::new(false),
+            log,
+            tables,
+            counters,
+            pending,
+            opener,
+            committed,
+            clock,
+        }
+    }
+
+    /// Appends to the slot's log; its position.
+    async fn put(&self, topic: Topic, slot: Slot, stamped: &Stamped) -> Result<u64, JournalError> {
+        let damaged = || StoreError::Damaged("an event that does not travel".into());
+        let bytes = encode(stamped).ok_or_else(damaged)?;
+        self.log.append(topic, slot, bytes).await.map_err(|error| match error {
+            LogError::Full => JournalError::Full,
+            LogError::Unavailable(reason) => JournalError::Unknown(reason),
+            LogError::Damaged(reason) => StoreError::Damaged(reason).into(),
+        })
+    }
+}
+
+#[async_trait]
+impl Journal for Logged {
+    async fn append(&self, event: Event) -> Result<Outcome, JournalError> {
+        // Nobody holds it for writing but `close`.
+        let open = self.closed.try_read().map_err(|_| JournalError::Closed)?;
+        if *open {
+            return Err(JournalError::Closed);
+        }
+        let stamped = Stamped::new(self.clock.now(), event);
+        match stamped.event {
+            Event::Publish(ref row) if row.imported.is_some() => self.import.write(stamped).await,
+            Event::Publish(_) => self.publish(stamped).await,
+            Event::React { id, member, react } => self.react(id, member, react, stamped).await,
+            Event::Change { id, .. } => self.change(id, stamped).await,
+            Event::Subject { .. } | Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => {
+                self.persist(&stamped, Instant::now() + PATIENCE).await
+            }
+        }
+    }
+
+    async fn resume(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
+        self.carry_out(member, key).await
+    }
+
+    async fn close(&self) {
+        *self.closed.write().await = true;
+        self.log.close().await;
+    }
+}
+
+/// A member and a comment.
+type Pair = (CommentId, MemberId);
+
+/// Whether the same may succeed when it is asked again.
+fn may_pass(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_) | StoreError::Moved)
+}

@@ -1,0 +1,4 @@
+//! Bytes of rows and operations, for the broker and the cache.
+
+pub mod operation;
+pub mod row;

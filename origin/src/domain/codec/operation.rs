@@ -1,0 +1,357 @@
+//! How events lie in the log and in other short-lived places: a format version, then the event.
+//!
+//! Flat structs of their own, in postcard: the types of the HTTP contract are made for JSON, and
+//! what lies in a log must not change when they do. Promise: readers accept this version and the
+//! one before, and bytes that are no event are an error, never a panic or another event.
+
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::wire::{Author, Named, Reaction, State, Visibility};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::operation::{Event, React, Stamped};
+use crate::domain::row::{Imported, NewRow};
+use crate::ports::broker::LogError;
+
+/// The version that is written.
+const VERSION: u8 = 1;
+
+/// An event as it travels. Variants and fields are told apart by their order alone.
+#[derive(Serialize, Deserialize)]
+struct Flat<'a> {
+    at: u64,
+    #[serde(borrow)]
+    event: FlatEvent<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum FlatEvent<'a> {
+    #[serde(borrow)]
+    Publish(Box<FlatRow<'a>>),
+    React {
+        id: u64,
+        member: u64,
+        react: u8,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct FlatRow<'a> {
+    kind: &'a str,
+    key: &'a str,
+    path: &'a [u8],
+    parent_id: Option<u64>,
+    #[serde(borrow)]
+    reply_to: Option<FlatNamed<'a>>,
+    state: u8,
+    visibility: u8,
+    #[serde(borrow)]
+    author: FlatNamed<'a>,
+    avatar: Option<&'a str>,
+    level: u8,
+    created_at: u64,
+    content: &'a str,
+    html: &'a str,
+    written: Option<&'a str>,
+    #[serde(borrow)]
+    mentions: Vec<FlatNamed<'a>>,
+    idempotency: Option<(&'a str, [u8; 32])>,
+    #[serde(borrow)]
+    imported: Option<FlatImported<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FlatNamed<'a> {
+    id: u64,
+    name: &'a str,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FlatImported<'a> {
+    source: &'a str,
+    likes: u64,
+    dislikes: u64,
+    edited_at: Option<u64>,
+    pinned: bool,
+}
+
+/// The bytes of a [`crate::domain::operation::Event::Publish`] or [`crate::domain::operation::Event::React`]; `None` for an
+/// event that never travels.
+pub fn encode(stamped: &Stamped) -> Option<Vec<u8>> {
+    let event = match &stamped.event {
+        Event::Publish(row) => FlatEvent::Publish(Box::new(flat(row))),
+        Event::React { id, member, react } => {
+            FlatEvent::React { id: id.get(), member: member.get(), react: react_number(*react) }
+        }
+        Event::Change { .. } | Event::Subject { .. } | Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => {
+            return None;
+        }
+    };
+    // Nothing in these structs can fail to be written into memory.
+    postcard::to_extend(&Flat { at: stamped.at, event }, vec![VERSION]).ok()
+}
+
+/// The event of these bytes, without a position.
+///
+/// # Errors
+/// [`LogError::Damaged`] for bytes that are no event, or of a version that is not known.
+pub fn decode(bytes: &[u8]) -> Result<Stamped, LogError> {
+    match bytes.split_first() {
+        Some((&VERSION, body)) => match postcard::take_from_bytes::<Flat<'_>>(body) {
+            Ok((flat, [])) => stamped(flat).ok_or_else(|| damaged("a field that cannot be")),
+            Ok(_) => Err(damaged("bytes after the end")),
+            Err(error) => Err(damaged(&error.to_string())),
+        },
+        Some((version, _)) => Err(damaged(&format!("format version {version}"))),
+        None => Err(damaged("no bytes")),
+    }
+}
+
+fn damaged(what: &str) -> LogError {
+    LogError::Damaged(format!("not an event: {what}"))
+}
+
+fn flat(row: &NewRow) -> FlatRow<'_> {
+    FlatRow {
+        kind: row.subject.kind(),
+        key: row.subject.key(),
+        path: row.path.as_bytes(),
+        parent_id: row.parent_id.map(CommentId::get),
+        reply_to: row.reply_to.as_ref().map(flat_named),
+        state: state_number(row.state),
+        visibility: match row.visibility {
+            Visibility::Everyone => 0,
+            Visibility::Author => 1,
+        },
+        author: FlatNamed { id: row.author.id.get(), name: &row.author.name },
+        avatar: row.author.avatar.as_deref(),
+        level: row.author.level,
+        created_at: row.created_at,
+        content: &row.content,
+        html: &row.html,
+        written: row.written.as_deref(),
+        mentions: row.mentions.iter().map(flat_named).collect(),
+        idempotency: row.idempotency.as_ref().map(|(key, request)| (key.as_str(), *request)),
+        imported: row.imported.as_ref().map(flat_imported),
+    }
+}
+
+fn flat_named(named: &Named) -> FlatNamed<'_> {
+    FlatNamed { id: named.id.get(), name: &named.name }
+}
+
+fn flat_imported(imported: &Imported) -> FlatImported<'_> {
+    let Imported { source, likes, dislikes, edited_at, pinned } = imported;
+    FlatImported { source, likes: *likes, dislikes: *dislikes, edited_at: *edited_at, pinned: *pinned }
+}
+
+fn stamped(Flat { at, event }: Flat<'_>) -> Option<Stamped> {
+    let event = match event {
+        FlatEvent::Publish(flat) => Event::Publish(Box::new(row(*flat)?)),
+        FlatEvent::React { id, member, react } => {
+            Event::React { id: comment(id)?, member: MemberId::new(member).ok()?, react: react_of(react)? }
+        }
+    };
+    Some(Stamped::new(at, event))
+}
+
+fn row(flat: FlatRow<'_>) -> Option<NewRow> {
+    let author = named(&flat.author)?;
+    Some(NewRow {
+        subject: SubjectKey::new(flat.kind, flat.key).ok()?,
+        path: Path::from_bytes(flat.path).ok()?,
+        parent_id: option(flat.parent_id, comment)?,
+        reply_to: option(flat.reply_to.as_ref(), named)?,
+        state: state_of(flat.state)?,
+        visibility: match flat.visibility {
+            0 => Visibility::Everyone,
+            1 => Visibility::Author,
+            _ => return None,
+        },
+        author: Author { id: author.id, name: author.name, avatar: flat.avatar.map(str::to_owned), level: flat.level },
+        created_at: flat.created_at,
+        content: flat.content.to_owned(),
+        html: flat.html.to_owned(),
+        written: flat.written.map(str::to_owned),
+        mentions: flat.mentions.iter().map(named).collect::<Option<_>>()?,
+        idempotency: flat.idempotency.map(|(key, request)| (key.to_owned(), request)),
+        imported: flat.imported.map(|i| Imported {
+            source: i.source.to_owned(),
+            likes: i.likes,
+            dislikes: i.dislikes,
+            edited_at: i.edited_at,
+            pinned: i.pinned,
+        }),
+    })
+}
+
+/// What may be absent, but must be right where it is there.
+fn option<A, B>(value: Option<A>, parse: impl Fn(A) -> Option<B>) -> Option<Option<B>> {
+    match value {
+        None => Some(None),
+        Some(value) => parse(value).map(Some),
+    }
+}
+
+fn comment(number: u64) -> Option<CommentId> {
+    CommentId::new(number).ok()
+}
+
+fn named(flat: &FlatNamed<'_>) -> Option<Named> {
+    Some(Named { id: MemberId::new(flat.id).ok()?, name: flat.name.to_owned() })
+}
+
+const fn react_number(react: React) -> u8 {
+    match react {
+        React::Put(Reaction::Like) => 0,
+        React::Put(Reaction::Dislike) => 1,
+        React::Take(Reaction::Like) => 2,
+        React::Take(Reaction::Dislike) => 3,
+    }
+}
+
+const fn react_of(number: u8) -> Option<React> {
+    Some(match number {
+        0 => React::Put(Reaction::Like),
+        1 => React::Put(Reaction::Dislike),
+        2 => React::Take(Reaction::Like),
+        3 => React::Take(Reaction::Dislike),
+        _ => return None,
+    })
+}
+
+const fn state_number(state: State) -> u8 {
+    match state {
+        State::Published => 0,
+        State::Review => 1,
+        State::Rejected => 2,
+        State::Hidden => 3,
+        State::Deleted => 4,
+    }
+}
+
+const fn state_of(number: u8) -> Option<State> {
+    Some(match number {
+        0 => State::Published,
+        1 => State::Review,
+        2 => State::Rejected,
+        3 => State::Hidden,
+        4 => State::Deleted,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::option::of;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id() -> impl Strategy<Value = CommentId> {
+        (1..=i64::MAX as u64).prop_map(|n| CommentId::new(n).unwrap())
+    }
+
+    fn member() -> impl Strategy<Value = MemberId> {
+        (1..=i64::MAX as u64).prop_map(|n| MemberId::new(n).unwrap())
+    }
+
+    fn named() -> impl Strategy<Value = Named> {
+        (member(), any::<String>()).prop_map(|(id, name)| Named { id, name })
+    }
+
+    fn imported() -> impl Strategy<Value = Imported> {
+        (any::<String>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<bool>()).prop_map(
+            |(source, likes, dislikes, edited_at, pinned)| Imported { source, likes, dislikes, edited_at, pinned },
+        )
+    }
+
+    fn state() -> impl Strategy<Value = State> {
+        (0u8..5).prop_map(|n| state_of(n).unwrap())
+    }
+
+    fn row() -> impl Strategy<Value = NewRow> {
+        let subject = ("[a-z0-9_-]{1,32}", "[a-z0-9中 ]{1,40}").prop_map(|(k, v)| SubjectKey::new(&k, &v).unwrap());
+        let path = prop::collection::vec(id(), 1..128)
+            .prop_map(|ids| ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).unwrap()));
+        let author = (named(), any::<Option<String>>(), any::<u8>()).prop_map(|(named, avatar, level)| Author {
+            id: named.id,
+            name: named.name,
+            avatar,
+            level,
+        });
+        let place = (subject, path, of(id()), of(named()), state(), any::<bool>(), author, any::<u64>());
+        let texts = (any::<String>(), any::<String>(), any::<Option<String>>());
+        let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
+        (place, texts, rest).prop_map(|(place, (content, html, written), (mentions, idempotency, imported))| {
+            let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
+            NewRow {
+                subject,
+                path,
+                parent_id,
+                reply_to,
+                state,
+                visibility: if everyone { Visibility::Everyone } else { Visibility::Author },
+                author,
+                created_at,
+                content,
+                html,
+                written,
+                mentions,
+                idempotency,
+                imported,
+            }
+        })
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let react = (id(), member(), 0u8..4).prop_map(|(id, member, n)| Event::React {
+            id,
+            member,
+            react: react_of(n).unwrap(),
+        });
+        prop_oneof![row().prop_map(|row| Event::Publish(Box::new(row))), react]
+    }
+
+    /// Every field of it, as text.
+    fn shown(stamped: &Stamped) -> String {
+        format!("{stamped:?}")
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(at: u64, event in event()) {
+            let stamped = Stamped::new(at, event);
+            let bytes = encode(&stamped).unwrap();
+            prop_assert_eq!(shown(&decode(&bytes).unwrap()), shown(&stamped));
+            prop_assert!(decode(&bytes[..bytes.len() - 1]).is_err(), "cut short");
+            prop_assert!(decode(&[bytes.as_slice(), &[0]].concat()).is_err(), "one byte more");
+        }
+
+        #[test]
+        fn garbage_is_an_error_or_an_event(mut bytes: Vec<u8>, event in event(), at: prop::sample::Index, to: u8) {
+            let _ = decode(&bytes);
+            bytes.insert(0, VERSION);
+            let _ = decode(&bytes);
+            let mut bytes = encode(&Stamped::new(1, event)).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn other_versions_and_other_events_are_refused() {
+        let react = Event::React {
+            id: CommentId::new(5).unwrap(),
+            member: MemberId::new(7).unwrap(),
+            react: React::Put(Reaction::Like),
+        };
+        let mut bytes = encode(&Stamped::new(9, react)).unwrap();
+        assert_eq!(bytes, [1, 9, 1, 5, 7, 0], "what lies in a log stays what it is");
+        bytes[0] = 2;
+        assert_eq!(decode(&bytes).unwrap_err().to_string(), "the log is damaged: not an event: format version 2");
+        assert!(decode(&[]).is_err());
+        assert!(encode(&Stamped::new(9, Event::Sweep)).is_none());
+    }
+}

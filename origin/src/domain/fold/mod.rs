@@ -1,0 +1,250 @@
+//! The fold of a batch: what the rows are after it, the same for every database.
+//!
+//! An adapter locks what it writes to, reads what [`Loaded::wants`] until nothing more is wanted,
+//! folds the events in their order and writes the [`Changes`], each row once. Pure: no SQL, no
+//! clock, no waiting. Dictionaries, snapshots and sweeps touch no row that is folded and are left to
+//! the adapter.
+//!
+//! Promises: the rows are the same whether a batch is folded at once or event by event, and an
+//! event whose position was applied before changes none. An event from a log is refused nothing: it
+//! was decided before it was appended.
+
+mod change;
+mod changes;
+mod loaded;
+mod publish;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+pub(crate) use changes::{Changes, CommentChange, Inserted};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::rank::Counts;
+use gailou_shared::wire::{Author, Reaction};
+pub(crate) use loaded::{CommentRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
+
+use crate::domain::columns::damaged;
+use crate::domain::operation::{Event, Outcome, Stamped};
+use crate::domain::row::NewRow;
+use crate::ports::shards::Stream;
+use crate::ports::store::Result;
+
+/// The next position of each slot in each log.
+#[derive(Debug, Default)]
+pub(crate) struct Positions(HashMap<(Stream, Slot), u64>);
+
+impl Positions {
+    #[cfg(any(test, feature = "cluster"))]
+    pub(crate) fn set(&mut self, stream: Stream, slot: Slot, next: u64) {
+        self.0.insert((stream, slot), next);
+    }
+
+    /// 0 where nothing was applied yet.
+    pub(crate) fn next(&self, stream: Stream, slot: Slot) -> u64 {
+        self.0.get(&(stream, slot)).copied().unwrap_or(0)
+    }
+
+    fn place(stamped: &Stamped) -> Option<(Stream, Slot, u64)> {
+        let position = stamped.position?;
+        match &stamped.event {
+            Event::Publish(new) => Some((Stream::Comments, new.path.id().slot(), position)),
+            Event::React { id, .. } => Some((Stream::Reactions, id.slot(), position)),
+            _ => None,
+        }
+    }
+
+    /// Whether the event was applied before.
+    fn seen(&self, stamped: &Stamped) -> bool {
+        Self::place(stamped).is_some_and(|(stream, slot, position)| position < self.next(stream, slot))
+    }
+
+    fn pass(&mut self, stamped: &Stamped) {
+        if let Some((stream, slot, position)) = Self::place(stamped) {
+            self.0.insert((stream, slot), position + 1);
+        }
+    }
+}
+
+struct SubjectFold {
+    /// `None`: it has no row yet.
+    number: Option<i64>,
+    key: SubjectKey,
+    version: u64,
+    floors: u64,
+    roots: u64,
+    comments: u64,
+    /// Whether something in the batch needs its row.
+    used: bool,
+    changed: bool,
+    /// Whether a comment of it is told of again.
+    told: bool,
+}
+
+struct CommentFold<'b> {
+    subject: usize,
+    author: MemberId,
+    row: CommentRow,
+    /// Likes and dislikes of members who are not known.
+    base: (u64, u64),
+    /// Whether it stood in lists before the batch, and with which counts.
+    before: (bool, Counts),
+    /// The event that made it, in this batch.
+    new: Option<(&'b NewRow, Option<CommentId>)>,
+    changed: bool,
+    /// Whether more than counts changed.
+    moved: bool,
+    /// When what readers saw of it was changed or taken away.
+    takedown: Option<u64>,
+    /// Told of although nothing is written: an earlier batch wrote it, and may not have told.
+    told: bool,
+    /// The same, of its publication.
+    anew: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Pair {
+    before: Option<Reaction>,
+    now: Option<Reaction>,
+}
+
+/// The rows a batch touches, while it is folded.
+pub(crate) struct Fold<'b> {
+    reach: Reach,
+    positions: Positions,
+    subjects: Vec<SubjectFold>,
+    by_key: HashMap<SubjectKey, usize>,
+    comments: HashMap<CommentId, CommentFold<'b>>,
+    aliases: HashMap<CommentId, CommentId>,
+    pairs: HashMap<(CommentId, MemberId), Pair>,
+    /// Likes and dislikes of comments that have no row.
+    strays: HashMap<CommentId, (u64, u64)>,
+    texts: HashMap<CommentId, String>,
+    keys: HashMap<Once<'b>, StoredKey>,
+    sources: HashMap<(usize, &'b str), CommentId>,
+    authors: BTreeMap<MemberId, &'b Author>,
+    changes: Changes<'b>,
+}
+
+impl<'b> Fold<'b> {
+    /// The rows as they were read.
+    ///
+    /// # Errors
+    /// When a comment's subject has no row.
+    pub(crate) fn new(loaded: Loaded<'b>) -> Result<Self> {
+        let mut subjects = Vec::with_capacity(loaded.subjects.len());
+        let mut by_key = HashMap::with_capacity(loaded.subjects.len());
+        let mut by_number = HashMap::with_capacity(loaded.subjects.len());
+        for (key, stored) in loaded.subjects {
+            by_key.insert(key.clone(), subjects.len());
+            by_number.extend(stored.as_ref().map(|s| (s.number, subjects.len())));
+            let (number, version) = (stored.as_ref().map(|s| s.number), stored.as_ref().map_or(0, |s| s.version));
+            let (floors, roots, comments) = stored.map_or((0, 0, 0), |s| (s.floors, s.roots, s.comments));
+            let (used, changed, told) = (false, false, false);
+            subjects.push(SubjectFold { number, key, version, floors, roots, comments, used, changed, told });
+        }
+        let number = |number: i64| {
+            by_number.get(&number).copied().ok_or_else(|| damaged(format_args!("subject {number} is missing")))
+        };
+        let mut comments = HashMap::with_capacity(loaded.comments.len());
+        for (id, stored) in loaded.comments {
+            let Some(stored) = stored else { continue };
+            let before = (stored.row.listed(), stored.row.counts);
+            comments.insert(
+                id,
+                CommentFold {
+                    subject: number(stored.subject)?,
+                    author: stored.author,
+                    row: stored.row,
+                    base: (0, 0),
+                    before,
+                    new: None,
+                    changed: false,
+                    moved: false,
+                    takedown: None,
+                    told: false,
+                    anew: false,
+                },
+            );
+        }
+        let mut sources = HashMap::with_capacity(loaded.sources.len());
+        for ((subject, source), id) in loaded.sources {
+            if let Some(id) = id {
+                sources.insert((number(subject)?, source), id);
+            }
+        }
+        let pair = |before| Pair { before, now: before };
+        Ok(Self {
+            reach: loaded.reach,
+            positions: loaded.positions,
+            subjects,
+            by_key,
+            comments,
+            aliases: known(loaded.aliases),
+            pairs: loaded.pairs.into_iter().map(|(ids, before)| (ids, pair(before))).collect(),
+            strays: known(loaded.strays),
+            texts: known(loaded.texts),
+            keys: known(loaded.keys),
+            sources,
+            authors: BTreeMap::new(),
+            changes: Changes::default(),
+        })
+    }
+
+    /// Folds one event.
+    ///
+    /// # Errors
+    /// When it contradicts the rows; the fold is of no use any more then.
+    pub(crate) fn apply(&mut self, stamped: &'b Stamped) -> Result<Outcome> {
+        let (at, position) = (stamped.at, stamped.position);
+        if self.positions.seen(stamped) {
+            self.tell(stamped);
+            return Ok(Outcome::Seen);
+        }
+        let outcome = match &stamped.event {
+            Event::Publish(new) => self.publish(new, at, position.is_some())?,
+            Event::React { id, member, react } => self.react(*id, *member, *react, position),
+            Event::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
+            Event::Subject { key, patch, audit } => self.patch(key, patch, audit.as_ref(), at)?,
+            Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => Outcome::Done,
+        };
+        self.positions.pass(stamped);
+        Ok(outcome)
+    }
+
+    /// Whoever wrote this event may have died before it told anybody: what it is about is told of
+    /// again, as if it had just been written.
+    fn tell(&mut self, stamped: &'b Stamped) {
+        let id = match &stamped.event {
+            Event::Publish(new) => {
+                self.follow(new);
+                new.path.id()
+            }
+            Event::React { id, .. } => self.resolve(*id),
+            _ => return,
+        };
+        let Some(comment) = self.comments.get_mut(&id) else { return };
+        comment.told = true;
+        comment.anew |= matches!(stamped.event, Event::Publish(_));
+        self.subjects[comment.subject].told = true;
+    }
+
+    /// The id that has the row.
+    fn resolve(&self, id: CommentId) -> CommentId {
+        self.aliases.get(&id).copied().unwrap_or(id)
+    }
+
+    fn present(&mut self, id: CommentId) -> Result<&mut CommentFold<'b>> {
+        self.comments.get_mut(&id).ok_or_else(|| damaged(format_args!("comment {id} is missing")))
+    }
+
+    /// The place of a subject that was wanted by its key.
+    fn subject(&self, key: &SubjectKey) -> Result<usize> {
+        self.by_key.get(key).copied().ok_or_else(|| damaged(format_args!("subject {key} was not read")))
+    }
+}
+
+/// What is there.
+fn known<K: std::hash::Hash + Eq, V>(answers: loaded::Answers<K, V>) -> HashMap<K, V> {
+    answers.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}

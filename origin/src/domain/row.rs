@@ -1,0 +1,174 @@
+//! Rows of the tables, as the product knows them: subjects, comments, what is written and exported.
+//!
+//! Pure data. Not here: how a database keeps them ([`super::columns`]).
+
+use std::collections::HashMap;
+
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::path::{Mode, Path};
+use gailou_shared::rank::Weights;
+use gailou_shared::wire::{Author, Flag, Named, State, SubjectState, Visibility};
+
+/// A subject's row.
+#[derive(Debug, Clone)]
+pub struct SubjectRow {
+    pub key: SubjectKey,
+    pub title: Option<String>,
+    pub url: Option<String>,
+    pub owner_id: Option<MemberId>,
+    pub state: SubjectState,
+    /// Its own mode, where it is not its type's.
+    pub mode: Option<Mode>,
+    /// Grows by every transaction that changes anything a reader can see here.
+    pub version: u64,
+    pub roots: u64,
+    pub comments: u64,
+    /// Pinned and visible, last pinned first.
+    pub pinned: Vec<CommentId>,
+}
+
+impl SubjectRow {
+    /// A subject nobody has written to.
+    pub fn empty(key: SubjectKey) -> Self {
+        let state = SubjectState::Open;
+        Self {
+            key,
+            title: None,
+            url: None,
+            owner_id: None,
+            state,
+            mode: None,
+            version: 0,
+            roots: 0,
+            comments: 0,
+            pinned: vec![],
+        }
+    }
+}
+
+/// A comment's row with its content.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub subject: SubjectKey,
+    /// The subject's version in the moment this was read, in the same statement; 0 of what is in no
+    /// table yet.
+    pub version: u64,
+    /// The subject's own mode, where it is not its type's.
+    pub mode: Option<Mode>,
+    pub path: Path,
+    /// The comment it answers. Not always on its path: in a flat list it is not.
+    pub parent_id: Option<CommentId>,
+    pub reply_to: Option<Named>,
+    /// Whether the comment it answers can be seen no more.
+    pub parent_gone: bool,
+    pub floor: Option<u64>,
+    pub state: State,
+    pub visibility: Visibility,
+    pub flags: Vec<Flag>,
+    pub author: Author,
+    pub likes: u64,
+    pub dislikes: u64,
+    /// The log's position after the last reaction to it that is in these counts; 0 without a log.
+    pub reacted: u64,
+    /// Visible descendants.
+    pub replies: u64,
+    pub created_at: u64,
+    pub edited_at: Option<u64>,
+    pub content: String,
+    pub html: String,
+    pub mentions: Vec<Named>,
+}
+
+impl Row {
+    pub fn id(&self) -> CommentId {
+        self.path.id()
+    }
+
+    /// Whether every reader may see it.
+    pub fn visible(&self) -> bool {
+        self.state == State::Published && self.visibility == Visibility::Everyone
+    }
+
+    /// Whether it stands in lists: visible, or a tombstone that holds up visible descendants.
+    pub fn listed(&self) -> bool {
+        self.visible() || (self.floor.is_some() && self.replies > 0)
+    }
+}
+
+/// A list of comments that can be walked.
+#[derive(Debug, Clone)]
+pub enum ListOf {
+    /// The roots of a subject.
+    Roots(SubjectKey),
+    /// All descendants of the comment at this path.
+    Under(Path),
+}
+
+impl ListOf {
+    /// The slot of its subject.
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Roots(subject) => subject.slot(),
+            Self::Under(path) => path.root_id().slot(),
+        }
+    }
+}
+
+/// A comment to be written: everything about it is decided.
+#[derive(Debug, Clone)]
+pub struct NewRow {
+    pub subject: SubjectKey,
+    pub path: Path,
+    pub parent_id: Option<CommentId>,
+    pub reply_to: Option<Named>,
+    pub state: State,
+    pub visibility: Visibility,
+    pub author: Author,
+    pub created_at: u64,
+    pub content: String,
+    pub html: String,
+    /// The text as written, where the filter masked part of it.
+    pub written: Option<String>,
+    pub mentions: Vec<Named>,
+    /// Key and request hash of a `POST` that must not be carried out twice.
+    pub idempotency: Option<(String, [u8; 32])>,
+    pub imported: Option<Imported>,
+}
+
+/// What only an imported comment has.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The comment's id where it came from, unique in its subject.
+    pub source: String,
+    pub likes: u64,
+    pub dislikes: u64,
+    pub edited_at: Option<u64>,
+    pub pinned: bool,
+}
+
+/// A comment as `export` writes it.
+#[derive(Debug, Clone)]
+pub struct Exported {
+    /// Where the next call goes on: the subject's number and the path.
+    pub place: (i64, Vec<u8>),
+    /// The comment's id where it was imported from.
+    pub source: Option<String>,
+    /// The same of the comment it answers and of its root.
+    pub parent_source: Option<String>,
+    pub root_source: Option<String>,
+    pub row: Row,
+}
+
+/// What a request with an idempotency key did.
+#[derive(Debug, Clone)]
+pub struct Remembered {
+    /// The request's hash.
+    pub request: [u8; 32],
+    /// The comment it made.
+    pub id: CommentId,
+    /// The state the comment was given.
+    pub state: State,
+}
+
+/// Weights by subject type; a type that is not there has the default ones.
+pub type WeightsByType = HashMap<String, Weights>;

@@ -1,0 +1,86 @@
+//! What the process asks of itself: pages as they are answered, to be pushed to the edge.
+//!
+//! The same routes and handlers as everybody's, without what a request from outside goes through:
+//! no signature, no counting, no CORS. What does not belong to the page is not handed on.
+
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use gailou_shared::edge::{MADE_HEADER, SHOWS_HEADER, VERSION_HEADER};
+use gailou_shared::id::SubjectKey;
+use tower_service::Service as _;
+
+use crate::http::contract;
+use crate::jobs::push::{PushError, Source};
+use crate::ports::edge::{Page, Words};
+use crate::state::App;
+
+/// The largest page: far more than any is.
+const PAGE_BYTES: usize = 64 * 1_024 * 1_024;
+
+/// The contract, asked from inside.
+#[derive(Debug)]
+pub struct Inside(Weak<App>);
+
+impl Inside {
+    pub fn new(app: Weak<App>) -> Self {
+        Self(app)
+    }
+}
+
+impl Inside {
+    fn app(&self) -> Result<Arc<App>, PushError> {
+        self.0.upgrade().ok_or(PushError::Stopping)
+    }
+}
+
+#[async_trait]
+impl Source for Inside {
+    async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
+        let rows = self.app()?.store.subjects(subjects).await?;
+        Ok(rows.into_iter().map(|row| row.map_or(0, |row| row.version)).collect())
+    }
+
+    async fn words_version(&self) -> Result<u64, PushError> {
+        Ok(self.app()?.store.words_version().await?)
+    }
+
+    async fn words(&self) -> Result<Words, PushError> {
+        let (version, terms) = self.app()?.store.words().await?;
+        Ok(Words { version, terms })
+    }
+
+    async fn page(&self, path_query: &str) -> Result<Option<Page>, PushError> {
+        let failed = |status: StatusCode| PushError::Page(path_query.to_owned(), status.as_u16());
+        let app = self.app()?;
+        let request = Request::get(path_query).body(Body::empty()).map_err(|_| failed(StatusCode::BAD_REQUEST))?;
+        let Ok(response) = contract().with_state(app).call(request).await;
+        let (head, body) = response.into_parts();
+        if head.status != StatusCode::OK {
+            return Err(failed(head.status));
+        }
+        let body = axum::body::to_bytes(body, PAGE_BYTES).await.map_err(|_| failed(StatusCode::PAYLOAD_TOO_LARGE))?;
+        let Ok(body) = String::from_utf8(body.into()) else { return Ok(None) };
+        Ok(page(path_query, &head.headers, body))
+    }
+}
+
+/// `None` where the headers do not say what the edge must know to keep a copy.
+fn page(path_query: &str, headers: &HeaderMap, body: String) -> Option<Page> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let number = |name: &str| text(name)?.parse().ok();
+    let told = [SHOWS_HEADER, MADE_HEADER, VERSION_HEADER];
+    let own = headers.iter().filter(|(name, _)| !told.contains(&name.as_str()));
+    let own = own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+    Some(Page {
+        key: path_query.to_owned(),
+        shows: text(SHOWS_HEADER)?.to_owned(),
+        made: number(MADE_HEADER)?,
+        version: number(VERSION_HEADER)?,
+        headers: own.collect(),
+        body,
+    })
+}

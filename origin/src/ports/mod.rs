@@ -1,0 +1,14 @@
+//! The ports: what the product asks of what is around it. One file a port, each with its promise.
+//!
+//! Own types only, no driver; adapters are in [`crate::adapters`], and [`crate::bootstrap`] chooses them.
+
+pub mod broker;
+pub mod cache;
+pub mod counters;
+pub mod edge;
+pub mod journal;
+pub mod pending;
+pub mod popularity;
+pub mod revisions;
+pub mod shards;
+pub mod store;

@@ -1,0 +1,6 @@
+//! Contracts of ports, each run on every adapter.
+
+#[cfg(feature = "cluster")]
+pub(crate) mod cache;
+pub(crate) mod popularity;
+pub(crate) mod revisions;
