@@ -43,7 +43,7 @@ node_tests() { node --test --test-reporter=spec "$@"; }
 
 web_tests() { scripts/web-test.sh; }
 
-edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs'; }
+edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
 # Everything that can be part of a cluster; without it the program builds in a fraction of the time.
 CLUSTER=(--features gailou-tests/cluster)
@@ -97,7 +97,7 @@ all() {
   stop_services
   stage "chaos: a short round of each fault" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
-  stage "edge, end to end" edge-test edge_tests
+  stage "edge and examples, end to end" edge-test edge_tests
   stage "the page in Chromium" web-test web_tests
 }
 
