@@ -13,11 +13,11 @@ use axum::http::header;
 use axum::routing::get;
 use gailou::bootstrap;
 use gailou::config::Config;
-use gailou::domain::operation::{Event, React};
+use gailou::domain::operation::{Operation, React};
 use gailou::domain::row::NewRow;
 use gailou::service::page;
-use gailou::service::page::Asked;
-use gailou::state::App;
+use gailou::service::page::PageQuery;
+use gailou::state::AppState;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
@@ -105,7 +105,7 @@ fn author(n: u64) -> Author {
 }
 
 /// `count` roots, and a like for the first `liked` of them.
-async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
+async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
     let mut waiting = tokio::task::JoinSet::new();
     for n in 0..count {
         let id = app.ids.next(subject.slot(), app.now()).expect("a node number");
@@ -129,10 +129,10 @@ async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> a
         };
         let app = app.clone();
         waiting.spawn(async move {
-            app.journal.append(Event::Publish(Box::new(row))).await?;
+            app.journal.append(Operation::Publish(Box::new(row))).await?;
             if n < liked {
                 let react = React::Put(Reaction::Like);
-                app.journal.append(Event::React { id, member: MemberId::guest(n), react }).await?;
+                app.journal.append(Operation::React { id, member: MemberId::guest(n), react }).await?;
             }
             anyhow::Ok(())
         });
@@ -146,13 +146,13 @@ async fn fill(app: &Arc<App>, subject: &SubjectKey, count: u64, liked: u64) -> a
     Ok(())
 }
 
-async fn ids(app: &Arc<App>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
-    let asked = Asked { sort: Sort::New, limit: 100, cursor: None };
+async fn ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
+    let asked = PageQuery { sort: Sort::New, limit: 100, cursor: None };
     let page = page::roots(app, subject, asked).await.map_err(|e| anyhow::anyhow!(e.detail))?;
     Ok(page.data.iter().map(|c| c.id).collect())
 }
 
-fn token(app: &App, n: u64) -> String {
+fn token(app: &AppState, n: u64) -> String {
     let a = author(n);
     let member = Member { id: a.id, name: a.name, avatar: None, level: 1, role: Role::Member };
     app.token_key.sign(&member, "gailou", app.now() / 1_000 + 3_600).unwrap_or_default()
@@ -162,7 +162,7 @@ fn get_request(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n").into_bytes()
 }
 
-fn post_request(app: &App, n: u64) -> Vec<u8> {
+fn post_request(app: &AppState, n: u64) -> Vec<u8> {
     let body = format!(
         "{{\"content\":\"comment {n}: 写得真好, with enough words around it to be like one that people write\"}}"
     );
@@ -176,7 +176,7 @@ fn post_request(app: &App, n: u64) -> Vec<u8> {
     .into_bytes()
 }
 
-fn like_request(app: &App, id: CommentId, n: u64) -> Vec<u8> {
+fn like_request(app: &AppState, id: CommentId, n: u64) -> Vec<u8> {
     format!(
         "PUT /v1/comments/{id}/like HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: 0\r\n\r\n",
         token(app, n)
@@ -256,7 +256,7 @@ async fn rate(to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f
     drive(to, Arc::new((0..120_000).map(make).collect())).await
 }
 
-async fn journal_likes(app: &Arc<App>, id: CommentId) -> anyhow::Result<f64> {
+async fn journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64> {
     let began = Instant::now();
     let mut clients = tokio::task::JoinSet::new();
     for client in 0..256u64 {
@@ -265,7 +265,7 @@ async fn journal_likes(app: &Arc<App>, id: CommentId) -> anyhow::Result<f64> {
             let mut n = 0u64;
             while began.elapsed() < ROUND {
                 let member = MemberId::guest(client << 32 | n);
-                app.journal.append(Event::React { id, member, react: React::Put(Reaction::Like) }).await?;
+                app.journal.append(Operation::React { id, member, react: React::Put(Reaction::Like) }).await?;
                 n += 1;
             }
             anyhow::Ok(n)
@@ -279,9 +279,9 @@ async fn journal_likes(app: &Arc<App>, id: CommentId) -> anyhow::Result<f64> {
 }
 
 /// Seconds for page 1 and page 500, built from the store; medians of eleven.
-async fn depth(app: &Arc<App>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
+async fn depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
     let wrong = |e: gailou::error::ApiError| anyhow::anyhow!(e.detail);
-    let mut asked = Asked { sort, limit: 20, cursor: None };
+    let mut asked = PageQuery { sort, limit: 20, cursor: None };
     let first = timed(app, subject, asked).await?;
     for _ in 1..500 {
         let page = page::roots(app, subject, asked).await.map_err(wrong)?;
@@ -291,7 +291,7 @@ async fn depth(app: &Arc<App>, subject: &SubjectKey, sort: Sort) -> anyhow::Resu
     Ok((first, timed(app, subject, asked).await?))
 }
 
-async fn timed(app: &Arc<App>, subject: &SubjectKey, asked: Asked) -> anyhow::Result<f64> {
+async fn timed(app: &Arc<AppState>, subject: &SubjectKey, asked: PageQuery) -> anyhow::Result<f64> {
     let mut times = vec![];
     for _ in 0..11 {
         let began = Instant::now();

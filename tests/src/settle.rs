@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use gailou::ports::broker::{Log, Topic};
+use gailou::ports::broker::{Broker, Topic};
 
 use crate::DEADLINE;
 
 /// The log of a site, and how much of it is known to be stored.
 pub struct Settle {
-    log: Arc<dyn Log>,
+    log: Arc<dyn Broker>,
     /// Writes that were answered, and those of them that are known to be in the tables.
     written: AtomicU64,
     settled: AtomicU64,
@@ -29,7 +29,7 @@ impl fmt::Debug for Settle {
 }
 
 impl Settle {
-    pub fn new(log: Arc<dyn Log>) -> Self {
+    pub fn new(log: Arc<dyn Broker>) -> Self {
         // What an earlier site on the same servers wrote is waited for as well.
         Self { log, written: AtomicU64::new(1), settled: AtomicU64::new(0) }
     }

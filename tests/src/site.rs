@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gailou::clock::Clock;
-use gailou::config::{Cluster, Config, Urls};
-use gailou::domain::operation::Event;
-use gailou::state::{App, Role};
+use gailou::config::{ClusterSettings, Config, Urls};
+use gailou::domain::operation::Operation;
+use gailou::state::{AppState, ProcessRole};
 use gailou::{bootstrap, http};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::words::{Action, Term};
@@ -29,9 +29,9 @@ use crate::{services, until};
 #[derive(Debug)]
 pub struct Site {
     client: Client,
-    pub app: Arc<App>,
+    pub app: Arc<AppState>,
     config: Config,
-    role: Role,
+    role: ProcessRole,
     /// Milliseconds that its clock is ahead.
     ahead: Arc<AtomicU64>,
     stop: Option<oneshot::Sender<()>>,
@@ -61,7 +61,7 @@ impl Site {
     /// Another origin of the same cluster, by the same clock. It only serves.
     pub async fn beside(&self) -> Self {
         assert!(self.in_cluster(), "embedded, there is one origin");
-        Self::open(self.config.clone(), Role::Serve, self.ahead.clone(), None, None).await
+        Self::open(self.config.clone(), ProcessRole::Serve, self.ahead.clone(), None, None).await
     }
 
     async fn begin(databases: Option<Databases>, change: impl FnOnce(&mut Config)) -> Self {
@@ -70,12 +70,12 @@ impl Site {
         config.limits.enabled = false;
         config.cluster = databases.as_ref().map(Databases::cluster);
         change(&mut config);
-        Self::open(config, Role::All, Arc::default(), databases, Some(directory)).await
+        Self::open(config, ProcessRole::All, Arc::default(), databases, Some(directory)).await
     }
 
     async fn open(
         config: Config,
-        role: Role,
+        role: ProcessRole,
         ahead: Arc<AtomicU64>,
         databases: Option<Databases>,
         directory: Option<TempDir>,
@@ -115,15 +115,15 @@ impl Site {
 
     /// Forgets what has outlived its time, as the origin does from time to time.
     pub async fn sweep(&self) {
-        self.app.journal.append(Event::Sweep).await.expect("a sweep");
+        self.app.journal.append(Operation::Sweep).await.expect("a sweep");
     }
 
     /// Replaces the dictionary: terms with their actions, all of the category `ad`.
     pub async fn words(&self, terms: &[(&str, Action)]) {
         let term =
             |(term, action): &(&str, Action)| Term { term: (*term).into(), category: "ad".into(), action: *action };
-        self.app.journal.append(Event::Words(terms.iter().map(term).collect())).await.expect("words");
-        self.app.reload_words().await.expect("words");
+        self.app.journal.append(Operation::Words(terms.iter().map(term).collect())).await.expect("words");
+        self.app.reload_dictionary().await.expect("words");
     }
 
     /// Everything in the tables that was ever published, in words: equal when nothing changed.
@@ -155,9 +155,9 @@ impl Site {
     }
 }
 
-type Opened = (Arc<App>, Client, oneshot::Sender<()>, JoinHandle<()>);
+type Opened = (Arc<AppState>, Client, oneshot::Sender<()>, JoinHandle<()>);
 
-async fn open(config: &Config, role: Role, ahead: &Arc<AtomicU64>) -> Opened {
+async fn open(config: &Config, role: ProcessRole, ahead: &Arc<AtomicU64>) -> Opened {
     let (system, ahead) = (Clock::system(), ahead.clone());
     let clock = Clock::from_fn(move || system.now() + ahead.load(Ordering::SeqCst));
     let app = bootstrap::open_as(config.clone(), role, clock).await.expect("the origin opens");
@@ -210,10 +210,10 @@ impl Databases {
     }
 
     /// Small and quick: what is written waits for others only for a moment.
-    fn cluster(&self) -> Cluster {
+    fn cluster(&self) -> ClusterSettings {
         let Addresses { mysql, redis, kafka } = &self.addresses;
         let databases = self.names().map(|name| format!("{mysql}/{name}")).join(",");
-        Cluster {
+        ClusterSettings {
             mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
             redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
             kafka_brokers: kafka.clone(),

@@ -213,7 +213,7 @@ async fn changes_carry_the_version_of_the_dictionary() {
     let before = known(&site).await.words;
     site.words(&[("blockme", Action::Block)]).await;
     let after = until(|| changes(&site, ""), |document| document.words > before).await;
-    assert_eq!(after.words, site.app.words().version());
+    assert_eq!(after.words, site.app.dictionary().version());
 }
 
 /// `call`, as the edge signs it.

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::config::Secret;
-use crate::ports::edge::{Edge, EdgeError, Page, Stored, Words};
+use crate::ports::edge::{EdgeClient, EdgeError, PushOutcome, PushedDictionary, PushedPage};
 
 /// Where the Worker takes what is pushed.
 pub const PATH: &str = "/edge/push";
@@ -30,7 +30,7 @@ const FORMAT: u8 = 1;
 
 /// The Worker at an address.
 #[derive(Debug)]
-pub struct Worker {
+pub struct WorkerClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     url: String,
     secret: Secret,
@@ -40,11 +40,11 @@ pub struct Worker {
 #[derive(Serialize)]
 struct Body<'a> {
     v: u8,
-    pages: &'a [Page],
-    words: Option<&'a Words>,
+    pages: &'a [PushedPage],
+    words: Option<&'a PushedDictionary>,
 }
 
-impl Worker {
+impl WorkerClient {
     /// The Worker at `url` (no slash at its end), which knows the secret.
     pub fn new(url: &str, secret: Secret, clock: Clock) -> Self {
         let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
@@ -75,15 +75,15 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 #[async_trait]
-impl Edge for Worker {
-    async fn push(&self, pages: &[Page], words: Option<&Words>) -> Result<Stored, EdgeError> {
+impl EdgeClient for WorkerClient {
+    async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError> {
         let body = serde_json::to_vec(&Body { v: FORMAT, pages, words });
         let body = body.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
         let answered = tokio::time::timeout(PATIENCE, self.post(body)).await;
         let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;
         match status {
             // It has newer ones of all of them.
-            StatusCode::CONFLICT => Ok(Stored { stored: 0, older: pages.len() as u64 }),
+            StatusCode::CONFLICT => Ok(PushOutcome { stored: 0, older: pages.len() as u64 }),
             status if status.is_success() => serde_json::from_slice(&answer)
                 .map_err(|_| EdgeError::Unreachable("what answers there is not Gailou's Worker".into())),
             status => Err(EdgeError::Refused(status.as_u16())),

@@ -9,7 +9,7 @@ use gailou_shared::id::MemberId;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::domain::operation::{Event, Outcome, Persisted, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome, Persisted};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::Store;
 
@@ -25,13 +25,13 @@ pub type OnCommit = Box<dyn Fn(&Persisted) + Send>;
 
 /// A writer thread and the queue in front of it.
 #[derive(Debug)]
-pub struct Direct {
+pub struct EmbeddedJournal {
     clock: Clock,
-    queue: Mutex<Option<mpsc::Sender<(Stamped, Answer)>>>,
+    queue: Mutex<Option<mpsc::Sender<(LoggedOperation, Answer)>>>,
     stopped: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-impl Direct {
+impl EmbeddedJournal {
     /// Starts the writer thread.
     ///
     /// # Errors
@@ -48,14 +48,14 @@ impl Direct {
 }
 
 #[async_trait]
-impl Journal for Direct {
-    async fn append(&self, event: Event) -> Result<Outcome, JournalError> {
+impl Journal for EmbeddedJournal {
+    async fn append(&self, event: Operation) -> Result<Outcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         {
             // A std mutex: held for one push, never across an await.
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
-            queue.try_send((Stamped::new(self.clock.now(), event), answer)).map_err(|e| match e {
+            queue.try_send((LoggedOperation::new(self.clock.now(), event), answer)).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
@@ -77,7 +77,7 @@ impl Journal for Direct {
 }
 
 /// Takes what waits, writes it together, answers; until the queue is closed and empty.
-fn write_all(mut events: mpsc::Receiver<(Stamped, Answer)>, store: &dyn Store, on_commit: &OnCommit) {
+fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn Store, on_commit: &OnCommit) {
     let (mut batch, mut answers) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     while let Some((event, answer)) = events.blocking_recv() {
         batch.push(event);
@@ -97,7 +97,7 @@ fn write_all(mut events: mpsc::Receiver<(Stamped, Answer)>, store: &dyn Store, o
 }
 
 /// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
-fn persist(store: &dyn Store, batch: &[Stamped], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
+fn persist(store: &dyn Store, batch: &[LoggedOperation], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
     // The writer thread is made for this to block it.
     match futures_executor::block_on(store.persist(batch)) {
         Ok(persisted) => {

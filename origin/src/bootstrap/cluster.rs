@@ -11,36 +11,36 @@ use gailou_shared::id::{SLOTS, Slot, SubjectKey};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
-use crate::adapters::kafka::Kafka;
-use crate::adapters::mysql::Mysql;
+use crate::adapters::kafka::KafkaBroker;
+use crate::adapters::mysql::MysqlStore;
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::cache::RedisCache;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::adapters::redis::pending::RedisPending;
-use crate::adapters::redis::popularity::RedisHeat;
-use crate::adapters::redis::revisions::RedisEvents;
-use crate::bootstrap::{Parts, follow_words, weights};
+use crate::adapters::redis::popularity::RedisPopularity;
+use crate::adapters::redis::revisions::RedisRevisions;
+use crate::bootstrap::{Adapters, follow_words, weights};
 use crate::clock::Clock;
-use crate::cluster::cached_store::Layered;
-use crate::cluster::counter_recovery::Opener;
-use crate::cluster::journal::Logged;
+use crate::cluster::cached_store::CachedStore;
+use crate::cluster::counter_recovery::CounterRecovery;
+use crate::cluster::journal::ClusterJournal;
 use crate::config;
 use crate::config::Config;
-use crate::domain::id_generator::Lease;
-use crate::domain::operation::{Persisted, Stamped};
-use crate::jobs::persist::Job;
+use crate::domain::id_generator::NodeLease;
+use crate::domain::operation::{LoggedOperation, Persisted};
+use crate::jobs::persist::PersistJob;
 use crate::jobs::{invalidate_changed, persist, rebuild, warm};
-use crate::ports::broker::{Log, Topic};
+use crate::ports::broker::{Broker, Topic};
 use crate::ports::counters::Counters;
-use crate::ports::journal::Committed;
+use crate::ports::journal::CommitListener;
 use crate::ports::pending::Pending;
-use crate::ports::popularity::{Heat, Readers};
+use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions;
-use crate::ports::revisions::Events;
+use crate::ports::revisions::Revisions;
 use crate::ports::shards::{Shards, Stream};
-use crate::state::change_feed::Feed;
-use crate::state::page_cache::Pages;
-use crate::state::{App, Dependency, Role};
+use crate::state::change_feed::ChangeFeed;
+use crate::state::page_cache::PageCache;
+use crate::state::{AppState, Dependency, ProcessRole};
 use crate::telemetry::Exposition;
 
 /// How long a node number is leased. A process that sleeps for longer issues no ids.
@@ -53,12 +53,12 @@ const RENEW: Duration = Duration::from_secs(3);
 /// What only a cluster has.
 #[derive(Debug)]
 pub struct Cluster {
-    pub tables: Arc<Mysql>,
-    pub log: Arc<dyn Log>,
+    pub tables: Arc<MysqlStore>,
+    pub log: Arc<dyn Broker>,
     pub counters: Arc<dyn Counters>,
-    pub layered: Arc<Layered>,
-    opener: Arc<Opener>,
-    job: Arc<Job>,
+    pub layered: Arc<CachedStore>,
+    opener: Arc<CounterRecovery>,
+    job: Arc<PersistJob>,
     /// Names this process among the holders of node numbers.
     holder: String,
     stop: watch::Sender<bool>,
@@ -71,11 +71,11 @@ pub struct Cluster {
 ///
 /// # Errors
 /// When a server does not answer, or holds what is not to be changed.
-pub async fn migrate(settings: &config::Cluster) -> anyhow::Result<()> {
-    Mysql::migrate(settings.mysql_urls.expose(), settings.tables)
+pub async fn migrate(settings: &config::ClusterSettings) -> anyhow::Result<()> {
+    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tables)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-    Kafka::migrate(&settings.kafka_brokers, &settings.name, settings.partitions, settings.replication)
+    KafkaBroker::migrate(&settings.kafka_brokers, &settings.name, settings.partitions, settings.replication)
         .await
         .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
     Ok(())
@@ -84,32 +84,32 @@ pub async fn migrate(settings: &config::Cluster) -> anyhow::Result<()> {
 /// Connects to the servers.
 pub(crate) async fn open(
     config: &Config,
-    settings: &config::Cluster,
-    role: Role,
+    settings: &config::ClusterSettings,
+    role: ProcessRole,
     clock: &Clock,
-) -> anyhow::Result<Parts> {
-    if role == Role::All {
+) -> anyhow::Result<Adapters> {
+    if role == ProcessRole::All {
         migrate(settings).await?;
     }
-    let tables = Mysql::open(settings.mysql_urls.expose(), settings.tables, weights(config))
+    let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tables, weights(config))
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
     let tables = Arc::new(tables);
-    let log = Kafka::open(&settings.kafka_brokers, &settings.name)
+    let log = KafkaBroker::open(&settings.kafka_brokers, &settings.name)
         .await
         .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
-    let log: Arc<dyn Log> = Arc::new(log);
+    let log: Arc<dyn Broker> = Arc::new(log);
     let redis = Connection::open(settings.redis_urls.expose())
         .await
         .with_context(|| format!("Redis at {}", settings.redis_urls))?;
     let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.name));
     let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.name, clock.clone()));
-    let heat: Arc<dyn Heat> = Arc::new(RedisHeat::new(redis.clone(), &settings.name));
-    let events: Arc<dyn Events> = Arc::new(RedisEvents::new(redis.clone(), &settings.name));
+    let heat: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.name));
+    let events: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.name));
     let cache = Arc::new(RedisCache::new(redis, &settings.name));
     let shards: Arc<dyn Shards> = tables.clone();
-    let opener = Arc::new(Opener::new(log.clone(), shards.clone(), counters.clone()));
-    let layered = Arc::new(Layered::new(
+    let opener = Arc::new(CounterRecovery::new(log.clone(), shards.clone(), counters.clone()));
+    let cached_store = Arc::new(CachedStore::new(
         shards.clone(),
         cache,
         counters.clone(),
@@ -122,14 +122,14 @@ pub(crate) async fn open(
         mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.name,
         "store: MySQL behind Redis, journal: Kafka"
     );
-    let readers = Arc::new(Readers::new());
-    let pages = Arc::new(Pages::new(clock.clone(), readers.clone()));
-    let told = Told { layered: layered.clone(), events: events.clone(), pages: pages.clone() };
-    let told: Arc<dyn Committed> = Arc::new(told);
-    let journal = Arc::new(Logged::new(
+    let readers = Arc::new(ReadCounters::new());
+    let pages = Arc::new(PageCache::new(clock.clone(), readers.clone()));
+    let told = CacheInvalidator { layered: cached_store.clone(), events: events.clone(), pages: pages.clone() };
+    let told: Arc<dyn CommitListener> = Arc::new(told);
+    let journal = Arc::new(ClusterJournal::new(
         log.clone(),
         shards.clone(),
-        layered.clone(),
+        cached_store.clone(),
         counters.clone(),
         pending,
         opener.clone(),
@@ -142,7 +142,7 @@ pub(crate) async fn open(
     } else {
         None
     };
-    let job = Arc::new(Job {
+    let job = Arc::new(PersistJob {
         log: log.clone(),
         tables: shards,
         clock: clock.clone(),
@@ -152,13 +152,13 @@ pub(crate) async fn open(
             reactions: Duration::from_millis(settings.reactions_ms),
         },
         committed: told,
-        figures: persist::Figures::default(),
+        figures: persist::PersistMetrics::default(),
     });
     let cluster = Cluster {
         tables: tables.clone(),
         log,
         counters,
-        layered: layered.clone(),
+        layered: cached_store.clone(),
         opener,
         job,
         holder,
@@ -166,9 +166,9 @@ pub(crate) async fn open(
         works: Mutex::default(),
         failed: watch::Sender::new(None),
     };
-    let feed = Arc::new(Feed::new(tables.shards()));
-    Ok(Parts {
-        store: layered,
+    let feed = Arc::new(ChangeFeed::new(tables.shards()));
+    Ok(Adapters {
+        store: cached_store,
         books: tables,
         journal,
         pages,
@@ -182,12 +182,12 @@ pub(crate) async fn open(
 }
 
 /// Starts what the app's role does in the background.
-pub(crate) fn start(app: &Arc<App>) {
+pub(crate) fn start(app: &Arc<AppState>) {
     let Some(cluster) = &app.cluster else { return };
     let tables = cluster.tables.clone();
     app.spawn(async move { tables.keep_map().await });
     let opener = cluster.opener.clone();
-    app.spawn(async move { opener.open_all().await });
+    app.spawn(async move { opener.recover_all().await });
     if app.role.serves() {
         app.spawn(follow_words(Arc::downgrade(app)));
         app.spawn(keep_lease(Arc::downgrade(app)));
@@ -202,8 +202,10 @@ pub(crate) fn start(app: &Arc<App>) {
 }
 
 /// The loops behind the log, until they are told to stop or one of them cannot go on.
-async fn work(app: Weak<App>, job: Arc<Job>, stop: watch::Receiver<bool>) {
-    let parts = |app: Arc<App>| app.cluster.as_ref().map(|c| (c.layered.clone(), app.heat.clone(), c.failed.clone()));
+async fn work(app: Weak<AppState>, job: Arc<PersistJob>, stop: watch::Receiver<bool>) {
+    let parts = |app: Arc<AppState>| {
+        app.cluster.as_ref().map(|c| (c.layered.clone(), app.popularity.clone(), c.failed.clone()))
+    };
     let Some((layered, heat, failed)) = app.upgrade().and_then(parts) else { return };
     drop(app);
     let rebuild = tokio::spawn(rebuild::run(layered.clone(), job.log.clone(), stop.clone()));
@@ -215,14 +217,14 @@ async fn work(app: Weak<App>, job: Arc<Job>, stop: watch::Receiver<bool>) {
     let _ = tokio::join!(rebuild, warm, takedowns);
 }
 
-async fn take_lease(tables: &Mysql, holder: &str) -> anyhow::Result<Option<Lease>> {
+async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<NodeLease>> {
     // Before the call: the database counts from a later moment.
     let until = Instant::now() + LEASE - LEASE_MARGIN;
     let node = tables.lease(holder, LEASE.as_millis() as u64).await?;
-    Ok(node.map(|node| Lease { node, until: Some(until) }))
+    Ok(node.map(|node| NodeLease { node, until: Some(until) }))
 }
 
-async fn keep_lease(app: Weak<App>) {
+async fn keep_lease(app: Weak<AppState>) {
     let mut tick = tokio::time::interval(RENEW);
     loop {
         tick.tick().await;
@@ -281,7 +283,7 @@ impl Cluster {
     /// See [`App::metrics`].
     pub(crate) fn expose(&self, text: &mut Exposition) {
         let job = &self.job.figures;
-        let topics = |read: fn(&persist::Counts) -> &AtomicU64| {
+        let topics = |read: fn(&persist::TopicCounts) -> &AtomicU64| {
             [("comments", &job.comments), ("reactions", &job.reactions)]
                 .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
         };
@@ -314,17 +316,17 @@ impl Cluster {
 /// What is told after each commit: the caches of the cluster, readers who watch, and the ready pages
 /// of this process.
 #[derive(Debug)]
-struct Told {
-    layered: Arc<Layered>,
-    events: Arc<dyn Events>,
-    pages: Arc<Pages>,
+struct CacheInvalidator {
+    layered: Arc<CachedStore>,
+    events: Arc<dyn Revisions>,
+    pages: Arc<PageCache>,
 }
 
 #[async_trait]
-impl Committed for Told {
-    async fn committed(&self, batch: &[Stamped], persisted: &Persisted) {
-        let links = revisions::links(persisted);
-        let (_, kept) = tokio::join!(self.layered.committed(batch, persisted), self.events.keep(&links));
+impl CommitListener for CacheInvalidator {
+    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &Persisted) {
+        let links = revisions::revisions_of(persisted);
+        let (_, kept) = tokio::join!(self.layered.committed(batch, persisted), self.events.append(&links));
         if let Err(error) = kept {
             tracing::debug!(%error, "readers who watch will have to begin anew");
         }

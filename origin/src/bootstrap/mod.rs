@@ -10,44 +10,44 @@ use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::token::TokenKey;
 
-use crate::adapters::cloudflare::Worker;
-use crate::adapters::embedded_journal::Direct;
-use crate::adapters::memory::popularity::Local;
-use crate::adapters::memory::revisions::Memory;
-use crate::adapters::sqlite::Sqlite;
+use crate::adapters::cloudflare::WorkerClient;
+use crate::adapters::embedded_journal::EmbeddedJournal;
+use crate::adapters::memory::popularity::MemoryPopularity;
+use crate::adapters::memory::revisions::MemoryRevisions;
+use crate::adapters::sqlite::SqliteStore;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::domain::id_generator::{Ids, Lease};
-use crate::domain::operation::{Event, Persisted};
+use crate::domain::id_generator::{IdGenerator, NodeLease};
+use crate::domain::operation::{Operation, Persisted};
 use crate::domain::reconcile::Reconcile;
 use crate::domain::row::WeightsByType;
 use crate::http::events::Streams;
-use crate::http::local_renderer::Inside;
+use crate::http::local_renderer::LocalRenderer;
 use crate::jobs::push;
 use crate::jobs::push::Pusher;
-use crate::ports::edge::Edge;
+use crate::ports::edge::EdgeClient;
 use crate::ports::journal::Journal;
-use crate::ports::popularity::{Heat, Readers};
-use crate::ports::revisions::Events;
+use crate::ports::popularity::{Popularity, ReadCounters};
+use crate::ports::revisions::Revisions;
 use crate::ports::store::Store;
 use crate::ports::{popularity, revisions};
-use crate::state::change_feed::Feed;
-use crate::state::page_cache::Pages;
-use crate::state::ranked_snapshots::Snapshots;
-use crate::state::rate_limits::Limits;
-use crate::state::{App, Role, change_feed};
+use crate::state::change_feed::ChangeFeed;
+use crate::state::page_cache::PageCache;
+use crate::state::ranked_snapshots::RankedSnapshots;
+use crate::state::rate_limits::RateLimits;
+use crate::state::{AppState, ProcessRole, change_feed};
 
 /// What the adapters are, however they were chosen.
-pub(crate) struct Parts {
+pub(crate) struct Adapters {
     store: Arc<dyn Store>,
     books: Arc<dyn Reconcile>,
     journal: Arc<dyn Journal>,
-    pages: Arc<Pages>,
-    feed: Arc<Feed>,
-    readers: Arc<Readers>,
-    heat: Arc<dyn Heat>,
-    events: Arc<dyn Events>,
-    lease: Option<Lease>,
+    pages: Arc<PageCache>,
+    feed: Arc<ChangeFeed>,
+    readers: Arc<ReadCounters>,
+    heat: Arc<dyn Popularity>,
+    events: Arc<dyn Revisions>,
+    lease: Option<NodeLease>,
     #[cfg(feature = "cluster")]
     cluster: Option<cluster::Cluster>,
 }
@@ -66,8 +66,8 @@ const WORDS: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// See [`open_as`].
-pub async fn open(config: Config) -> anyhow::Result<Arc<App>> {
-    open_as(config, Role::All, Clock::system()).await
+pub async fn open(config: Config) -> anyhow::Result<Arc<AppState>> {
+    open_as(config, ProcessRole::All, Clock::system()).await
 }
 
 /// Opens what the configuration names, and starts what this role does in the background.
@@ -77,7 +77,7 @@ pub async fn open(config: Config) -> anyhow::Result<Arc<App>> {
 ///
 /// # Errors
 /// When the directory or a server cannot be used, or the configuration's keys are no keys.
-pub async fn open_as(config: Config, role: Role, clock: Clock) -> anyhow::Result<Arc<App>> {
+pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow::Result<Arc<AppState>> {
     let parts = parts(&config, role, &clock).await?;
     let store = &parts.store;
     let cursor_secret = match &config.cursor_secret {
@@ -91,37 +91,37 @@ pub async fn open_as(config: Config, role: Role, clock: Clock) -> anyhow::Result
             .context("the installation's own secret is too short")?,
     };
     let last = store.last_id().await?.map_or(0, gailou_shared::id::CommentId::created_ms);
-    let app = Arc::new_cyclic(|app| App {
+    let app = Arc::new_cyclic(|app| AppState {
         pusher: pusher(&config, role, &clock, &parts, app),
-        limits: Limits::new(&config.limits),
-        ids: Ids::new(parts.lease, last),
+        rate_limits: RateLimits::new(&config.limits),
+        ids: IdGenerator::new(parts.lease, last),
         cursor_key: CursorKey::new(&cursor_secret),
         token_key,
         guest_key,
         words: RwLock::default(),
         background: std::sync::Mutex::default(),
-        snapshots: Snapshots::new(),
+        snapshots: RankedSnapshots::new(),
         subject_states: moka::sync::Cache::builder().max_capacity(10_000).time_to_live(STATES).build(),
-        pages: parts.pages,
-        feed: parts.feed,
-        readers: parts.readers,
-        heat: parts.heat,
-        events: parts.events,
+        page_cache: parts.pages,
+        change_feed: parts.feed,
+        read_counters: parts.readers,
+        popularity: parts.heat,
+        revisions: parts.events,
         streams: Streams::default(),
         journal: parts.journal,
         store: parts.store,
-        books: parts.books,
+        reconciler: parts.books,
         #[cfg(feature = "cluster")]
         cluster: parts.cluster,
         clock,
         config,
         role,
     });
-    app.reload_words().await?;
+    app.reload_dictionary().await?;
     if role.serves() {
-        change_feed::begin(&app.feed, &*app.store, &app.clock).await?;
-        for database in 0..app.feed.databases() {
-            let feed = Arc::downgrade(&app.feed);
+        change_feed::begin(&app.change_feed, &*app.store, &app.clock).await?;
+        for database in 0..app.change_feed.databases() {
+            let feed = Arc::downgrade(&app.change_feed);
             app.spawn(change_feed::follow(feed, app.store.clone(), app.clock.clone(), database));
         }
     }
@@ -129,7 +129,7 @@ pub async fn open_as(config: Config, role: Role, clock: Clock) -> anyhow::Result
         let edge = &app.config.edge;
         let elsewhere = edge.url.is_some() && app.pusher.is_none();
         let hot = elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
-        app.spawn(popularity::keep(app.readers.clone(), app.heat.clone(), hot));
+        app.spawn(popularity::keep(app.read_counters.clone(), app.popularity.clone(), hot));
     }
     if let Some(pusher) = &app.pusher {
         app.spawn(push::run(pusher.clone()));
@@ -143,7 +143,7 @@ pub async fn open_as(config: Config, role: Role, clock: Clock) -> anyhow::Result
 }
 
 #[cfg(feature = "cluster")]
-async fn parts(config: &Config, role: Role, clock: &Clock) -> anyhow::Result<Parts> {
+async fn parts(config: &Config, role: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
     match &config.cluster {
         Some(settings) => cluster::open(config, settings, role, clock).await,
         None => embedded(config, clock),
@@ -152,7 +152,7 @@ async fn parts(config: &Config, role: Role, clock: &Clock) -> anyhow::Result<Par
 
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "a cluster's adapters wait for their servers")]
-async fn parts(config: &Config, _: Role, clock: &Clock) -> anyhow::Result<Parts> {
+async fn parts(config: &Config, _: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
     embedded(config, clock)
 }
 
@@ -161,86 +161,92 @@ fn weights(config: &Config) -> WeightsByType {
 }
 
 /// Everything in the data directory.
-fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Parts> {
+fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let data = &config.data;
     std::fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
     let file = data.join("gailou.db");
-    let store = Sqlite::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
+    let store = SqliteStore::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
     let store = Arc::new(store);
     tracing::info!(file = %file.display(), "store: SQLite, journal: the store's own group commit");
-    let readers = Arc::new(Readers::new());
-    let pages = Arc::new(Pages::new(clock.clone(), readers.clone()));
-    let events = Arc::new(Memory::new());
+    let readers = Arc::new(ReadCounters::new());
+    let pages = Arc::new(PageCache::new(clock.clone(), readers.clone()));
+    let events = Arc::new(MemoryRevisions::new());
     let on_commit = {
         let (pages, events) = (pages.clone(), events.clone());
         Box::new(move |persisted: &Persisted| {
-            events.keep_now(revisions::links(persisted));
+            events.keep_now(revisions::revisions_of(persisted));
             pages.committed(&persisted.changed);
         })
     };
-    let journal = Arc::new(Direct::start(store.clone(), clock.clone(), on_commit)?);
-    Ok(Parts {
+    let journal = Arc::new(EmbeddedJournal::start(store.clone(), clock.clone(), on_commit)?);
+    Ok(Adapters {
         store: store.clone(),
         books: store,
         journal,
         pages,
-        feed: Arc::new(Feed::new(1)),
+        feed: Arc::new(ChangeFeed::new(1)),
         readers,
-        heat: Arc::new(Local::default()),
+        heat: Arc::new(MemoryPopularity::default()),
         events,
-        lease: Some(Lease { node: 0, until: None }),
+        lease: Some(NodeLease { node: 0, until: None }),
         #[cfg(feature = "cluster")]
         cluster: None,
     })
 }
 
 /// What pushes to the edge that is configured.
-fn pusher(config: &Config, role: Role, clock: &Clock, parts: &Parts, app: &Weak<App>) -> Option<Arc<Pusher>> {
+fn pusher(
+    config: &Config,
+    role: ProcessRole,
+    clock: &Clock,
+    parts: &Adapters,
+    app: &Weak<AppState>,
+) -> Option<Arc<Pusher>> {
     let (Some(url), Some(secret)) = (&config.edge.url, &config.edge.secret) else { return None };
     if !role.works() {
         return None;
     }
     tracing::info!(url, "edge: pages of hot subjects and the dictionary are pushed");
-    let edge: Arc<dyn Edge> = Arc::new(Worker::new(url, secret.clone(), clock.clone()));
+    let edge: Arc<dyn EdgeClient> = Arc::new(WorkerClient::new(url, secret.clone(), clock.clone()));
     Some(Arc::new(Pusher {
         edge,
         heat: parts.heat.clone(),
-        source: Arc::new(Inside::new(app.clone())),
+        source: Arc::new(LocalRenderer::new(app.clone())),
         readers: parts.readers.clone(),
         hot_per_minute: config.edge.hot_per_minute,
         fresh_for: config.edge.fresh_for,
-        figures: push::Figures::default(),
+        figures: push::PushMetrics::default(),
     }))
 }
 
-async fn sweep(app: Weak<App>) {
+async fn sweep(app: Weak<AppState>) {
     let mut tick = tokio::time::interval(SWEEP);
     loop {
         tick.tick().await;
         let Some(app) = app.upgrade() else { return };
-        if let Err(error) = app.journal.append(Event::Sweep).await {
+        if let Err(error) = app.journal.append(Operation::Sweep).await {
             tracing::warn!(%error, "sweep");
         }
-        app.limits.forget_idle();
+        app.rate_limits.forget_idle();
     }
 }
 
 /// Takes the dictionary over when another process has changed it.
 #[cfg(feature = "cluster")]
-async fn follow_words(app: Weak<App>) {
+async fn follow_words(app: Weak<AppState>) {
     let mut tick = tokio::time::interval(WORDS);
     loop {
         tick.tick().await;
         let Some(app) = app.upgrade() else { return };
         match app.store.words_version().await {
-            Ok(version) if version == app.words().version() => {}
+            Ok(version) if version == app.dictionary().version() => {}
             Ok(_) => {
-                if let Err(error) = app.reload_words().await {
+                if let Err(error) = app.reload_dictionary().await {
                     tracing::warn!(error = format!("{error:#}"), "the dictionary cannot be taken");
                 }
             }
             Err(error) => tracing::warn!(%error, "the dictionary's version cannot be read"),
         }
-        app.limits.forget_idle();
+        app.rate_limits.forget_idle();
     }
 }

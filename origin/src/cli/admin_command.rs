@@ -19,7 +19,7 @@ use crate::cli::{
 };
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::state::{App, Role};
+use crate::state::{AppState, ProcessRole};
 
 /// How long a command waits for a server that is just starting, or for another command to end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ impl Call {
     }
 
     /// Does it, and says what went wrong. The exit code.
-    pub(super) async fn run(self, app: &App, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
+    pub(super) async fn run(self, app: &AppState, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(&*app.store, subject.as_ref(), console).await,
@@ -70,7 +70,7 @@ impl Call {
     }
 }
 
-async fn migrated(app: &App, console: &mut dyn Console) -> anyhow::Result<u8> {
+async fn migrated(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
     let place = match &app.config.cluster {
         Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka_brokers),
         None => format!("the tables in {}", app.config.data.display()),
@@ -101,14 +101,14 @@ pub(super) async fn carry_out(config: Config, call: Call, file: Option<PathBuf>)
     }
     match place(&config.data).await? {
         Place::Server(stream) => control_socket::call(stream, &call, &mut input, &mut console).await,
-        Place::Here(_lock) => here(config, Role::All, call, &mut input, &mut console).await,
+        Place::Here(_lock) => here(config, ProcessRole::All, call, &mut input, &mut console).await,
     }
 }
 
 /// Carries the command out in this process.
 async fn here(
     config: Config,
-    role: Role,
+    role: ProcessRole,
     call: Call,
     input: &mut dyn Input,
     console: &mut dyn Console,
@@ -134,7 +134,7 @@ async fn carry_out_in_cluster(
     if let (Call::Migrate, Some(settings)) = (&call, &config.cluster) {
         crate::bootstrap::cluster::migrate(settings).await?;
     }
-    here(config, Role::Command, call, input, console).await
+    here(config, ProcessRole::Command, call, input, console).await
 }
 
 async fn place(data: &Path) -> anyhow::Result<Place> {

@@ -28,7 +28,7 @@ use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::serve::stopped;
 use crate::cli::{FAILED, USAGE};
-use crate::state::App;
+use crate::state::AppState;
 
 /// Its name in the data directory.
 const NAME: &str = "gailou.sock";
@@ -89,7 +89,7 @@ impl Door {
     }
 
     /// Carries out what comes in, until `stop`.
-    pub(super) async fn serve(self, app: Arc<App>, stop: watch::Receiver<bool>) {
+    pub(super) async fn serve(self, app: Arc<AppState>, stop: watch::Receiver<bool>) {
         let one_writer = Arc::new(Mutex::new(()));
         let mut running = JoinSet::new();
         loop {
@@ -122,7 +122,7 @@ impl Drop for Door {
     }
 }
 
-async fn answer(app: Arc<App>, stream: UnixStream, one_writer: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
+async fn answer(app: Arc<AppState>, stream: UnixStream, one_writer: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
     let (read, write) = stream.into_split();
     let mut input = Frames(BufReader::new(read));
     let mut console = Replies(write);

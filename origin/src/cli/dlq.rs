@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::output::Console;
 use crate::domain::codec::operation;
-use crate::domain::operation::Event;
-use crate::ports::broker::{Letter, Log, Topic};
-use crate::state::App;
+use crate::domain::operation::Operation;
+use crate::ports::broker::{Broker, DeadLetter, Topic};
+use crate::state::AppState;
 
 #[derive(Debug, Clone, Copy, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -22,14 +22,14 @@ pub(super) enum Dlq {
     Retry,
 }
 
-pub(super) async fn run(app: &App, command: Dlq, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(app: &AppState, command: Dlq, console: &mut dyn Console) -> anyhow::Result<u8> {
     let Some(log) = app.log() else {
         console.out("there is no log here: what is acknowledged is in the tables\n").await?;
         return Ok(0);
     };
     let mut letters = Vec::new();
     for topic in [Topic::Comments, Topic::Reactions] {
-        letters.extend(log.letters(topic).await?);
+        letters.extend(log.dead_letters(topic).await?);
     }
     match command {
         Dlq::List => list(&letters, console).await,
@@ -37,7 +37,7 @@ pub(super) async fn run(app: &App, command: Dlq, console: &mut dyn Console) -> a
     }
 }
 
-async fn list(letters: &[Letter], console: &mut dyn Console) -> anyhow::Result<u8> {
+async fn list(letters: &[DeadLetter], console: &mut dyn Console) -> anyhow::Result<u8> {
     for letter in letters {
         let m = &letter.message;
         let what = describe(letter);
@@ -49,34 +49,34 @@ async fn list(letters: &[Letter], console: &mut dyn Console) -> anyhow::Result<u
     Ok(0)
 }
 
-fn describe(letter: &Letter) -> String {
+fn describe(letter: &DeadLetter) -> String {
     match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
-        Ok(Event::Publish(row)) => {
+        Ok(Operation::Publish(row)) => {
             format!("comment {} on {}/{}", row.path.id(), row.subject.kind(), row.subject.key())
         }
-        Ok(Event::React { id, member, .. }) => format!("reaction of {member} to {id}"),
+        Ok(Operation::React { id, member, .. }) => format!("reaction of {member} to {id}"),
         Ok(_) => "an event that never travels".into(),
         Err(error) => error.to_string(),
     }
 }
 
-async fn retry(log: &dyn Log, letters: Vec<Letter>, console: &mut dyn Console) -> anyhow::Result<u8> {
+async fn retry(log: &dyn Broker, letters: Vec<DeadLetter>, console: &mut dyn Console) -> anyhow::Result<u8> {
     let (mut sent, mut kept) = (0, 0);
     for letter in letters {
         let slot = match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
-            Ok(Event::Publish(row)) => row.subject.slot(),
-            Ok(Event::React { id, .. }) => id.slot(),
+            Ok(Operation::Publish(row)) => row.subject.slot(),
+            Ok(Operation::React { id, .. }) => id.slot(),
             _ => {
                 // Nothing this version knows: it goes back to the end of the dead letters.
-                log.bury(&letter.message, &letter.error, letter.at).await?;
-                log.retried(letter.message.topic, letter.offset).await?;
+                log.dead_letter(&letter.message, &letter.error, letter.at).await?;
+                log.mark_retried(letter.message.topic, letter.offset).await?;
                 kept += 1;
                 continue;
             }
         };
         let topic = letter.message.topic;
         log.append(topic, slot, letter.message.payload).await.context("nothing more was sent again")?;
-        log.retried(topic, letter.offset).await?;
+        log.mark_retried(topic, letter.offset).await?;
         sent += 1;
     }
     console.out(&format!("{sent} sent again, {kept} kept\n")).await?;

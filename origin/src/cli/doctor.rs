@@ -11,7 +11,7 @@ use crate::cli::FAILED;
 use crate::cli::output::Console;
 use crate::config::Config;
 use crate::ports::broker::Topic;
-use crate::state::{App, Dependency};
+use crate::state::{AppState, Dependency};
 
 /// Less free space than this is worth a warning: a gigabyte.
 const LOW_BYTES: u64 = 1 << 30;
@@ -33,7 +33,7 @@ use Health::{Broken, Fine, Warning};
 /// is none (`None`: the data directory has not been made yet).
 pub(super) async fn run(
     config: &Config,
-    app: Result<&App, Option<anyhow::Error>>,
+    app: Result<&AppState, Option<anyhow::Error>>,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
@@ -149,7 +149,7 @@ fn dependency(found: Dependency) -> Finding {
 }
 
 /// Replicas, retention and dead letters.
-async fn log(app: &App) -> Finding {
+async fn log(app: &AppState) -> Finding {
     let Some(log) = app.log() else { return Finding(Fine, "log".into(), "none".into()) };
     let name = || Cow::from("log");
     match log.check().await {
@@ -159,7 +159,7 @@ async fn log(app: &App) -> Finding {
     }
     let mut dead = 0;
     for topic in [Topic::Comments, Topic::Reactions] {
-        match log.letters(topic).await {
+        match log.dead_letters(topic).await {
             Ok(letters) => dead += letters.len(),
             Err(error) => return Finding(Broken, name(), error.to_string()),
         }
@@ -170,7 +170,7 @@ async fn log(app: &App) -> Finding {
     }
 }
 
-async fn store(app: &App) -> Finding {
+async fn store(app: &AppState) -> Finding {
     match app.store.check().await {
         Ok(damage) if damage.is_empty() => {}
         Ok(damage) => return Finding(Broken, "store".into(), damage.join("; ")),
@@ -183,8 +183,8 @@ async fn store(app: &App) -> Finding {
     }
 }
 
-fn words(app: &App) -> Finding {
-    let words = app.words();
+fn words(app: &AppState) -> Finding {
+    let words = app.dictionary();
     if words.is_empty() {
         return Finding(Fine, "word filter".into(), "no terms; `gailou words load` brings some".into());
     }

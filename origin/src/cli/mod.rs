@@ -33,7 +33,7 @@ use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, Options};
-use crate::state::Role;
+use crate::state::ProcessRole;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -131,7 +131,7 @@ enum Words {
 
 /// What is left to do once the configuration is read.
 enum Work {
-    Run(Role),
+    Run(ProcessRole),
     Token(token::Token),
     Call(Call, Option<PathBuf>),
 }
@@ -143,9 +143,9 @@ const USAGE: u8 = 2;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Cli { global, command } = Cli::parse_from(arguments);
     let work = match command.unwrap_or(Command::All) {
-        Command::All => Work::Run(Role::All),
-        Command::Serve => Work::Run(Role::Serve),
-        Command::Job => Work::Run(Role::Job),
+        Command::All => Work::Run(ProcessRole::All),
+        Command::Serve => Work::Run(ProcessRole::Serve),
+        Command::Job => Work::Run(ProcessRole::Job),
         Command::Token(token) => Work::Token(token),
         Command::Import { file, strict } => Work::Call(Call::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Call(Call::Export { subject }, None),
@@ -162,7 +162,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => return complain(&error.into(), USAGE),
     };
     match work {
-        Work::Run(role @ (Role::Serve | Role::Job)) if config.cluster.is_none() => half_of_a_cluster(role),
+        Work::Run(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
+            half_of_a_cluster(role)
+        }
         Work::Run(role) => in_runtime("info", serve::run(config, role)),
         Work::Token(token) => match token.sign(&config) {
             Ok(text) => {
@@ -175,8 +177,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn half_of_a_cluster(role: Role) -> u8 {
-    let name = if role == Role::Job { "job" } else { "serve" };
+fn half_of_a_cluster(role: ProcessRole) -> u8 {
+    let name = if role == ProcessRole::Job { "job" } else { "serve" };
     let needs = if cfg!(feature = "cluster") {
         "which needs GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS"
     } else {

@@ -9,7 +9,7 @@ use gailou_shared::id::SubjectKey;
 
 use crate::cli::FAILED;
 use crate::cli::output::Console;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Subjects asked for at a time.
 const CHUNK: usize = 200;
@@ -22,11 +22,11 @@ struct Report {
     repaired: u64,
 }
 
-pub(super) async fn run(app: &App, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(app: &AppState, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
     let mut report = Report::default();
     let mut after: Option<SubjectKey> = None;
     loop {
-        let subjects = app.books.subjects_after(after.as_ref(), CHUNK).await?;
+        let subjects = app.reconciler.subjects_after(after.as_ref(), CHUNK).await?;
         for subject in &subjects {
             reconcile(app, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
         }
@@ -42,13 +42,13 @@ pub(super) async fn run(app: &App, repair: bool, console: &mut dyn Console) -> a
 }
 
 async fn reconcile(
-    app: &App,
+    app: &AppState,
     subject: &SubjectKey,
     repair: bool,
     report: &mut Report,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
-    for difference in app.books.reconcile(subject, repair).await? {
+    for difference in app.reconciler.reconcile(subject, repair).await? {
         let repaired = repair && difference.can_be_repaired();
         report.differ += 1;
         report.repaired += u64::from(repaired);

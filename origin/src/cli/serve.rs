@@ -17,14 +17,14 @@ use crate::cli::data_lock;
 use crate::cli::data_lock::Lock;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::state::{App, Role};
+use crate::state::{AppState, ProcessRole};
 use crate::{bootstrap, http};
 
 /// How long requests in flight may take after the signal; then the process ends without them.
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// Runs until it is told to stop.
-pub(super) async fn run(config: Config, role: Role) -> anyhow::Result<u8> {
+pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
     // A cluster's data is the servers'; embedded, one process owns the directory.
     let _lock = match &config.cluster {
         Some(_) => None,
@@ -58,7 +58,7 @@ pub(super) async fn run(config: Config, role: Role) -> anyhow::Result<u8> {
     }
 }
 
-async fn serve(app: Arc<App>, listener: TcpListener, stop: watch::Receiver<bool>) {
+async fn serve(app: Arc<AppState>, listener: TcpListener, stop: watch::Receiver<bool>) {
     let too_slow = async {
         stopped(stop.clone()).await;
         tracing::info!("server.stopping");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::USAGE;
 use crate::cli::output::Console;
-use crate::state::App;
+use crate::state::AppState;
 
 #[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +58,7 @@ fn slots(text: &str) -> Result<Slots, String> {
 }
 
 #[cfg(feature = "cluster")]
-pub(super) async fn run(app: &App, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(app: &AppState, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
     let Some(cluster) = &app.cluster else { return nothing_to_move(console).await };
     let tables = &*cluster.tables;
     match command {
@@ -99,7 +99,7 @@ pub(super) async fn run(app: &App, command: Shard, console: &mut dyn Console) ->
 
 #[cfg(feature = "cluster")]
 async fn plan(
-    tables: &crate::adapters::mysql::Mysql,
+    tables: &crate::adapters::mysql::MysqlStore,
     databases: Option<usize>,
 ) -> anyhow::Result<Vec<crate::adapters::mysql::reshard::Move>> {
     use crate::ports::shards::Shards as _;
@@ -107,7 +107,7 @@ async fn plan(
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) async fn run(_: &App, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(_: &AppState, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
     nothing_to_move(console).await
 }
 

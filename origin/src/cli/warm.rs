@@ -2,10 +2,10 @@
 
 use crate::cli::output::Console;
 use crate::cli::{USAGE, export};
-use crate::state::App;
+use crate::state::AppState;
 
 #[cfg(feature = "cluster")]
-pub(super) async fn run(app: &App, subjects: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(app: &AppState, subjects: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
     let Some(cluster) = &app.cluster else { return nothing_to_warm(console).await };
     for subject in subjects {
         let entries = cluster.warm(subject.key()).await?;
@@ -15,7 +15,7 @@ pub(super) async fn run(app: &App, subjects: &[export::Subject], console: &mut d
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) async fn run(_: &App, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(_: &AppState, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
     nothing_to_warm(console).await
 }
 

@@ -8,8 +8,8 @@ use gailou_shared::words::{Action, Dictionary, DictionaryError, parse_tsv};
 
 use crate::cli::input::{Input, read_all};
 use crate::cli::output::Console;
-use crate::domain::operation::Event;
-use crate::state::App;
+use crate::domain::operation::Operation;
+use crate::state::AppState;
 
 /// Longest file, in bytes: every term at its longest with category and action fits many times.
 const FILE_BYTES: usize = 64 << 20;
@@ -26,7 +26,7 @@ pub(super) fn action(name: &str) -> Result<Action, String> {
 
 /// Loads the dictionary that `input` holds.
 pub(super) async fn load(
-    app: &App,
+    app: &AppState,
     action: Action,
     input: &mut dyn Input,
     console: &mut dyn Console,
@@ -41,9 +41,9 @@ pub(super) async fn load(
         return Err(error).with_context(|| format!("the dictionary cannot be built{}", near(term)));
     }
     let count = terms.len();
-    app.journal.append(Event::Words(terms)).await?;
-    app.reload_words().await?;
-    console.out(&format!("{count} terms, version {}\n", app.words().version())).await?;
+    app.journal.append(Operation::Words(terms)).await?;
+    app.reload_dictionary().await?;
+    console.out(&format!("{count} terms, version {}\n", app.dictionary().version())).await?;
     Ok(0)
 }
 

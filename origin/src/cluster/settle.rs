@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId};
 
-use crate::domain::operation::{Event, Persisted, React, Stamped};
-use crate::ports::counters::{Base, Counters, CountersError, Settled};
+use crate::domain::operation::{LoggedOperation, Operation, Persisted, React};
+use crate::ports::counters::{Base, Counters, CountersError, PersistedReaction};
 use crate::ports::shards::Shards;
 use crate::ports::store::StoreError;
 
@@ -28,12 +28,12 @@ pub enum TellError {
 pub async fn tell(
     counters: &dyn Counters,
     tables: &dyn Shards,
-    batch: &[Stamped],
+    batch: &[LoggedOperation],
     persisted: &Persisted,
 ) -> Result<(), TellError> {
     let mut comments = BTreeMap::<CommentId, Vec<(u64, MemberId, React)>>::new();
     for stamped in batch {
-        if let (Event::React { id, member, react }, Some(position)) = (&stamped.event, stamped.position) {
+        if let (Operation::React { id, member, react }, Some(position)) = (&stamped.event, stamped.position) {
             comments.entry(*id).or_default().push((position, *member, *react));
         }
     }
@@ -47,7 +47,7 @@ pub async fn tell(
         if comments.get(&touched.id).is_some_and(|operations| holds(operations)) {
             let (id, likes, dislikes, reacted) = (touched.id, touched.likes, touched.dislikes, touched.reacted);
             let operations = comments.remove(&id).unwrap_or_default();
-            told.push(Settled { base: Base { id, likes, dislikes, reacted }, operations });
+            told.push(PersistedReaction { base: Base { id, likes, dislikes, reacted }, operations });
         }
     }
     told.extend(standing(tables, comments).await?);
@@ -63,7 +63,7 @@ pub async fn tell(
 async fn standing(
     tables: &dyn Shards,
     comments: BTreeMap<CommentId, Vec<(u64, MemberId, React)>>,
-) -> Result<Vec<Settled>, StoreError> {
+) -> Result<Vec<PersistedReaction>, StoreError> {
     if comments.is_empty() {
         return Ok(vec![]);
     }
@@ -73,7 +73,7 @@ async fn standing(
     let standing = tables.standing(&pairs).await?;
     let settled = comments.into_iter().zip(standing).map(|((id, operations), of)| {
         let base = Base { id, likes: of.likes, dislikes: of.dislikes, reacted: of.position };
-        Settled { base, operations }
+        PersistedReaction { base, operations }
     });
     Ok(settled.collect())
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// An allow-list of web origins.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Origins(Vec<Rule>);
+pub struct AllowedOrigins(Vec<Rule>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rule {
@@ -19,7 +19,7 @@ enum Rule {
     AnyPort(String),
 }
 
-impl Origins {
+impl AllowedOrigins {
     /// Pages on the reader's own machine, whatever the port.
     #[must_use]
     pub fn localhost() -> Self {
@@ -96,7 +96,7 @@ fn is_port(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-impl fmt::Debug for Origins {
+impl fmt::Debug for AllowedOrigins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.0.iter().map(|rule| match rule {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn rules_match_whole_origins() {
         let check = |rule: &str, origin: &str, expected: bool| {
-            assert_eq!(Origins::parse([rule]).unwrap().allow(origin), expected, "{rule} {origin}");
+            assert_eq!(AllowedOrigins::parse([rule]).unwrap().allow(origin), expected, "{rule} {origin}");
         };
         check("*", "https://a.example", true);
         check("https://a.example", "https://a.example", true);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_no_origin_is_named() {
         for text in ["", "example.com", "ftp://a", "https://", "https://a/b", "https://a:port", "https://a b", "null"] {
-            assert_eq!(Origins::parse([text]), Err(text.to_owned()));
+            assert_eq!(AllowedOrigins::parse([text]), Err(text.to_owned()));
         }
     }
 }

@@ -50,7 +50,7 @@ impl fmt::Debug for Urls {
 
 /// `mysql_urls`, `redis_urls`, `kafka_brokers` and `cluster`.
 #[derive(Debug, Clone)]
-pub struct Cluster {
+pub struct ClusterSettings {
     /// The databases: the slot map names them by their place.
     pub mysql_urls: Urls,
     /// One server, or the nodes of a Redis Cluster.
@@ -74,7 +74,7 @@ pub struct Cluster {
 }
 
 /// The cluster's settings; `None` where none of the three addresses is given. An empty one is not.
-pub(super) fn take(layers: &mut Layers) -> Result<Option<Cluster>, ConfigError> {
+pub(super) fn take(layers: &mut Layers) -> Result<Option<ClusterSettings>, ConfigError> {
     let keys = ["mysql_urls", "redis_urls", "kafka_brokers"];
     let (mut given, mut missing) = (Vec::new(), Vec::new());
     for key in keys {
@@ -84,7 +84,7 @@ pub(super) fn take(layers: &mut Layers) -> Result<Option<Cluster>, ConfigError> 
         }
     }
     let tables = layers.number("cluster.tables", 16, 1..=1_024)?;
-    let settings = Cluster {
+    let settings = ClusterSettings {
         mysql_urls: Urls(vec![]),
         redis_urls: Urls(vec![]),
         kafka_brokers: String::new(),
@@ -115,7 +115,7 @@ pub(super) fn take(layers: &mut Layers) -> Result<Option<Cluster>, ConfigError> 
         let wrong = || ConfigError::new(name, format!("must be addresses that begin with {}", schemes.join(" or ")));
         Urls::parse(&text, schemes).ok_or_else(wrong)
     };
-    Ok(Some(Cluster {
+    Ok(Some(ClusterSettings {
         mysql_urls: urls(keys[0], &given[0], &["mysql://"])?,
         redis_urls: urls(keys[1], &given[1], &["redis://", "rediss://"])?,
         kafka_brokers: layers.take(keys[2])?.unwrap_or_default(),

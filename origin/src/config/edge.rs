@@ -7,7 +7,7 @@ use crate::config::{ConfigError, Secret};
 
 /// `edge`: the Worker in front.
 #[derive(Debug, Clone)]
-pub struct Edge {
+pub struct EdgeSettings {
     /// Where the Worker answers: `https://comments.example.com`. Without it nothing is pushed, and no
     /// subject is declared hot.
     pub url: Option<String>,
@@ -23,18 +23,18 @@ pub struct Edge {
     pub hot_per_minute: u32,
 }
 
-impl Default for Edge {
+impl Default for EdgeSettings {
     fn default() -> Self {
         Self { url: None, secret: None, secret_previous: None, require_edge: false, fresh_for: 10, hot_per_minute: 600 }
     }
 }
 
-pub(super) fn take(layers: &mut Layers) -> Result<Edge, ConfigError> {
-    let default = Edge::default();
+pub(super) fn take(layers: &mut Layers) -> Result<EdgeSettings, ConfigError> {
+    let default = EdgeSettings::default();
     let called = layers.present("edge.url").unwrap_or_default();
     let url: Option<String> = layers.take("edge.url")?;
     let url = url.map(|url| address(&url).ok_or_else(|| ConfigError::new(called, ADDRESS))).transpose()?;
-    Ok(Edge {
+    Ok(EdgeSettings {
         url,
         secret: layers.take("edge.secret")?,
         secret_previous: layers.take("edge.secret_previous")?,
@@ -55,7 +55,7 @@ fn address(url: &str) -> Option<String> {
     (known && bare).then(|| url.to_owned())
 }
 
-impl Edge {
+impl EdgeSettings {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let needed = [
             (self.require_edge, "where edge.require_edge is on"),

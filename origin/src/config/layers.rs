@@ -14,7 +14,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use gailou_shared::path::Mode;
 use gailou_shared::token::TokenKey;
 
-use crate::config::{ConfigError, Origins, Secret};
+use crate::config::{AllowedOrigins, ConfigError, Secret};
 
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "GAILOU_";
@@ -306,7 +306,7 @@ impl Setting for Mode {
     }
 }
 
-impl Setting for Origins {
+impl Setting for AllowedOrigins {
     const WHAT: &'static str = "origins such as https://example.com or http://localhost:*, a list in a file, \
                                 separated by commas in a variable";
 

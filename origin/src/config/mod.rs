@@ -18,9 +18,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::{env, fs};
 
-pub use allowed_origins::Origins;
-pub use cluster::{Cluster, Urls};
-pub use edge::Edge;
+pub use allowed_origins::AllowedOrigins;
+pub use cluster::{ClusterSettings, Urls};
+pub use edge::EdgeSettings;
 use gailou_shared::rank::Weights;
 use gailou_shared::token::TokenKey;
 use layers::Layers;
@@ -48,21 +48,21 @@ pub struct Config {
     pub bind: SocketAddr,
     /// `data`: the directory that holds everything.
     pub data: PathBuf,
-    pub limits: Limits,
+    pub limits: LimitSettings,
     pub auth: Auth,
     /// `cursor_secret`: signs cursors; the installation makes its own where none is given.
     pub cursor_secret: Option<Secret>,
-    pub edge: Edge,
+    pub edge: EdgeSettings,
     pub cors: Cors,
     /// The servers of a cluster; without them everything is embedded.
-    pub cluster: Option<Cluster>,
+    pub cluster: Option<ClusterSettings>,
     /// `types.NAME`: at most [`gailou_shared::limits::TYPES`].
     pub types: BTreeMap<String, SubjectType>,
 }
 
 /// `limits`: how much is too much; 0 is no limit.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct LimitSettings {
     /// Off in benchmarks and tests.
     pub enabled: bool,
     pub posts_per_minute_member: u32,
@@ -71,7 +71,7 @@ pub struct Limits {
     pub guests_per_hour_address: u32,
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -105,12 +105,12 @@ impl Default for Auth {
 /// `cors`: which sites may write, where the subject type does not say.
 #[derive(Debug, Clone)]
 pub struct Cors {
-    pub origins: Origins,
+    pub origins: AllowedOrigins,
 }
 
 impl Default for Cors {
     fn default() -> Self {
-        Self { origins: Origins::localhost() }
+        Self { origins: AllowedOrigins::localhost() }
     }
 }
 
@@ -119,10 +119,10 @@ impl Default for Config {
         Self {
             bind: (Ipv4Addr::LOCALHOST, 8080).into(),
             data: "data".into(),
-            limits: Limits::default(),
+            limits: LimitSettings::default(),
             auth: Auth::default(),
             cursor_secret: None,
-            edge: Edge::default(),
+            edge: EdgeSettings::default(),
             cors: Cors::default(),
             cluster: None,
             types: subject_types::defaults(),
@@ -189,7 +189,7 @@ impl Config {
         Ok(Self {
             bind: layers.or("bind", default.bind)?,
             data: layers.or("data", default.data)?,
-            limits: Limits {
+            limits: LimitSettings {
                 enabled: layers.or("limits.enabled", default.limits.enabled)?,
                 posts_per_minute_member: layers.number("limits.posts_per_minute_member", 5, 0..=most)?,
                 posts_per_minute_address: layers.number("limits.posts_per_minute_address", 60, 0..=most)?,
@@ -257,7 +257,7 @@ impl Config {
 
     /// Which sites may write on subjects of this type.
     #[must_use]
-    pub fn origins(&self, kind: &str) -> &Origins {
+    pub fn origins(&self, kind: &str) -> &AllowedOrigins {
         self.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()).unwrap_or(&self.cors.origins)
     }
 }

@@ -11,7 +11,7 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::rank::Weights;
 
 use crate::config::layers::{HalfLife, Layers};
-use crate::config::{ConfigError, Origins};
+use crate::config::{AllowedOrigins, ConfigError};
 
 const DEFAULTS: [(&str, Mode); 4] =
     [("article", Mode::Tree), ("video", Mode::TwoLevel), ("post", Mode::Flat), ("topic", Mode::Building)];
@@ -31,7 +31,7 @@ pub struct SubjectType {
     pub min_level: u8,
     /// Whether guests may post, where guests are allowed at all.
     pub guests: bool,
-    pub cors_origins: Option<Origins>,
+    pub cors_origins: Option<AllowedOrigins>,
     /// `weights.{like,reply,hate}` in thousandths and `weights.half_life_hours`.
     pub hot: Weights,
 }

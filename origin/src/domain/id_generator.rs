@@ -10,7 +10,7 @@ use gailou_shared::id::{CommentId, SEQUENCES, Slot};
 
 /// The right to a node number.
 #[derive(Debug, Clone, Copy)]
-pub struct Lease {
+pub struct NodeLease {
     pub node: u64,
     /// By the monotonic clock; `None` never ends.
     pub until: Option<Instant>,
@@ -18,7 +18,7 @@ pub struct Lease {
 
 #[derive(Debug)]
 struct State {
-    lease: Option<Lease>,
+    lease: Option<NodeLease>,
     /// The last millisecond used, and how many ids it has given.
     ms: u64,
     given: u64,
@@ -26,16 +26,16 @@ struct State {
 
 /// Issues ids that grow, whatever the clock does.
 #[derive(Debug)]
-pub struct Ids(Mutex<State>);
+pub struct IdGenerator(Mutex<State>);
 
-impl Ids {
+impl IdGenerator {
     /// Ids later than `last_ms` (Unix milliseconds), under this lease.
-    pub fn new(lease: Option<Lease>, last_ms: u64) -> Self {
+    pub fn new(lease: Option<NodeLease>, last_ms: u64) -> Self {
         Self(Mutex::new(State { lease, ms: last_ms, given: SEQUENCES }))
     }
 
     /// Takes another lease, or the same for longer.
-    pub fn renew(&self, lease: Lease) {
+    pub fn renew(&self, lease: NodeLease) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).lease = Some(lease);
     }
 
@@ -60,11 +60,11 @@ mod tests {
 
     use super::*;
 
-    const FOR_EVER: Lease = Lease { node: 0, until: None };
+    const FOR_EVER: NodeLease = NodeLease { node: 0, until: None };
 
     #[test]
     fn ids_grow_through_steps_back_and_overflow() {
-        let ids = Ids::new(Some(FOR_EVER), 1_700_000_000_500);
+        let ids = IdGenerator::new(Some(FOR_EVER), 1_700_000_000_500);
         let slot = Slot::FIRST;
         let mut last = CommentId::from_parts(1_700_000_000_500, slot, 63, 63);
         for now in [1_700_000_000_000, 1_700_000_001_000, 1_699_000_000_000, 1_700_000_001_001] {
@@ -79,11 +79,11 @@ mod tests {
     #[test]
     fn a_lease_that_has_run_out_issues_nothing() {
         let now = Instant::now();
-        let ids = Ids::new(None, 0);
+        let ids = IdGenerator::new(None, 0);
         assert!(ids.next(Slot::FIRST, 1).is_none());
-        ids.renew(Lease { node: 3, until: Some(now) });
+        ids.renew(NodeLease { node: 3, until: Some(now) });
         assert!(ids.next(Slot::FIRST, 1).is_none());
-        ids.renew(Lease { node: 3, until: Some(now + Duration::from_secs(60)) });
+        ids.renew(NodeLease { node: 3, until: Some(now + Duration::from_secs(60)) });
         assert!(ids.next(Slot::FIRST, 1).is_some());
     }
 }

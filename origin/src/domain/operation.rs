@@ -12,7 +12,7 @@ use crate::domain::row::NewRow;
 
 /// Something to write.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum Operation {
     Publish(Box<NewRow>),
     React {
         id: CommentId,
@@ -132,17 +132,17 @@ pub enum Outcome {
 
 /// An event with the moment it was accepted (Unix milliseconds).
 #[derive(Debug, Clone)]
-pub struct Stamped {
+pub struct LoggedOperation {
     pub at: u64,
     /// Where it stands in the log of its slot. What has a position was decided before it was
     /// appended: it is applied when its slot has not come so far yet, and never refused.
     pub position: Option<u64>,
-    pub event: Event,
+    pub event: Operation,
 }
 
-impl Stamped {
+impl LoggedOperation {
     /// An event that comes from no log.
-    pub fn new(at: u64, event: Event) -> Self {
+    pub fn new(at: u64, event: Operation) -> Self {
         Self { at, position: None, event }
     }
 }
@@ -186,11 +186,11 @@ pub struct Touched {
 
 /// How long rows of the change feed are kept, in milliseconds: an hour longer than the oldest page
 /// that is still served anywhere.
-pub const FEED_MS: u64 = 25 * 3_600_000;
+pub const CHANGE_FEED_RETENTION_MS: u64 = 25 * 3_600_000;
 
 /// A row of the change feed: a comment that readers saw is edited, gone, or back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct ChangeRow {
     /// Grows in its database; a row with a smaller number may be committed later.
     pub seq: u64,
     pub at: u64,

@@ -17,17 +17,17 @@ use crate::error::ApiError;
 use crate::http::request::{id_at, json_body, known_type, member, subject};
 use crate::service::change;
 use crate::service::change::Decision;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Longest reason or title, in characters; longest address of a subject, in bytes.
 const TEXT: usize = 1_000;
 
-fn with_role(app: &App, headers: &HeaderMap, least: Role) -> Result<Member, ApiError> {
+fn with_role(app: &AppState, headers: &HeaderMap, least: Role) -> Result<Member, ApiError> {
     let member = member(app, headers)?;
     if member.role >= least { Ok(member) } else { Err(ApiError::new(Code::Forbidden, "your role does not allow this")) }
 }
 
-pub(super) async fn decide(State(app): State<Arc<App>>, request: Request) -> Result<Json<Comment>, ApiError> {
+pub(super) async fn decide(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
     let moderator = with_role(&app, request.headers(), Role::Moderator)?;
     let path = request.uri().path().to_owned();
     let body = json_body(request).await?;
@@ -48,7 +48,7 @@ pub(super) async fn decide(State(app): State<Arc<App>>, request: Request) -> Res
     }
 }
 
-pub(super) async fn put_subject(State(app): State<Arc<App>>, request: Request) -> Result<Json<Subject>, ApiError> {
+pub(super) async fn put_subject(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Subject>, ApiError> {
     let path = request.uri().path().to_owned();
     let kind = known_type(&app, &path, 3)?;
     let moderator = with_role(&app, request.headers(), Role::Moderator)?;

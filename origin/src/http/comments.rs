@@ -19,20 +19,20 @@ use crate::http::send;
 use crate::http::subjects::json_page;
 use crate::service::cache_tags::Showing;
 use crate::service::{change, page, thread};
-use crate::state::App;
+use crate::state::AppState;
 
 /// Levels below a comment that one tree shows.
 const DEPTH_DEFAULT: usize = 3;
 
 /// A page about one comment, built from its row when it is not in memory.
 async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
-    app: &App,
+    app: &AppState,
     request: &HeaderMap,
     (id, key): (CommentId, &str),
     build: impl Fn(Row) -> F,
 ) -> Result<Response, ApiError> {
     let page = app
-        .pages
+        .page_cache
         .get_or_build(key, || async {
             let row = thread::find(app, id).await?;
             let subject = row.subject.clone();
@@ -42,28 +42,28 @@ async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
     Ok(send(&page, request))
 }
 
-pub(super) async fn get_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
     let build = |row: Row| async move { thread::comment(app, &row) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
-pub(super) async fn list_ancestors(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn list_ancestors(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
     let build = |row: Row| async move { Ok(Data { data: thread::ancestors(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
-pub(super) async fn get_context(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_context(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
     let build = |row: Row| async move { Ok(Data { data: thread::context(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
-pub(super) async fn list_replies(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn list_replies(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let id = comment_id(path)?;
     let query = Query::of(&request)?;
@@ -73,7 +73,7 @@ pub(super) async fn list_replies(State(app): State<Arc<App>>, request: Request) 
     about(app, request.headers(), (id, &list_key(path, &query, &asked)), build).await
 }
 
-pub(super) async fn get_tree(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_tree(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let id = comment_id(path)?;
     let query = Query::of(&request)?;
@@ -98,7 +98,10 @@ pub(super) async fn get_tree(State(app): State<Arc<App>>, request: Request) -> R
     about(app, request.headers(), (id, &key), build).await
 }
 
-pub(super) async fn edit_comment(State(app): State<Arc<App>>, request: Request) -> Result<Json<Comment>, ApiError> {
+pub(super) async fn edit_comment(
+    State(app): State<Arc<AppState>>,
+    request: Request,
+) -> Result<Json<Comment>, ApiError> {
     let member = member(&app, request.headers())?;
     let path = request.uri().path().to_owned();
     let body = json_body(request).await?;
@@ -107,18 +110,18 @@ pub(super) async fn edit_comment(State(app): State<Arc<App>>, request: Request) 
     Ok(Json(change::edit(&app, &member, id, text).await?))
 }
 
-pub(super) async fn delete_comment(State(app): State<Arc<App>>, request: Request) -> Result<StatusCode, ApiError> {
+pub(super) async fn delete_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<StatusCode, ApiError> {
     let (member, id) = member_and_comment(&app, &request)?;
     change::delete(&app, &member, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(super) async fn pin(State(app): State<Arc<App>>, request: Request) -> Result<Json<Comment>, ApiError> {
+pub(super) async fn pin(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
     let (member, id) = member_and_comment(&app, &request)?;
     Ok(Json(change::pin(&app, &member, id, true).await?))
 }
 
-pub(super) async fn unpin(State(app): State<Arc<App>>, request: Request) -> Result<Json<Comment>, ApiError> {
+pub(super) async fn unpin(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
     let (member, id) = member_and_comment(&app, &request)?;
     Ok(Json(change::pin(&app, &member, id, false).await?))
 }

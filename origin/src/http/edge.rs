@@ -10,11 +10,11 @@ use gailou_shared::wire::Code;
 use crate::error::ApiError;
 use crate::http::request::Query;
 use crate::http::{Client, JSON, refused};
-use crate::state::App;
+use crate::state::AppState;
 use crate::state::change_feed::Span;
 
 pub(super) async fn get_changes(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<AppState>>,
     Extension(client): Extension<Client>,
     request: Request,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -22,7 +22,7 @@ pub(super) async fn get_changes(
         return Err(refused());
     }
     let span = if Query::of(&request)?.get("day") == Some("1") { Span::Day } else { Span::Tail };
-    let document = app.feed.document(span, app.now(), app.words().version());
+    let document = app.change_feed.document(span, app.now(), app.dictionary().version());
     let document = document.ok_or_else(|| ApiError::new(Code::Unavailable, "the tables cannot be read"))?;
     Ok(([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-store")], document.to_json()))
 }

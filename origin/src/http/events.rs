@@ -23,10 +23,10 @@ use crate::error::ApiError;
 use crate::http::request::{Query, known_type, subject};
 use crate::http::{CDN_CACHE_CONTROL, JSON};
 use crate::ports::revisions;
-use crate::ports::revisions::{EventsError, follow};
+use crate::ports::revisions::{RevisionsError, follow};
 use crate::service::page;
-use crate::state::App;
-use crate::state::page_cache::Built;
+use crate::state::AppState;
+use crate::state::page_cache::BuiltPage;
 
 /// Streams of one process: a task and a few kilobytes each.
 const STREAMS: usize = 1_000;
@@ -64,7 +64,7 @@ impl Streams {
     }
 }
 
-pub(super) async fn watch(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn watch(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let key = subject(&known_type(&app, path, 2)?, path, 3)?;
     let query = Query::of(&request)?;
@@ -113,27 +113,27 @@ impl IntoResponse for Document {
 }
 
 /// The document; those who ask for the same at the same time share it.
-async fn document(app: &App, key: &SubjectKey, after: Option<u64>) -> Result<Document, ApiError> {
+async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<Document, ApiError> {
     // No path looks like this.
     let name = format!("events {key} {}", after.map_or(String::new(), |after| after.to_string()));
-    let page = app.pages.get_or_build(&name, || async {
+    let page = app.page_cache.get_or_build(&name, || async {
         let news = news(app, key, after).await?;
         let body = serde_json::to_vec(&news).map_err(ApiError::internal)?;
         let (subjects, shows) = (vec![key.clone()], Shows::new(vec![]));
-        Ok(Built { body, content_type: JSON, subjects, shows, version: news.version, reads: None })
+        Ok(BuiltPage { body, content_type: JSON, subjects, shows, version: news.version, reads: None })
     });
     Ok(Document(page.await?.body.clone()))
 }
 
 /// What happened after a version. Never leaves anything out: where a link stays missing, the answer
 /// is to begin anew.
-async fn news(app: &App, key: &SubjectKey, after: Option<u64>) -> Result<EventsDoc, ApiError> {
+async fn news(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<EventsDoc, ApiError> {
     let until = Instant::now() + PATIENCE;
     loop {
         // The row before the links: of every commit it shows, the link is there or late.
         let row = page::subject_row(app, key).await?;
         let from = after.unwrap_or(row.version);
-        let links = app.events.beyond(key, from).await?;
+        let links = app.revisions.since(key, from).await?;
         let (end, found) = follow(from, &links, MOST);
         let late = Instant::now() >= until;
         if end > from && (row.version >= end || late) {
@@ -154,15 +154,17 @@ async fn news(app: &App, key: &SubjectKey, after: Option<u64>) -> Result<EventsD
     }
 }
 
-fn what(event: &revisions::Event) -> What {
+fn what(event: &revisions::RevisionEvent) -> What {
     match *event {
-        revisions::Event::Comment { id, root, parent } => What::Comment(Place { id, root_id: root, parent_id: parent }),
-        revisions::Event::Removed { id } => What::Removed(Gone { id }),
+        revisions::RevisionEvent::Comment { id, root, parent } => {
+            What::Comment(Place { id, root_id: root, parent_id: parent })
+        }
+        revisions::RevisionEvent::Removed { id } => What::Removed(Gone { id }),
     }
 }
 
-impl From<EventsError> for ApiError {
-    fn from(error: EventsError) -> Self {
+impl From<RevisionsError> for ApiError {
+    fn from(error: RevisionsError) -> Self {
         Self {
             cause: Some(error.to_string()),
             retry_after: Some(RETRY),
@@ -173,7 +175,7 @@ impl From<EventsError> for ApiError {
 
 /// A stream, as far as it has come.
 struct Watching {
-    app: Arc<App>,
+    app: Arc<AppState>,
     key: SubjectKey,
     at: u64,
     until: Instant,
@@ -182,7 +184,7 @@ struct Watching {
 }
 
 fn events(
-    app: Arc<App>,
+    app: Arc<AppState>,
     key: SubjectKey,
     after: Option<u64>,
     first: &EventsDoc,

@@ -12,10 +12,10 @@ use gailou_shared::{content, limits};
 
 use crate::error::ApiError;
 use crate::http::request::{address, json_body};
-use crate::state::App;
+use crate::state::AppState;
 
 pub(super) async fn create_guest(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<AppState>>,
     request: Request,
 ) -> Result<(StatusCode, Json<Guest>), ApiError> {
     let address = address(&request);
@@ -24,7 +24,7 @@ pub(super) async fn create_guest(
         return Err(ApiError::new(Code::GuestsNotAllowed, "guests are not allowed here"));
     }
     let name = content::guest_name(&body).map_err(ApiError::fields)?;
-    app.limits.guest(&address)?;
+    app.rate_limits.guest(&address)?;
     let guest = Member { id: MemberId::guest(rand::random()), name, avatar: None, level: 0, role: Role::Member };
     let expires = app.now() / 1_000 + limits::TOKEN_SECONDS;
     let token = app.guest_key.sign(&guest, &app.config.auth.audience, expires);

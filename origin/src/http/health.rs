@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use crate::state::{App, Dependency};
+use crate::state::{AppState, Dependency};
 
 pub(super) async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
@@ -16,7 +16,7 @@ pub(super) async fn alive() -> impl IntoResponse {
 
 /// Ready while the tables answer, some of them at least; what else fails makes it slower or older,
 /// and is named.
-pub(super) async fn ready(State(app): State<Arc<App>>) -> impl IntoResponse {
+pub(super) async fn ready(State(app): State<Arc<AppState>>) -> impl IntoResponse {
     let found = app.dependencies().await;
     let can_work = found.iter().any(|dependency| dependency.is_tables && dependency.problem.is_none());
     let word = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
@@ -36,7 +36,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> impl IntoResponse {
 }
 
 /// What an operator watches, as Prometheus reads it.
-pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+pub(super) async fn metrics(State(app): State<Arc<AppState>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4"), (header::CACHE_CONTROL, "no-store")], app.metrics())
 }
 

@@ -14,31 +14,31 @@ use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
 use crate::http::contract;
-use crate::jobs::push::{PushError, Source};
-use crate::ports::edge::{Page, Words};
-use crate::state::App;
+use crate::jobs::push::{PageSource, PushError};
+use crate::ports::edge::{PushedDictionary, PushedPage};
+use crate::state::AppState;
 
 /// The largest page: far more than any is.
 const PAGE_BYTES: usize = 64 * 1_024 * 1_024;
 
 /// The contract, asked from inside.
 #[derive(Debug)]
-pub struct Inside(Weak<App>);
+pub struct LocalRenderer(Weak<AppState>);
 
-impl Inside {
-    pub fn new(app: Weak<App>) -> Self {
+impl LocalRenderer {
+    pub fn new(app: Weak<AppState>) -> Self {
         Self(app)
     }
 }
 
-impl Inside {
-    fn app(&self) -> Result<Arc<App>, PushError> {
+impl LocalRenderer {
+    fn app(&self) -> Result<Arc<AppState>, PushError> {
         self.0.upgrade().ok_or(PushError::Stopping)
     }
 }
 
 #[async_trait]
-impl Source for Inside {
+impl PageSource for LocalRenderer {
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
         let rows = self.app()?.store.subjects(subjects).await?;
         Ok(rows.into_iter().map(|row| row.map_or(0, |row| row.version)).collect())
@@ -48,12 +48,12 @@ impl Source for Inside {
         Ok(self.app()?.store.words_version().await?)
     }
 
-    async fn words(&self) -> Result<Words, PushError> {
+    async fn words(&self) -> Result<PushedDictionary, PushError> {
         let (version, terms) = self.app()?.store.words().await?;
-        Ok(Words { version, terms })
+        Ok(PushedDictionary { version, terms })
     }
 
-    async fn page(&self, path_query: &str) -> Result<Option<Page>, PushError> {
+    async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError> {
         let failed = |status: StatusCode| PushError::Page(path_query.to_owned(), status.as_u16());
         let app = self.app()?;
         let request = Request::get(path_query).body(Body::empty()).map_err(|_| failed(StatusCode::BAD_REQUEST))?;
@@ -69,13 +69,13 @@ impl Source for Inside {
 }
 
 /// `None` where the headers do not say what the edge must know to keep a copy.
-fn page(path_query: &str, headers: &HeaderMap, body: String) -> Option<Page> {
+fn page(path_query: &str, headers: &HeaderMap, body: String) -> Option<PushedPage> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name)?.parse().ok();
     let told = [SHOWS_HEADER, MADE_HEADER, VERSION_HEADER];
     let own = headers.iter().filter(|(name, _)| !told.contains(&name.as_str()));
     let own = own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
-    Some(Page {
+    Some(PushedPage {
         key: path_query.to_owned(),
         shows: text(SHOWS_HEADER)?.to_owned(),
         made: number(MADE_HEADER)?,

@@ -12,9 +12,9 @@ use gailou_shared::limits;
 use crate::error::ApiError;
 use crate::http::request::{Query, member};
 use crate::service::member::overlay;
-use crate::state::App;
+use crate::state::AppState;
 
-pub(super) async fn get_overlay(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_overlay(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let reader = member(&app, request.headers())?;
     let query = Query::of(&request)?;
     let texts: Vec<&str> = query.all("ids").flat_map(|list| list.split(',')).filter(|id| !id.is_empty()).collect();

@@ -11,9 +11,9 @@ use crate::http::request::{Query, member_id, page_key};
 use crate::http::send;
 use crate::http::subjects::json_page;
 use crate::service::{member, view};
-use crate::state::App;
+use crate::state::AppState;
 
-pub(super) async fn list_history(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn list_history(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let id = member_id(path)?;
     let query = Query::of(&request)?;
@@ -27,7 +27,7 @@ pub(super) async fn list_history(State(app): State<Arc<App>>, request: Request) 
         ],
     );
     let page = app
-        .pages
+        .page_cache
         .get_or_build(&key, || async {
             let page = member::history(&app, id, limit, cursor).await?;
             let subjects = view::subjects(&page.data);

@@ -52,15 +52,15 @@ use tokio::net::TcpListener;
 use tower_service::Service;
 
 use crate::error::ApiError;
-use crate::state::App;
-use crate::state::page_cache::Ready;
+use crate::state::AppState;
+use crate::state::page_cache::ReadyPage;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
 const JSON: &str = "application/json";
 
 /// Everything the origin answers.
-pub fn router(app: Arc<App>) -> Front {
+pub fn router(app: Arc<AppState>) -> HotPath {
     let probes = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
@@ -73,11 +73,11 @@ pub fn router(app: Arc<App>) -> Front {
         })
         .layer(from_fn_with_state(app.clone(), middleware))
         .with_state(app.clone());
-    Front { app, routes }
+    HotPath { app, routes }
 }
 
 /// What clients ask for.
-fn contract() -> Router<Arc<App>> {
+fn contract() -> Router<Arc<AppState>> {
     Router::new()
         .route("/v1/subjects/{type}/{key}", get(subjects::get_subject))
         .route("/v1/subjects/{type}/{key}/comments", get(subjects::list_roots).post(subjects::create_comment))
@@ -106,12 +106,12 @@ fn contract() -> Router<Arc<App>> {
 
 /// A page that is ready is answered here; everything else goes on to the routes.
 #[derive(Debug, Clone)]
-pub struct Front {
-    app: Arc<App>,
+pub struct HotPath {
+    app: Arc<AppState>,
     routes: Router,
 }
 
-impl Service<Request> for Front {
+impl Service<Request> for HotPath {
     type Response = Response;
     type Error = Infallible;
     type Future = Either<future::Ready<Result<Response, Infallible>>, <Router as Service<Request>>::Future>;
@@ -129,12 +129,12 @@ impl Service<Request> for Front {
     }
 }
 
-impl Front {
+impl HotPath {
     fn ready_page(&self, request: &Request) -> Option<Response> {
         if *request.method() != Method::GET || self.app.config.edge.require_edge {
             return None;
         }
-        let page = self.app.pages.get_now(request.uri().path_and_query()?.as_str())?;
+        let page = self.app.page_cache.get_now(request.uri().path_and_query()?.as_str())?;
         page.read();
         let mut response = send(&page, request.headers());
         let headers = response.headers_mut();
@@ -148,7 +148,7 @@ impl Front {
 const HEAD: Duration = Duration::from_secs(30);
 
 /// Serves until `stop`, then finishes what is under way.
-pub async fn serve(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
     let front = router(app.clone());
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
@@ -194,7 +194,7 @@ struct Client {
 }
 
 /// What every request goes through that no ready page answers.
-async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn middleware(State(app): State<Arc<AppState>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let cors = cors(&app, &method, &path, request.headers());
@@ -209,7 +209,7 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
             Err(refused) => refused.into_response(),
         }
     };
-    if let Some(page) = response.extensions_mut().remove::<Arc<Ready>>() {
+    if let Some(page) = response.extensions_mut().remove::<Arc<ReadyPage>>() {
         page.read();
     }
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
@@ -237,7 +237,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
 }
 
 /// The reader's address: the edge's word when the edge signed it, else the socket's.
-async fn client(app: &App, request: &mut Request) -> Result<Client, ApiError> {
+async fn client(app: &AppState, request: &mut Request) -> Result<Client, ApiError> {
     let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
     let socket = Client { address: socket.unwrap_or_default(), by_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(socket) };
@@ -302,7 +302,7 @@ fn problem(error: ApiError, id: &HeaderValue, method: &Method, path: &str) -> Re
 }
 
 /// Public reads are open to every site; what carries an identity or writes, to those allowed.
-fn cors(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> HeaderMap {
+fn cors(app: &AppState, method: &Method, path: &str, headers: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::new();
     let Some(origin) = headers.get(header::ORIGIN) else {
         if !is_personal(path) && *method == Method::GET {
@@ -342,14 +342,14 @@ fn is_personal(path: &str) -> bool {
 }
 
 /// A page as it goes out, counted as read when it does: what the process asks of itself is not.
-fn send_counted(page: Arc<Ready>, asked: &HeaderMap) -> Response {
+fn send_counted(page: Arc<ReadyPage>, asked: &HeaderMap) -> Response {
     let mut response = send(&page, asked);
     response.extensions_mut().insert(page);
     response
 }
 
 /// A page as it goes out: whole, or `304` to who has it already.
-fn send(page: &Ready, asked: &HeaderMap) -> Response {
+fn send(page: &ReadyPage, asked: &HeaderMap) -> Response {
     let has_it = asked.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok()).is_some_and(|tags| {
         tags.split(',').map(|t| t.trim().trim_start_matches("W/")).any(|t| t == "*" || page.etag == t)
     });

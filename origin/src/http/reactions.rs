@@ -12,27 +12,27 @@ use crate::domain::operation::React;
 use crate::error::ApiError;
 use crate::http::request::member_and_comment;
 use crate::service::change;
-use crate::state::App;
+use crate::state::AppState;
 
 type Answer = Result<Json<Reacted>, ApiError>;
 
-async fn react(app: &App, asked: Result<(Member, CommentId), ApiError>, react: React) -> Answer {
+async fn react(app: &AppState, asked: Result<(Member, CommentId), ApiError>, react: React) -> Answer {
     let (member, id) = asked?;
     Ok(Json(change::react(app, &member, id, react).await?))
 }
 
-pub(super) async fn like(State(app): State<Arc<App>>, request: Request) -> Answer {
+pub(super) async fn like(State(app): State<Arc<AppState>>, request: Request) -> Answer {
     react(&app, member_and_comment(&app, &request), React::Put(Reaction::Like)).await
 }
 
-pub(super) async fn take_like(State(app): State<Arc<App>>, request: Request) -> Answer {
+pub(super) async fn take_like(State(app): State<Arc<AppState>>, request: Request) -> Answer {
     react(&app, member_and_comment(&app, &request), React::Take(Reaction::Like)).await
 }
 
-pub(super) async fn dislike(State(app): State<Arc<App>>, request: Request) -> Answer {
+pub(super) async fn dislike(State(app): State<Arc<AppState>>, request: Request) -> Answer {
     react(&app, member_and_comment(&app, &request), React::Put(Reaction::Dislike)).await
 }
 
-pub(super) async fn take_dislike(State(app): State<Arc<App>>, request: Request) -> Answer {
+pub(super) async fn take_dislike(State(app): State<Arc<AppState>>, request: Request) -> Answer {
     react(&app, member_and_comment(&app, &request), React::Take(Reaction::Dislike)).await
 }

@@ -18,9 +18,9 @@ use sha2::{Digest, Sha256};
 
 use crate::error::ApiError;
 use crate::http::Client;
-use crate::service::page::{Asked, bad_cursor};
-use crate::service::publish::Once;
-use crate::state::App;
+use crate::service::page::{PageQuery, bad_cursor};
+use crate::service::publish::IdempotencyKey;
+use crate::state::AppState;
 
 /// How long a body may take to arrive.
 const BODY: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub(super) fn too_large() -> ApiError {
 }
 
 /// Whose token it is.
-pub(super) fn member(app: &App, headers: &HeaderMap) -> Result<Member, ApiError> {
+pub(super) fn member(app: &AppState, headers: &HeaderMap) -> Result<Member, ApiError> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Err(ApiError::new(Code::TokenMissing, "send a token: Authorization: Bearer …"));
     };
@@ -95,7 +95,7 @@ fn segment(path: &str, index: usize) -> &str {
 }
 
 /// The configured type in the path, or `unknown_subject_type`: this is part of the route.
-pub(super) fn known_type(app: &App, path: &str, index: usize) -> Result<String, ApiError> {
+pub(super) fn known_type(app: &AppState, path: &str, index: usize) -> Result<String, ApiError> {
     let unknown = || ApiError::new(Code::UnknownSubjectType, "there is no such subject type here");
     let kind = decoded(segment(path, index), "type").map_err(|_| unknown())?;
     if app.config.types.contains_key(kind.as_ref()) { Ok(kind.into_owned()) } else { Err(unknown()) }
@@ -113,7 +113,7 @@ pub(super) fn comment_id(path: &str) -> Result<CommentId, ApiError> {
 }
 
 /// Who asks, and for which comment.
-pub(super) fn member_and_comment(app: &App, request: &Request) -> Result<(Member, CommentId), ApiError> {
+pub(super) fn member_and_comment(app: &AppState, request: &Request) -> Result<(Member, CommentId), ApiError> {
     let member = member(app, request.headers())?;
     size(request.headers())?;
     Ok((member, comment_id(request.uri().path())?))
@@ -166,12 +166,12 @@ impl Query {
             .ok_or_else(|| FieldError::new(name, format!("must be a whole number from 1 to {most}")))
     }
 
-    pub(super) fn cursor(&self, app: &App) -> Result<Option<Cursor>, ApiError> {
+    pub(super) fn cursor(&self, app: &AppState) -> Result<Option<Cursor>, ApiError> {
         self.get("cursor").map(|text| app.cursor_key.parse(text).map_err(|e| bad_cursor(&e.to_string()))).transpose()
     }
 
     /// `sort`, `limit` and `cursor` of a list that knows these sorts.
-    pub(super) fn asked(&self, app: &App, sorts: &[Sort]) -> Result<Asked, ApiError> {
+    pub(super) fn asked(&self, app: &AppState, sorts: &[Sort]) -> Result<PageQuery, ApiError> {
         let mut errors = Vec::new();
         let limit = self.number("limit", limits::PAGE, limits::PAGE_DEFAULT).unwrap_or_else(|e| {
             errors.push(e);
@@ -197,7 +197,7 @@ impl Query {
         {
             return Err(bad_cursor("belongs to another sort"));
         }
-        Ok(Asked { sort: sort.or(cursor.map(|c| c.sort)).unwrap_or_default(), limit, cursor })
+        Ok(PageQuery { sort: sort.or(cursor.map(|c| c.sort)).unwrap_or_default(), limit, cursor })
     }
 }
 
@@ -214,12 +214,12 @@ pub(super) fn page_key(path: &str, parts: &[(&str, Option<String>)]) -> String {
 }
 
 /// The key of a page of a list.
-pub(super) fn list_key(path: &str, query: &Query, asked: &Asked) -> String {
+pub(super) fn list_key(path: &str, query: &Query, asked: &PageQuery) -> String {
     page_key(path, &list_parts(query, asked))
 }
 
 /// What counts in the key of a page of a list.
-pub(super) fn list_parts(query: &Query, asked: &Asked) -> [(&'static str, Option<String>); 3] {
+pub(super) fn list_parts(query: &Query, asked: &PageQuery) -> [(&'static str, Option<String>); 3] {
     [
         ("sort", (asked.sort != Sort::Hot && asked.cursor.is_none()).then(|| asked.sort.name().to_owned())),
         ("limit", (asked.limit != limits::PAGE_DEFAULT).then(|| asked.limit.to_string())),
@@ -228,7 +228,12 @@ pub(super) fn list_parts(query: &Query, asked: &Asked) -> [(&'static str, Option
 }
 
 /// The idempotency key of a request, with the hash of method, path and body.
-pub(super) fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, ApiError> {
+pub(super) fn once(
+    headers: &HeaderMap,
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value
         .to_str()
@@ -240,5 +245,5 @@ pub(super) fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    Ok(Some(Once { key: key.to_owned(), request: hasher.finalize().into() }))
+    Ok(Some(IdempotencyKey { key: key.to_owned(), request: hasher.finalize().into() }))
 }

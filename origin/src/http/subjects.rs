@@ -14,16 +14,16 @@ use serde::Serialize;
 use crate::error::ApiError;
 use crate::http::request::{Query, json_body, known_type, list_key, member, once, subject};
 use crate::http::{JSON, request, send_counted};
-use crate::ports::popularity::Lists;
+use crate::ports::popularity::ReadLists;
 use crate::service::cache_tags::Showing;
 use crate::service::{cache_tags, page, publish};
-use crate::state::App;
-use crate::state::page_cache::Built;
+use crate::state::AppState;
+use crate::state::page_cache::BuiltPage;
 
 /// JSON that goes old when one of the subjects changes.
-pub(super) fn json_page(value: &(impl Serialize + Showing), subjects: Vec<SubjectKey>) -> Result<Built, ApiError> {
+pub(super) fn json_page(value: &(impl Serialize + Showing), subjects: Vec<SubjectKey>) -> Result<BuiltPage, ApiError> {
     let body = serde_json::to_vec(value).map_err(ApiError::internal)?;
-    Ok(Built {
+    Ok(BuiltPage {
         body,
         content_type: JSON,
         subjects,
@@ -33,36 +33,36 @@ pub(super) fn json_page(value: &(impl Serialize + Showing), subjects: Vec<Subjec
     })
 }
 
-pub(super) async fn get_subject(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_subject(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let key = subject(&known_type(&app, path, 2)?, path, 3)?;
     let page = app
-        .pages
+        .page_cache
         .get_or_build(path, || async {
             let page = json_page(&page::subject(&app, &key).await?, vec![key.clone()])?;
-            Ok(Built { reads: Some(Lists::default()), ..page })
+            Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
         })
         .await?;
     Ok(send_counted(page, request.headers()))
 }
 
-pub(super) async fn list_roots(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn list_roots(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let key = subject(&known_type(&app, path, 2)?, path, 3)?;
     let query = Query::of(&request)?;
     let asked = query.asked(&app, &Sort::ALL)?;
     let page = app
-        .pages
+        .page_cache
         .get_or_build(&list_key(path, &query, &asked), || async {
             let page = json_page(&page::roots(&app, &key, asked).await?, vec![key.clone()])?;
-            let first = asked.cursor.is_none().then(|| Lists::of(asked.sort, asked.limit));
-            Ok(Built { reads: Some(first.unwrap_or_default()), ..page })
+            let first = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit));
+            Ok(BuiltPage { reads: Some(first.unwrap_or_default()), ..page })
         })
         .await?;
     Ok(send_counted(page, request.headers()))
 }
 
-pub(super) async fn create_comment(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn create_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path().to_owned();
     let kind = known_type(&app, &path, 2)?;
     let member = member(&app, request.headers())?;
@@ -81,7 +81,7 @@ pub(super) async fn create_comment(State(app): State<Arc<App>>, request: Request
     Ok(response)
 }
 
-pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_counts(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let query = Query::of(&request)?;
     let mut names: Vec<&str> = query.all("subject").collect();
     names.sort_unstable();
@@ -99,7 +99,7 @@ pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) ->
     // Names hold anything; JSON keeps them apart.
     let name = format!("/v1/counts {}", serde_json::to_string(&names).map_err(ApiError::internal)?);
     let page = app
-        .pages
+        .page_cache
         .get_or_build(&name, || async {
             let rows = app.store.subjects(&keys).await?;
             let counts = keys.iter().zip(rows).map(|(key, row)| {
@@ -109,7 +109,7 @@ pub(super) async fn get_counts(State(app): State<Arc<App>>, request: Request) ->
                 )
             });
             let page = json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())?;
-            Ok(Built { reads: Some(Lists::default()), ..page })
+            Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
         })
         .await?;
     Ok(send_counted(page, request.headers()))

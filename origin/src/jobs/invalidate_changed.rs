@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
-use crate::cluster::cached_store::Layered;
-use crate::domain::operation::Taken;
+use crate::cluster::cached_store::CachedStore;
+use crate::domain::operation::ChangeRow;
 use crate::ports::cache::FRESH;
 use crate::ports::shards::Shards;
 use crate::ports::store::Result;
@@ -27,7 +27,7 @@ const LATE_MS: u64 = 15_000;
 
 /// Tells the caches, until it is told to stop. What the caches believe ages out within a minute, so
 /// rows that are there when this begins are passed over but for the last minutes.
-pub async fn run(layered: Arc<Layered>, tables: Arc<dyn Shards>, clock: Clock, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, tables: Arc<dyn Shards>, clock: Clock, mut stop: watch::Receiver<bool>) {
     let mut tails: Vec<_> = (0..tables.shards()).map(|_| Tail::default()).collect();
     let mut tick = tokio::time::interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -45,7 +45,13 @@ pub async fn run(layered: Arc<Layered>, tables: Arc<dyn Shards>, clock: Clock, m
 }
 
 /// Reads one database's feed to its end.
-async fn follow(layered: &Layered, tables: &dyn Shards, shard: usize, tail: &mut Tail, clock: &Clock) -> Result<()> {
+async fn follow(
+    layered: &CachedStore,
+    tables: &dyn Shards,
+    shard: usize,
+    tail: &mut Tail,
+    clock: &Clock,
+) -> Result<()> {
     let mut after = tail.after();
     loop {
         let rows = tables.feed(shard, after, ROWS).await?;
@@ -76,13 +82,13 @@ impl Tail {
     }
 
     /// The comments of rows that are not known and may still be believed otherwise somewhere.
-    fn unknown(&self, rows: &[Taken], now: u64) -> Vec<CommentId> {
+    fn unknown(&self, rows: &[ChangeRow], now: u64) -> Vec<CommentId> {
         let old = now.saturating_sub(BELIEVED_MS);
         let fresh = rows.iter().filter(|row| row.at >= old && !self.late.contains_key(&row.seq));
         fresh.map(|row| row.id).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    fn take(&mut self, rows: &[Taken], now: u64) {
+    fn take(&mut self, rows: &[ChangeRow], now: u64) {
         self.late.extend(rows.iter().map(|row| (row.seq, row.at)));
         let settled = now.saturating_sub(LATE_MS);
         while let Some(first) = self.late.first_entry().filter(|row| *row.get() < settled) {
@@ -100,12 +106,12 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000_000;
 
-    fn row(seq: u64, at: u64) -> Taken {
+    fn row(seq: u64, at: u64) -> ChangeRow {
         let id = CommentId::new(1_000 + seq).unwrap();
-        Taken { seq, at, subject: SubjectKey::new("article", "1").unwrap(), version: seq, id }
+        ChangeRow { seq, at, subject: SubjectKey::new("article", "1").unwrap(), version: seq, id }
     }
 
-    fn told(tail: &mut Tail, rows: &[Taken], now: u64) -> Vec<u64> {
+    fn told(tail: &mut Tail, rows: &[ChangeRow], now: u64) -> Vec<u64> {
         let read: Vec<_> = rows.iter().filter(|row| row.seq > tail.after()).cloned().collect();
         let ids = tail.unknown(&read, now);
         tail.take(&read, now);

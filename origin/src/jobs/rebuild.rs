@@ -10,8 +10,8 @@ use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::CommentId;
 use tokio::sync::watch;
 
-use crate::cluster::cached_store::{Layered, Note, kept};
-use crate::ports::broker::{Log, LogError, Reader, Topic};
+use crate::cluster::cached_store::{CachedStore, RebuildRequest, kept};
+use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
 use crate::ports::cache::{CacheError, End, Filling, ListKey, Loaded, Part, WINDOW};
 use crate::ports::store::StoreError;
 
@@ -39,7 +39,7 @@ pub enum FillError {
 }
 
 /// Fills what is noted, until it is told to stop.
-pub async fn run(layered: Arc<Layered>, log: Arc<dyn Log>, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, log: Arc<dyn Broker>, mut stop: watch::Receiver<bool>) {
     let work = async {
         loop {
             if let Err(error) = follow(&layered, &*log).await {
@@ -55,21 +55,21 @@ pub async fn run(layered: Arc<Layered>, log: Arc<dyn Log>, mut stop: watch::Rece
     }
 }
 
-async fn follow(layered: &Layered, log: &dyn Log) -> Result<(), LogError> {
-    let mut reader = log.reader(Topic::Rebuild)?;
+async fn follow(layered: &CachedStore, log: &dyn Broker) -> Result<(), BrokerError> {
+    let mut reader = log.consumer(Topic::Rebuild)?;
     loop {
         step(layered, &mut *reader).await?;
     }
 }
 
 /// Takes what is noted, fills it, commits.
-async fn step(layered: &Layered, reader: &mut dyn Reader) -> Result<(), LogError> {
+async fn step(layered: &CachedStore, reader: &mut dyn Consumer) -> Result<(), BrokerError> {
     let messages = reader.next(NOTES, PATIENCE).await?;
     let (mut offsets, mut notes) = (HashMap::new(), HashMap::new());
     for message in messages {
         let offset = offsets.entry(message.partition).or_insert(0);
         *offset = message.offset.max(*offset) + 1;
-        if let Some(note) = Note::from_bytes(&message.payload)
+        if let Some(note) = RebuildRequest::from_bytes(&message.payload)
             && let Some(key) = kept(&note.list)
         {
             // The last says best where readers are now.
@@ -92,7 +92,7 @@ async fn step(layered: &Layered, reader: &mut dyn Reader) -> Result<(), LogError
 ///
 /// # Errors
 /// When the tables or the cache do not answer.
-pub async fn fill(layered: &Layered, note: &Note, ahead: bool) -> Result<usize, FillError> {
+pub async fn fill(layered: &CachedStore, note: &RebuildRequest, ahead: bool) -> Result<usize, FillError> {
     let Some(key) = kept(&note.list) else { return Ok(0) };
     for _ in 0..TRIES {
         let filling = layered.cache().begin(&key).await?;
@@ -109,7 +109,7 @@ pub async fn fill(layered: &Layered, note: &Note, ahead: bool) -> Result<usize, 
 
 /// The floor beyond which to load; `None` where there is nothing to add. A reader who jumped far
 /// beyond what is loaded is read from the tables: what lies between would have to be loaded too.
-fn from(note: &Note, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
+fn from(note: &RebuildRequest, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
     let whole = |loaded: &Loaded| loaded.low == 0 && loaded.high.is_none();
     if [filling.newest, filling.oldest].iter().flatten().any(whole) {
         return None;
@@ -126,7 +126,12 @@ fn from(note: &Note, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
 }
 
 /// The next floors of a list; `None` where it is the list of a comment that is not there.
-async fn load(layered: &Layered, note: &Note, key: &ListKey, beyond: Option<u64>) -> Result<Option<Part>, StoreError> {
+async fn load(
+    layered: &CachedStore,
+    note: &RebuildRequest,
+    key: &ListKey,
+    beyond: Option<u64>,
+) -> Result<Option<Part>, StoreError> {
     let (tables, ascending) = (layered.tables(), note.range.ascending);
     let version = match key {
         ListKey::Roots(subject) => {

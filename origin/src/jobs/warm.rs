@@ -7,11 +7,11 @@ use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::SubjectKey;
 use tokio::sync::watch;
 
-use crate::cluster::cached_store::{Layered, Note};
+use crate::cluster::cached_store::{CachedStore, RebuildRequest};
 use crate::domain::row::ListOf;
 use crate::jobs::rebuild::{FillError, READ_AHEAD, fill};
 use crate::ports::cache::Range;
-use crate::ports::popularity::{Heat, HeatError};
+use crate::ports::popularity::{Popularity, PopularityError};
 
 /// Subjects that are kept warm.
 pub const SUBJECTS: usize = 100;
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 4;
 
 /// Warms the hottest subjects, until it is told to stop.
-pub async fn run(layered: Arc<Layered>, heat: Arc<dyn Heat>, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, heat: Arc<dyn Popularity>, mut stop: watch::Receiver<bool>) {
     let works = async {
         let mut tick = tokio::time::interval(EVERY);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -38,8 +38,8 @@ pub async fn run(layered: Arc<Layered>, heat: Arc<dyn Heat>, mut stop: watch::Re
     }
 }
 
-async fn hottest(layered: &Layered, heat: &dyn Heat) -> Result<(), HeatError> {
-    let hottest = heat.hottest(SUBJECTS).await?;
+async fn hottest(layered: &CachedStore, heat: &dyn Popularity) -> Result<(), PopularityError> {
+    let hottest = heat.most_read(SUBJECTS).await?;
     stream::iter(hottest)
         .for_each_concurrent(AT_ONCE, |warm| async move {
             if let Err(error) = subject(layered, &warm.subject).await {
@@ -55,10 +55,10 @@ async fn hottest(layered: &Layered, heat: &dyn Heat) -> Result<(), HeatError> {
 ///
 /// # Errors
 /// When the tables or the cache do not answer.
-pub async fn subject(layered: &Layered, key: &SubjectKey) -> Result<u64, FillError> {
+pub async fn subject(layered: &CachedStore, key: &SubjectKey) -> Result<u64, FillError> {
     layered.warm_subject(key).await?;
     let list = ListOf::Roots(key.clone());
-    let top = Note { list, range: Range { ascending: false, beyond: None, count: READ_AHEAD } };
+    let top = RebuildRequest { list, range: Range { ascending: false, beyond: None, count: READ_AHEAD } };
     let filled = fill(layered, &top, false).await?;
     Ok(filled as u64 + 1)
 }

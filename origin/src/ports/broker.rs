@@ -34,7 +34,7 @@ impl Topic {
 
 /// Why the log did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum LogError {
+pub enum BrokerError {
     /// Too many messages wait to be sent. This one was not taken and will never appear.
     #[error("too many messages wait to be sent")]
     Full,
@@ -49,7 +49,7 @@ pub enum LogError {
 
 /// A message as it was read.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct Record {
     pub topic: Topic,
     pub partition: u32,
     pub offset: u64,
@@ -58,8 +58,8 @@ pub struct Message {
 
 /// A message that could not be stored, as the dead letters keep it.
 #[derive(Debug, Clone)]
-pub struct Letter {
-    pub message: Message,
+pub struct DeadLetter {
+    pub message: Record,
     /// Where it stands among the dead letters of its topic.
     pub offset: u64,
     pub error: String,
@@ -68,7 +68,7 @@ pub struct Letter {
 }
 
 #[async_trait]
-pub trait Log: Send + Sync + std::fmt::Debug {
+pub trait Broker: Send + Sync + std::fmt::Debug {
     /// How many partitions a topic has; the same for all.
     fn partitions(&self) -> u32;
     /// The partition of a slot.
@@ -77,37 +77,37 @@ pub trait Log: Send + Sync + std::fmt::Debug {
     }
     /// Appends and waits until every in-sync replica has it; its offset. The time it may take is
     /// shorter than any request's.
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, LogError>;
+    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError>;
     /// The offset after the last message of a partition.
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, LogError>;
+    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
     /// The offset up to which the consumers of a topic have stored everything.
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, LogError>;
+    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
     /// A member of the group that reads the topic.
-    fn reader(&self, topic: Topic) -> Result<Box<dyn Reader>, LogError>;
+    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError>;
     /// Puts a message that cannot be stored among the dead letters.
-    async fn bury(&self, message: &Message, error: &str, at: u64) -> Result<(), LogError>;
+    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError>;
     /// The dead letters of a topic that were not sent again yet, oldest first.
-    async fn letters(&self, topic: Topic) -> Result<Vec<Letter>, LogError>;
+    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError>;
     /// Marks the dead letters of a topic up to `offset` (inclusive) as sent again.
-    async fn retried(&self, topic: Topic, offset: u64) -> Result<(), LogError>;
+    async fn mark_retried(&self, topic: Topic, offset: u64) -> Result<(), BrokerError>;
     /// What is wrong with the topics: missing ones, too few replicas, short retention. Empty when
     /// all is well.
-    async fn check(&self) -> Result<Vec<String>, LogError>;
+    async fn check(&self) -> Result<Vec<String>, BrokerError>;
     /// Waits until what was taken is sent.
     async fn close(&self);
 }
 
 /// One consumer in a group: the broker gives it partitions and takes them away.
 #[async_trait]
-pub trait Reader: Send {
+pub trait Consumer: Send {
     /// Waits for a first message, then takes what comes until `most` are there or `patience` is
     /// over since the first. Empty when nothing came for a second. Dropping the future loses
     /// nothing: the next call goes on with what was taken. Of a partition come, while it is this
     /// reader's, all messages from what was committed, without a gap: who stores one behind a gap
     /// makes those in it replays. An error means that the reader is of no use any more.
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError>;
+    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError>;
     /// Says that everything before `offset` is stored. Partitions that were taken away are left out.
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError>;
+    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
     /// Partitions that this reader was given since the last call, for the first time or again. They
     /// are read from what was committed last, so messages may come a second time.
     fn assigned(&mut self) -> Vec<u32>;

@@ -99,7 +99,7 @@ impl ListKey {
 /// What commits changed in one slot.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
-    pub values: HashMap<Key, Void>,
+    pub values: HashMap<Key, Invalidation>,
     pub lists: HashMap<ListKey, HashMap<CommentId, Move>>,
     /// Whether the slot gets a new generation.
     pub takedown: bool,
@@ -107,7 +107,7 @@ pub struct Changes {
 
 /// Voids what is not newer than this version.
 #[derive(Debug, Clone, Copy)]
-pub struct Void {
+pub struct Invalidation {
     pub version: u64,
     /// Whether the value must not be shown even when nothing else is left.
     pub gone: bool,

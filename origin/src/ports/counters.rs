@@ -11,7 +11,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
 use crate::domain::operation::React;
-use crate::ports::shards::Standing;
+use crate::ports::shards::ReactionState;
 
 /// Why the counters did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -36,7 +36,7 @@ pub struct Fold {
     pub react: React,
     /// Its offset in the log: its version.
     pub version: u64,
-    pub standing: Standing,
+    pub standing: ReactionState,
 }
 
 /// Likes, dislikes and what the member thinks.
@@ -60,7 +60,7 @@ pub struct Base {
 
 /// What the tables hold of a comment after a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct PersistedReaction {
     pub base: Base,
     /// The batch's operations on it: offset, member, what was done. With them the view knows also of
     /// those that were appended and never folded, because their server died in between.
@@ -69,7 +69,7 @@ pub struct Settled {
 
 /// A right to open a slot's counters again, see [`Counters::begin`].
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct Recovery {
     pub slots: Vec<Slot>,
     pub token: String,
 }
@@ -101,16 +101,16 @@ pub trait Counters: Send + Sync + std::fmt::Debug {
     ///
     /// The answer names a few comments of the same slots with operations older than that, of which
     /// nobody told: their rows should be told too ([`tell`] does).
-    async fn persisted(&self, rows: &[Settled]) -> Result<Vec<CommentId>, CountersError>;
+    async fn persisted(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError>;
     /// Which of these slots were lost (or never opened).
     async fn lost(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError>;
     /// Begins to open lost slots. Between this and [`Counters::reopen`] the caller waits until the
     /// tables hold everything that was in the log after this call.
-    async fn begin(&self, slots: &[Slot]) -> Result<Opening, CountersError>;
+    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError>;
     /// Opens the slots, whose rows have reached these positions: standings older than that are not
     /// believed, and views older than that are dropped. [`CountersError::Lost`] when the counters were
     /// lost again meanwhile, or ten seconds have passed.
-    async fn reopen(&self, opening: &Opening, reached: &HashMap<Slot, u64>) -> Result<(), CountersError>;
+    async fn reopen(&self, opening: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError>;
     /// The whole view of a comment, for the reconciler: its base and what it shows now.
     async fn view(&self, id: CommentId) -> Result<Option<(Base, (u64, u64))>, CountersError>;
     /// Forgets a comment's view. Where operations are pending in it the slot is lost with it: it can

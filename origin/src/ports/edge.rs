@@ -20,7 +20,7 @@ pub enum EdgeError {
 
 /// A page as the origin answers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Page {
+pub struct PushedPage {
     /// Its canonical path and query.
     pub key: String,
     /// Headers that belong to it, by their names in small letters.
@@ -36,20 +36,20 @@ pub struct Page {
 
 /// The dictionary.
 #[derive(Debug, Clone, Serialize)]
-pub struct Words {
+pub struct PushedDictionary {
     pub version: u64,
     pub terms: Vec<Term>,
 }
 
 /// What the edge did with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Stored {
+pub struct PushOutcome {
     pub stored: u64,
     /// Pages of which it has newer ones.
     pub older: u64,
 }
 
 #[async_trait]
-pub trait Edge: Send + Sync + std::fmt::Debug {
-    async fn push(&self, pages: &[Page], words: Option<&Words>) -> Result<Stored, EdgeError>;
+pub trait EdgeClient: Send + Sync + std::fmt::Debug {
+    async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError>;
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId};
 
-use crate::domain::operation::Stamped;
+use crate::domain::operation::LoggedOperation;
 
 /// What is pending could not be asked for. Whether a write landed is not known.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -22,22 +22,22 @@ pub enum Reserved {
     /// may have been lost (the memory is younger than they live): then the rows have to be asked.
     Now { sure: bool },
     /// An earlier request's: its event, and whether it is known to be appended.
-    Before { event: Box<Stamped>, appended: bool },
+    Before { event: Box<LoggedOperation>, appended: bool },
 }
 
 #[async_trait]
 pub trait Pending: Send + Sync + std::fmt::Debug {
     /// Reserves (member, key) for this [`crate::domain::operation::Event::Publish`], whose row carries both.
     /// At most one event ever holds a key while reservations live (24 hours).
-    async fn reserve(&self, event: &Stamped) -> Result<Reserved, PendingError>;
+    async fn reserve(&self, event: &LoggedOperation) -> Result<Reserved, PendingError>;
     /// The event that holds a key.
-    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<Stamped>, PendingError>;
+    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError>;
     /// Gives a key back whose event is known not to be appended.
-    async fn release(&self, event: &Stamped) -> Result<(), PendingError>;
+    async fn release(&self, event: &LoggedOperation) -> Result<(), PendingError>;
     /// Shows an appended comment to every origin, for a minute, and marks its key as appended.
-    async fn put(&self, event: &Stamped) -> Result<(), PendingError>;
+    async fn put(&self, event: &LoggedOperation) -> Result<(), PendingError>;
     /// Comments that were put lately.
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Stamped>, PendingError>;
+    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError>;
     /// A member's own, newest first.
     async fn of(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError>;
 }

@@ -26,13 +26,13 @@ pub(crate) const HALF: Duration = Duration::from_secs(60);
 /// What keeps the sums does not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("what is read most is not known: {0}")]
-pub struct HeatError(pub String);
+pub struct PopularityError(pub String);
 
 /// The first pages of a subject's lists that may be pushed; a set of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lists(u8);
+pub struct ReadLists(u8);
 
-impl Lists {
+impl ReadLists {
     const SORTS: [Sort; 2] = [Sort::Hot, Sort::New];
     const LIMITS: [usize; 4] = [10, 20, 50, 100];
     /// What a reader sees who asks for nothing in particular.
@@ -75,41 +75,41 @@ pub struct Reads {
     pub subject: SubjectKey,
     pub count: u64,
     /// Which lists were among them.
-    pub lists: Lists,
+    pub lists: ReadLists,
 }
 
 /// A subject that is read much.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warm {
+pub struct PopularSubject {
     pub subject: SubjectKey,
     /// Reads, those of a minute ago counted half.
     pub heat: u64,
     /// The lists asked for within [`ASKED`].
-    pub lists: Lists,
+    pub lists: ReadLists,
 }
 
 /// The sum over all processes. A call is one round trip.
 #[async_trait]
-pub trait Heat: Send + Sync + std::fmt::Debug {
-    async fn add(&self, reads: &[Reads]) -> Result<(), HeatError>;
+pub trait Popularity: Send + Sync + std::fmt::Debug {
+    async fn add(&self, reads: &[Reads]) -> Result<(), PopularityError>;
     /// The hottest subjects, hottest first.
-    async fn hottest(&self, count: usize) -> Result<Vec<Warm>, HeatError>;
+    async fn most_read(&self, count: usize) -> Result<Vec<PopularSubject>, PopularityError>;
     /// Which of these are this process's to push for `life` from now on: nobody else is told so
     /// before that has ended. Asked again, it is prolonged.
-    async fn own(&self, names: &[String], life: Duration) -> Result<Vec<bool>, HeatError>;
+    async fn claim(&self, names: &[String], life: Duration) -> Result<Vec<bool>, PopularityError>;
 }
 
 /// One subject in this process. Pages hold it, so that counting a read is one addition.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct ReadCounter {
     count: AtomicU64,
     lists: AtomicU8,
     hot_for: AtomicU8,
 }
 
-impl Reader {
+impl ReadCounter {
     /// Counts a read.
-    pub fn read(&self, lists: Lists) {
+    pub fn read(&self, lists: ReadLists) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.lists.fetch_or(lists.bits(), Ordering::Relaxed);
     }
@@ -122,14 +122,14 @@ impl Reader {
 
 /// The subjects that this process was asked for lately.
 #[derive(Debug)]
-pub struct Readers(moka::sync::Cache<SubjectKey, Arc<Reader>>);
+pub struct ReadCounters(moka::sync::Cache<SubjectKey, Arc<ReadCounter>>);
 
-impl Readers {
+impl ReadCounters {
     pub fn new() -> Self {
         Self(moka::sync::Cache::builder().max_capacity(HEATED as u64).time_to_idle(ASKED).build())
     }
 
-    pub fn of(&self, subject: &SubjectKey) -> Arc<Reader> {
+    pub fn of(&self, subject: &SubjectKey) -> Arc<ReadCounter> {
         self.0.get_with_by_ref(subject, Arc::default)
     }
 
@@ -138,13 +138,13 @@ impl Readers {
         let taken = self.0.iter().map(|(subject, reader)| Reads {
             subject: SubjectKey::clone(&subject),
             count: reader.count.swap(0, Ordering::Relaxed),
-            lists: Lists::from_bits(reader.lists.swap(0, Ordering::Relaxed)),
+            lists: ReadLists::from_bits(reader.lists.swap(0, Ordering::Relaxed)),
         });
         taken.filter(|reads| reads.count > 0).collect()
     }
 
     /// Says which subjects are hot now, and for how long their pages are fresh; no other is.
-    pub fn declare(&self, hot: &[Warm], fresh_for: u8) {
+    pub fn declare(&self, hot: &[PopularSubject], fresh_for: u8) {
         let subjects: HashSet<_> = hot.iter().map(|warm| &warm.subject).collect();
         for (subject, reader) in &self.0 {
             let is_hot = subjects.contains(&*subject);
@@ -156,7 +156,7 @@ impl Readers {
     }
 }
 
-impl Default for Readers {
+impl Default for ReadCounters {
     fn default() -> Self {
         Self::new()
     }
@@ -166,8 +166,8 @@ impl Default for Readers {
 /// often where they were hot before, so that none changes its mind with every look.
 ///
 /// What halves every minute and is added to evenly stands at 1.44 times what is added in a minute.
-pub fn hot(hottest: Vec<Warm>, before: &[Warm], per_minute: u32) -> Vec<Warm> {
-    let enough = |warm: &Warm| {
+pub fn hot(hottest: Vec<PopularSubject>, before: &[PopularSubject], per_minute: u32) -> Vec<PopularSubject> {
+    let enough = |warm: &PopularSubject| {
         let was = before.iter().any(|b| b.subject == warm.subject);
         let needed = if was { u64::from(per_minute) / 2 } else { per_minute.into() };
         warm.heat * 100 >= needed * 144
@@ -177,7 +177,7 @@ pub fn hot(hottest: Vec<Warm>, before: &[Warm], per_minute: u32) -> Vec<Warm> {
 
 /// Tells what was read here, and declares what is hot where somebody else pushes it: with
 /// `(reads a minute, seconds)`.
-pub async fn keep(readers: Arc<Readers>, heat: Arc<dyn Heat>, declared: Option<(u32, u8)>) {
+pub async fn keep(readers: Arc<ReadCounters>, heat: Arc<dyn Popularity>, declared: Option<(u32, u8)>) {
     let mut tick = tokio::time::interval(EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut before = vec![];
@@ -188,7 +188,7 @@ pub async fn keep(readers: Arc<Readers>, heat: Arc<dyn Heat>, declared: Option<(
         }
         let Some((per_minute, fresh_for)) = declared else { continue };
         // When it is not known, nothing is hot: then readers see what is new soonest.
-        before = heat.hottest(HOT).await.map_or(vec![], |hottest| hot(hottest, &before, per_minute));
+        before = heat.most_read(HOT).await.map_or(vec![], |hottest| hot(hottest, &before, per_minute));
         readers.declare(&before, fresh_for);
     }
 }

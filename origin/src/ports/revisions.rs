@@ -17,18 +17,18 @@ use serde::{Deserialize, Serialize};
 use crate::domain::operation::{Persisted, Touched};
 
 /// Links kept of a subject: at ten comments a second, the last minute of them.
-pub const KEPT: usize = 500;
+pub const MAX_REVISIONS_KEPT: usize = 500;
 /// Events told of one commit. One that did more (an import) is told as if it were not known.
-pub(crate) const TOLD: usize = 100;
+pub(crate) const MAX_EVENTS_PER_REVISION: usize = 100;
 
 /// The keeper of the links does not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("what happened lately is not known: {0}")]
-pub struct EventsError(pub String);
+pub struct RevisionsError(pub String);
 
 /// What readers are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event {
+pub enum RevisionEvent {
     /// There is a comment to be seen, or it reads differently now.
     Comment {
         id: CommentId,
@@ -42,48 +42,48 @@ pub enum Event {
 
 /// What one commit did to a subject. Its version before was one less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
+pub struct Revision {
     /// The subject's version after it.
     pub version: u64,
     /// None for what changes numbers alone.
-    pub events: Vec<Event>,
+    pub events: Vec<RevisionEvent>,
 }
 
 /// The links of all subjects.
 #[async_trait]
-pub trait Events: Send + Sync + std::fmt::Debug {
+pub trait Revisions: Send + Sync + std::fmt::Debug {
     /// Keeps links. Two of the same version belong together.
-    async fn keep(&self, links: &[(SubjectKey, Link)]) -> Result<(), EventsError>;
+    async fn append(&self, links: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError>;
     /// The links of a subject beyond a version, by version: the first [`KEPT`] of them. Some may be
     /// missing.
-    async fn beyond(&self, subject: &SubjectKey, version: u64) -> Result<Vec<Link>, EventsError>;
+    async fn since(&self, subject: &SubjectKey, version: u64) -> Result<Vec<Revision>, RevisionsError>;
 }
 
 /// What a commit did, subject by subject.
-pub fn links(persisted: &Persisted) -> Vec<(SubjectKey, Link)> {
-    let mut events: HashMap<&SubjectKey, Vec<Event>> = HashMap::new();
+pub fn revisions_of(persisted: &Persisted) -> Vec<(SubjectKey, Revision)> {
+    let mut events: HashMap<&SubjectKey, Vec<RevisionEvent>> = HashMap::new();
     for touched in &persisted.touched {
         events.entry(&touched.subject).or_default().extend(event(touched));
     }
     let links = persisted.changed.iter().filter_map(|(subject, version)| {
         let events = events.remove(subject).unwrap_or_default();
-        (events.len() <= TOLD).then(|| (subject.clone(), Link { version: *version, events }))
+        (events.len() <= MAX_EVENTS_PER_REVISION).then(|| (subject.clone(), Revision { version: *version, events }))
     });
     links.collect()
 }
 
-pub(crate) fn event(touched: &Touched) -> Option<Event> {
+pub(crate) fn event(touched: &Touched) -> Option<RevisionEvent> {
     let Touched { id, root, parent, visible, was_listed, listed, takedown, .. } = *touched;
     match visible {
-        true if takedown || !was_listed => Some(Event::Comment { id, root, parent }),
-        false if takedown || (was_listed && !listed) => Some(Event::Removed { id }),
+        true if takedown || !was_listed => Some(RevisionEvent::Comment { id, root, parent }),
+        false if takedown || (was_listed && !listed) => Some(RevisionEvent::Removed { id }),
         _ => None,
     }
 }
 
 /// The events on the way from a version to the end of the chain, each with its version, and where
 /// that end is. After `most` events the way ends with the link they are in.
-pub fn follow(from: u64, links: &[Link], most: usize) -> (u64, Vec<(u64, Event)>) {
+pub fn follow(from: u64, links: &[Revision], most: usize) -> (u64, Vec<(u64, RevisionEvent)>) {
     let (mut at, mut events) = (from, Vec::new());
     for link in links.iter().filter(|link| link.version > from) {
         if link.version > at + 1 || (link.version > at && events.len() >= most) {

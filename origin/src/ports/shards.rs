@@ -17,7 +17,7 @@ pub enum Stream {
 
 /// What the tables say of one member's reaction to one comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct ReactionState {
     /// The slot's next position in the reactions' log: everything before it is in here.
     pub position: u64,
     pub reaction: Option<Reaction>,
@@ -41,7 +41,7 @@ pub trait Shards: Store {
     /// Passes over a position that cannot be applied: what stands there is in the dead letters.
     async fn skip(&self, stream: Stream, slot: Slot, position: u64) -> Result<()>;
     /// What the tables say of these pairs, in their order; each answer is of one moment.
-    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>>;
+    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>>;
     /// A free node number for `ttl_ms`, or the one `holder` has, for as long again; `None` when all
     /// are taken. The importer's own number is not among them.
     async fn lease(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>>;

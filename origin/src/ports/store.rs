@@ -14,7 +14,7 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 use gailou_shared::words::Term;
 
-use crate::domain::operation::{Persisted, Stamped, Taken};
+use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted};
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow};
 
 /// Why a store could not answer. Nothing in here is the reader's fault.
@@ -102,8 +102,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn check(&self) -> Result<Vec<String>>;
     /// Rows of the change feed of one database (from 0), after `after`, in their order; nothing for
     /// a database that is not there.
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>>;
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>>;
     /// Writes a batch in order, one transaction a database; with one database all of it or nothing.
     /// One outcome an event.
-    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted>;
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted>;
 }

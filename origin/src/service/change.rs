@@ -6,30 +6,30 @@ use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
 
-use crate::domain::operation::{Audit, Change, Event, Outcome, PinnedBy, React, SubjectPatch};
+use crate::domain::operation::{Audit, Change, Operation, Outcome, PinnedBy, React, SubjectPatch};
 use crate::domain::row::Row;
 use crate::error::ApiError;
 use crate::service::member::may_delete;
 use crate::service::{markdown, page, publish, view};
-use crate::state::App;
+use crate::state::AppState;
 
 /// Likes, dislikes, or takes either back.
 ///
 /// # Errors
 /// `comment_not_found` for what cannot be seen, or the journal's.
-pub async fn react(app: &App, member: &Member, id: CommentId, react: React) -> Result<Reacted, ApiError> {
-    match app.journal.append(Event::React { id, member: member.id, react }).await? {
+pub async fn react(app: &AppState, member: &Member, id: CommentId, react: React) -> Result<Reacted, ApiError> {
+    match app.journal.append(Operation::React { id, member: member.id, react }).await? {
         Outcome::Reacted { likes, dislikes, reaction } => Ok(Reacted { id, likes, dislikes, reaction }),
         _ => Err(ApiError::comment_not_found()),
     }
 }
 
-async fn row(app: &App, id: CommentId) -> Result<Row, ApiError> {
+async fn row(app: &AppState, id: CommentId) -> Result<Row, ApiError> {
     app.store.comments(&[id]).await?.remove(&id).ok_or_else(ApiError::comment_not_found)
 }
 
-async fn append(app: &App, id: CommentId, change: Change, audit: Option<Audit>) -> Result<Row, ApiError> {
-    match app.journal.append(Event::Change { id, change, audit }).await? {
+async fn append(app: &AppState, id: CommentId, change: Change, audit: Option<Audit>) -> Result<Row, ApiError> {
+    match app.journal.append(Operation::Change { id, change, audit }).await? {
         Outcome::NoComment => Err(ApiError::comment_not_found()),
         _ => row(app, id).await,
     }
@@ -39,7 +39,7 @@ async fn append(app: &App, id: CommentId, change: Change, audit: Option<Audit>) 
 ///
 /// # Errors
 /// `comment_not_found`, `forbidden`, `edit_window_over`, `content_rejected`, or the journal's.
-pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) -> Result<Comment, ApiError> {
+pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> Result<Comment, ApiError> {
     let before = row(app, id).await?;
     if before.state != State::Published {
         return Err(ApiError::comment_not_found());
@@ -65,7 +65,7 @@ pub async fn edit(app: &App, member: &Member, id: CommentId, content: String) ->
 ///
 /// # Errors
 /// `comment_not_found`, `forbidden`, or the journal's.
-pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), ApiError> {
+pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> Result<(), ApiError> {
     let before = row(app, id).await?;
     let owner = page::subject_row(app, &before.subject).await?.owner_id;
     if !may_delete(&before, member, owner) {
@@ -88,7 +88,7 @@ pub async fn delete(app: &App, member: &Member, id: CommentId) -> Result<(), Api
 ///
 /// # Errors
 /// `comment_not_found`, `forbidden`, `invalid_request` when too many are pinned, or the journal's.
-pub async fn pin(app: &App, member: &Member, id: CommentId, on: bool) -> Result<Comment, ApiError> {
+pub async fn pin(app: &AppState, member: &Member, id: CommentId, on: bool) -> Result<Comment, ApiError> {
     let before = row(app, id).await?;
     if !before.visible() {
         return Err(ApiError::comment_not_found());
@@ -164,7 +164,7 @@ impl Decision {
 /// # Errors
 /// `comment_not_found`, or the journal's.
 pub async fn decide(
-    app: &App,
+    app: &AppState,
     moderator: &Member,
     id: CommentId,
     decision: Decision,
@@ -180,14 +180,14 @@ pub async fn decide(
 /// # Errors
 /// `unknown_subject_type`, or the journal's.
 pub async fn subject(
-    app: &App,
+    app: &AppState,
     moderator: &Member,
     key: &SubjectKey,
     patch: SubjectPatch,
 ) -> Result<Subject, ApiError> {
     page::threading(app, key.kind(), None)?;
     let audit = Some(Audit { actor: moderator.id, action: "subject", reason: None });
-    app.journal.append(Event::Subject { key: key.clone(), patch, audit }).await?;
+    app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
     page::subject(app, key).await
 }

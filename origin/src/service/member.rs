@@ -13,13 +13,13 @@ use crate::domain::row::Row;
 use crate::error::ApiError;
 use crate::service::page::{bad_cursor, threading_around};
 use crate::service::view;
-use crate::state::App;
+use crate::state::AppState;
 
 /// A member's visible comments, newest first.
 ///
 /// # Errors
 /// `bad_cursor`, or the store's.
-pub async fn history(app: &App, member: MemberId, limit: usize, cursor: Option<Cursor>) -> Result<Page, ApiError> {
+pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Option<Cursor>) -> Result<Page, ApiError> {
     let list = List::Member(member);
     let below = match cursor {
         None => None,
@@ -48,7 +48,7 @@ pub async fn history(app: &App, member: MemberId, limit: usize, cursor: Option<C
 ///
 /// # Errors
 /// The store's.
-pub async fn overlay(app: &App, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
+pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
     let pending = app.store.pending(reader.id, limits::PENDING).await?;
     let reactions = app.store.reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
@@ -79,7 +79,7 @@ pub fn may_edit(row: &Row, reader: &Member, now: u64) -> bool {
 }
 
 /// The owners of the subjects of these comments, where they have one.
-async fn owners(app: &App, rows: impl Iterator<Item = &Row>) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
+async fn owners(app: &AppState, rows: impl Iterator<Item = &Row>) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
     let subjects: Vec<_> = rows.map(|row| row.subject.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let found = app.store.subjects(&subjects).await?;
     Ok(found.into_iter().flatten().filter_map(|subject| Some((subject.key, subject.owner_id?))).collect())

@@ -11,21 +11,21 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::{Need, Snapshot, Walk};
 use gailou_shared::wire::{Code, Comment, Page, PageInfo, Subject};
 
-use crate::domain::operation::Event;
+use crate::domain::operation::Operation;
 use crate::domain::row::{ListOf, Row, SubjectRow};
 use crate::error::ApiError;
 use crate::service::view;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Which page of a list is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct PageQuery {
     pub sort: Sort,
     pub limit: usize,
     pub cursor: Option<Cursor>,
 }
 
-impl Asked {
+impl PageQuery {
     /// The first page of the default order.
     pub fn first(limit: usize) -> Self {
         Self { sort: Sort::Hot, limit, cursor: None }
@@ -41,18 +41,18 @@ pub fn bad_cursor(detail: &str) -> ApiError {
 }
 
 /// How the threads of a subject are built, or `unknown_subject_type`.
-pub fn threading(app: &App, kind: &str, mode: Option<Mode>) -> Result<Threading, ApiError> {
+pub fn threading(app: &AppState, kind: &str, mode: Option<Mode>) -> Result<Threading, ApiError> {
     let unknown = || ApiError::new(Code::UnknownSubjectType, "there is no such subject type here");
     app.threading_of(kind, mode).ok_or_else(unknown)
 }
 
 /// How the threads are built that a comment stands in.
-pub fn threading_around(app: &App, row: &Row) -> Result<Threading, ApiError> {
+pub fn threading_around(app: &AppState, row: &Row) -> Result<Threading, ApiError> {
     threading(app, row.subject.kind(), row.mode)
 }
 
 /// The subject's row; an empty one where nobody has written.
-pub async fn subject_row(app: &App, key: &SubjectKey) -> Result<SubjectRow, ApiError> {
+pub async fn subject_row(app: &AppState, key: &SubjectKey) -> Result<SubjectRow, ApiError> {
     let found = app.store.subjects(std::slice::from_ref(key)).await?.pop().flatten();
     Ok(found.unwrap_or_else(|| SubjectRow::empty(key.clone())))
 }
@@ -79,7 +79,7 @@ pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<C
 ///
 /// # Errors
 /// `unknown_subject_type`, or the store's.
-pub async fn subject(app: &App, key: &SubjectKey) -> Result<Subject, ApiError> {
+pub async fn subject(app: &AppState, key: &SubjectKey) -> Result<Subject, ApiError> {
     let row = subject_row(app, key).await?;
     let threading = threading(app, key.kind(), row.mode)?;
     let comments = app.store.comments(&row.pinned).await?;
@@ -90,7 +90,7 @@ pub async fn subject(app: &App, key: &SubjectKey) -> Result<Subject, ApiError> {
 ///
 /// # Errors
 /// `bad_cursor`, `cursor_expired`, `unknown_subject_type`, or the store's.
-pub async fn roots(app: &App, key: &SubjectKey, asked: Asked) -> Result<Page, ApiError> {
+pub async fn roots(app: &AppState, key: &SubjectKey, asked: PageQuery) -> Result<Page, ApiError> {
     let subject = subject_row(app, key).await?;
     let threading = threading(app, key.kind(), subject.mode)?;
     let (ids, info) = walk(app, List::roots(key), &ListOf::Roots(key.clone()), asked, subject.version).await?;
@@ -105,7 +105,7 @@ pub async fn roots(app: &App, key: &SubjectKey, asked: Asked) -> Result<Page, Ap
 ///
 /// # Errors
 /// `comment_not_found`, `bad_cursor`, `cursor_expired`, or the store's.
-pub async fn replies(app: &App, top: &Row, asked: Asked) -> Result<Page, ApiError> {
+pub async fn replies(app: &AppState, top: &Row, asked: PageQuery) -> Result<Page, ApiError> {
     let threading = threading_around(app, top)?;
     let subject = subject_row(app, &top.subject).await?;
     let list = ListOf::Under(top.path.clone());
@@ -117,7 +117,7 @@ pub async fn replies(app: &App, top: &Row, asked: Asked) -> Result<Page, ApiErro
 }
 
 /// The best replies of each root: as its list of replies by heat begins, where that is being walked.
-async fn top_replies(app: &App, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>, ApiError> {
+async fn top_replies(app: &AppState, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>, ApiError> {
     let mut top = app.store.top_replies(roots, limits::TOP_REPLIES).await?;
     for root in roots {
         if let Some((snapshot, _)) = app.snapshots.current(List::Replies(*root), Sort::Hot, app.now()) {
@@ -151,10 +151,10 @@ fn with_replies(
 
 /// The ids of a page and where it stands.
 async fn walk(
-    app: &App,
+    app: &AppState,
     list: List,
     of: &ListOf,
-    asked: Asked,
+    asked: PageQuery,
     version: u64,
 ) -> Result<(Vec<CommentId>, PageInfo), ApiError> {
     if asked.cursor.is_some_and(|c| c.list != list) {
@@ -188,7 +188,7 @@ struct Ranking {
 
 /// The ranking a page is walked by; `None` for a sort by floor.
 async fn ranking(
-    app: &App,
+    app: &AppState,
     list: List,
     of: &ListOf,
     sort: Sort,
@@ -211,11 +211,11 @@ async fn ranking(
 }
 
 /// Stores a snapshot before a cursor names it.
-async fn keep(app: &App, list: List, of: &ListOf, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
+async fn keep(app: &AppState, list: List, of: &ListOf, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
     let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
     let store = app.snapshots.needs_storing(list, sort, &snapshot, now);
     if store {
-        let event = Event::Snapshot { slot: of.slot(), snapshot: Snapshot::clone(&snapshot) };
+        let event = Operation::Snapshot { slot: of.slot(), snapshot: Snapshot::clone(&snapshot) };
         app.journal.append(event).await?;
     }
     app.snapshots.put(list, sort, snapshot, epoch, now, store);

@@ -10,15 +10,15 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
 use gailou_shared::words::Verdict;
 
-use crate::domain::operation::{Event, Outcome};
+use crate::domain::operation::{Operation, Outcome};
 use crate::domain::row::{NewRow, Remembered, Row};
 use crate::error::ApiError;
 use crate::service::{markdown, page, view};
-use crate::state::App;
+use crate::state::AppState;
 
 /// A request that must not be carried out twice.
 #[derive(Debug, Clone)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// The key its sender chose.
     pub key: String,
     /// Hash over method, path and body.
@@ -48,8 +48,8 @@ pub struct Filtered {
 ///
 /// # Errors
 /// `content_rejected` names the categories, never the terms.
-pub fn filter(app: &App, text: String) -> Result<Filtered, ApiError> {
-    Ok(match app.words().check(&text) {
+pub fn filter(app: &AppState, text: String) -> Result<Filtered, ApiError> {
+    Ok(match app.dictionary().check(&text) {
         Verdict::Pass => Filtered { content: text, written: None, state: State::Published },
         Verdict::Mask { text: masked, .. } => {
             Filtered { content: masked, written: Some(text), state: State::Published }
@@ -71,19 +71,19 @@ pub fn filter(app: &App, text: String) -> Result<Filtered, ApiError> {
 /// # Errors
 /// Every refusal of the contract for a new comment.
 pub async fn publish(
-    app: &App,
+    app: &AppState,
     member: &Member,
     address: &str,
     key: SubjectKey,
     new: NewComment,
-    once: Option<Once>,
+    once: Option<IdempotencyKey>,
 ) -> Result<Published, ApiError> {
     let subject = key.clone();
     let (threading, row) = match decide(app, member, address, key, new, once.as_ref()).await {
         Ok(decided) => decided,
         Err(refusal) => return replay_or(app, member, &subject, once.as_ref(), refusal).await,
     };
-    match app.journal.append(Event::Publish(Box::new(row.clone()))).await? {
+    match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
         Outcome::Published { floor } => {
             let held = row.state == State::Review;
             Ok(Published { comment: view::whole(&fresh(row, floor, threading), threading), held, replayed: false })
@@ -98,10 +98,10 @@ pub async fn publish(
 
 /// What was carried out once is answered again, whatever would be said of it today.
 async fn replay_or(
-    app: &App,
+    app: &AppState,
     member: &Member,
     subject: &SubjectKey,
-    once: Option<&Once>,
+    once: Option<&IdempotencyKey>,
     refusal: ApiError,
 ) -> Result<Published, ApiError> {
     let Some(once) = once else { return Err(refusal) };
@@ -115,12 +115,12 @@ async fn replay_or(
 
 /// Everything that can refuse, and the row that nothing refuses.
 async fn decide(
-    app: &App,
+    app: &AppState,
     member: &Member,
     address: &str,
     key: SubjectKey,
     new: NewComment,
-    once: Option<&Once>,
+    once: Option<&IdempotencyKey>,
 ) -> Result<(Threading, NewRow), ApiError> {
     let mode = may_post(app, member, &key).await?;
     let threading = page::threading(app, key.kind(), mode)?;
@@ -132,7 +132,7 @@ async fn decide(
             Some(parent.ok_or_else(|| ApiError::new(Code::ParentNotFound, "the comment to answer is not there"))?)
         }
     };
-    app.limits.post(member.id, address, &key)?;
+    app.rate_limits.post(member.id, address, &key)?;
     let now = app.now();
     let id = app.ids.next(key.slot(), now).ok_or_else(ApiError::no_node)?;
     let path = threading
@@ -160,7 +160,7 @@ async fn decide(
 }
 
 /// Whether the member may post here; the subject's own mode.
-async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<Option<Mode>, ApiError> {
+async fn may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Result<Option<Mode>, ApiError> {
     let kind = app.config.types.get(key.kind());
     let is_guest = member.id.kind() == MemberKind::Guest;
     if is_guest && !(app.config.auth.guests && kind.is_some_and(|k| k.guests)) {
@@ -187,7 +187,7 @@ async fn may_post(app: &App, member: &Member, key: &SubjectKey) -> Result<Option
 }
 
 /// The first answer again: the comment as it was when it was made.
-async fn replay(app: &App, done: &Remembered, once: &Once) -> Result<Published, ApiError> {
+async fn replay(app: &AppState, done: &Remembered, once: &IdempotencyKey) -> Result<Published, ApiError> {
     if done.request != once.request {
         return Err(ApiError::new(Code::IdempotencyMismatch, "this Idempotency-Key was used for another request"));
     }

@@ -11,9 +11,9 @@ use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
 
 use crate::domain::row::Row;
 use crate::error::ApiError;
-use crate::service::page::{Asked, bad_cursor, threading_around};
+use crate::service::page::{PageQuery, bad_cursor, threading_around};
 use crate::service::{page, view};
-use crate::state::App;
+use crate::state::AppState;
 
 /// Siblings shown with a permalink.
 const SIBLINGS: usize = 10;
@@ -22,7 +22,7 @@ const SIBLINGS: usize = 10;
 ///
 /// # Errors
 /// `comment_not_found`, or the store's.
-pub async fn find(app: &App, id: CommentId) -> Result<Row, ApiError> {
+pub async fn find(app: &AppState, id: CommentId) -> Result<Row, ApiError> {
     let row = app.store.comments(&[id]).await?.remove(&id).filter(view::has_public_face);
     row.ok_or_else(ApiError::comment_not_found)
 }
@@ -31,7 +31,7 @@ pub async fn find(app: &App, id: CommentId) -> Result<Row, ApiError> {
 ///
 /// # Errors
 /// `unknown_subject_type` when its type is configured no more.
-pub fn comment(app: &App, row: &Row) -> Result<Comment, ApiError> {
+pub fn comment(app: &AppState, row: &Row) -> Result<Comment, ApiError> {
     Ok(view::public(row, threading_around(app, row)?))
 }
 
@@ -39,7 +39,7 @@ pub fn comment(app: &App, row: &Row) -> Result<Comment, ApiError> {
 ///
 /// # Errors
 /// The store's.
-pub async fn ancestors(app: &App, row: &Row) -> Result<Vec<Comment>, ApiError> {
+pub async fn ancestors(app: &AppState, row: &Row) -> Result<Vec<Comment>, ApiError> {
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.comments(&ids).await?;
@@ -50,14 +50,14 @@ pub async fn ancestors(app: &App, row: &Row) -> Result<Vec<Comment>, ApiError> {
 ///
 /// # Errors
 /// The store's.
-pub async fn context(app: &App, row: &Row) -> Result<Context, ApiError> {
+pub async fn context(app: &AppState, row: &Row) -> Result<Context, ApiError> {
     let threading = threading_around(app, row)?;
     let mut ancestors = ancestors(app, row).await?;
     let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
     let ids = app.store.siblings(&row.path, SIBLINGS).await?;
     let rows = app.store.comments(&ids).await?;
     let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
-    let root_page = page::roots(app, &row.subject, Asked::first(limits::PAGE_DEFAULT)).await?;
+    let root_page = page::roots(app, &row.subject, PageQuery::first(limits::PAGE_DEFAULT)).await?;
     Ok(Context { ancestors, comment, siblings, root_page })
 }
 
@@ -65,7 +65,13 @@ pub async fn context(app: &App, row: &Row) -> Result<Context, ApiError> {
 ///
 /// # Errors
 /// `bad_cursor`, or the store's.
-pub async fn tree(app: &App, top: &Row, depth: usize, limit: usize, cursor: Option<Cursor>) -> Result<Tree, ApiError> {
+pub async fn tree(
+    app: &AppState,
+    top: &Row,
+    depth: usize,
+    limit: usize,
+    cursor: Option<Cursor>,
+) -> Result<Tree, ApiError> {
     let threading = threading_around(app, top)?;
     let from = top.path.depth();
     let (after, left) = match cursor {
@@ -91,7 +97,12 @@ pub async fn tree(app: &App, top: &Row, depth: usize, limit: usize, cursor: Opti
 
 /// The key that what comes after `child` is beyond: after its descendants, or, where those are
 /// drawn beside it, after itself.
-async fn resume_after(app: &App, threading: Threading, from: usize, child: CommentId) -> Result<Vec<u8>, ApiError> {
+async fn resume_after(
+    app: &AppState,
+    threading: Threading,
+    from: usize,
+    child: CommentId,
+) -> Result<Vec<u8>, ApiError> {
     let row = app.store.comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
     let mut key = row.path.as_bytes().to_vec();
     if row.path.depth() < threading.deepest().max(from + 1) {
@@ -109,7 +120,7 @@ fn deepest_true_depth(threading: Threading, from: usize, depth: usize) -> usize 
 }
 
 struct Drawing<'a> {
-    app: &'a App,
+    app: &'a AppState,
     threading: Threading,
     from: usize,
     /// The first comment that did not fit.

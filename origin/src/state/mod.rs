@@ -20,24 +20,24 @@ use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::domain::id_generator::Ids;
+use crate::domain::id_generator::IdGenerator;
 use crate::domain::reconcile::Reconcile;
 use crate::http::events::Streams;
 use crate::jobs::push::Pusher;
-use crate::ports::broker::Log;
+use crate::ports::broker::Broker;
 use crate::ports::journal::Journal;
-use crate::ports::popularity::{Heat, Readers};
-use crate::ports::revisions::Events;
+use crate::ports::popularity::{Popularity, ReadCounters};
+use crate::ports::revisions::Revisions;
 use crate::ports::store::Store;
-use crate::state::change_feed::Feed;
-use crate::state::page_cache::Pages;
-use crate::state::ranked_snapshots::Snapshots;
-use crate::state::rate_limits::Limits;
+use crate::state::change_feed::ChangeFeed;
+use crate::state::page_cache::PageCache;
+use crate::state::ranked_snapshots::RankedSnapshots;
+use crate::state::rate_limits::RateLimits;
 use crate::telemetry::Exposition;
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ProcessRole {
     /// Answers requests and works behind them.
     All,
     /// Answers requests.
@@ -48,7 +48,7 @@ pub enum Role {
     Command,
 }
 
-impl Role {
+impl ProcessRole {
     /// Whether it answers requests.
     pub const fn serves(self) -> bool {
         matches!(self, Self::All | Self::Serve)
@@ -71,27 +71,27 @@ pub struct Dependency {
 
 /// Everything a request needs.
 #[derive(Debug)]
-pub struct App {
+pub struct AppState {
     pub config: Config,
-    pub role: Role,
+    pub role: ProcessRole,
     pub clock: Clock,
     pub store: Arc<dyn Store>,
     /// The tables themselves, for the reconciler.
-    pub books: Arc<dyn Reconcile>,
+    pub reconciler: Arc<dyn Reconcile>,
     pub journal: Arc<dyn Journal>,
-    pub ids: Ids,
-    pub pages: Arc<Pages>,
-    pub feed: Arc<Feed>,
-    pub readers: Arc<Readers>,
-    pub heat: Arc<dyn Heat>,
-    pub events: Arc<dyn Events>,
+    pub ids: IdGenerator,
+    pub page_cache: Arc<PageCache>,
+    pub change_feed: Arc<ChangeFeed>,
+    pub read_counters: Arc<ReadCounters>,
+    pub popularity: Arc<dyn Popularity>,
+    pub revisions: Arc<dyn Revisions>,
     pub streams: Streams,
     /// What pushes to the edge, where one is known and this process works behind requests.
     pub pusher: Option<Arc<Pusher>>,
-    pub snapshots: Snapshots,
+    pub snapshots: RankedSnapshots,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
-    pub limits: Limits,
+    pub rate_limits: RateLimits,
     pub cursor_key: CursorKey,
     pub token_key: TokenKey,
     /// Signs guests' tokens; the token key itself where that can sign.
@@ -104,7 +104,7 @@ pub struct App {
     pub(crate) background: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl App {
+impl AppState {
     /// Runs a task until the app is closed.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.background.lock().unwrap_or_else(PoisonError::into_inner).push(tokio::spawn(task));
@@ -135,12 +135,12 @@ impl App {
         text.gauge(
             "gailou_words_version",
             "Version of the dictionary in force.",
-            [(String::new(), self.words().version())],
+            [(String::new(), self.dictionary().version())],
         );
         text.gauge(
             "gailou_changes_behind_ms",
             "How long ago all tables were last read for the change feed.",
-            self.feed.behind(self.now()).map(|behind| (String::new(), behind)),
+            self.change_feed.behind(self.now()).map(|behind| (String::new(), behind)),
         );
         if let Some(pusher) = &self.pusher {
             pusher.figures.expose(&mut text);
@@ -153,7 +153,7 @@ impl App {
     }
 
     /// The log, where there is one.
-    pub fn log(&self) -> Option<Arc<dyn Log>> {
+    pub fn log(&self) -> Option<Arc<dyn Broker>> {
         #[cfg(feature = "cluster")]
         return self.cluster.as_ref().map(|cluster| cluster.log.clone());
         #[cfg(not(feature = "cluster"))]
@@ -166,7 +166,7 @@ impl App {
     }
 
     /// The dictionary in force.
-    pub fn words(&self) -> Arc<Dictionary> {
+    pub fn dictionary(&self) -> Arc<Dictionary> {
         self.words.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -174,7 +174,7 @@ impl App {
     ///
     /// # Errors
     /// When the store does not answer, or holds terms that are none.
-    pub async fn reload_words(&self) -> anyhow::Result<()> {
+    pub async fn reload_dictionary(&self) -> anyhow::Result<()> {
         let (version, terms) = self.store.words().await?;
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
         *self.words.write().unwrap_or_else(PoisonError::into_inner) = dictionary;

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
 use crate::error::ApiError;
-use crate::ports::popularity::{Lists, Reader, Readers};
+use crate::ports::popularity::{ReadCounter, ReadCounters, ReadLists};
 
 /// Longest life of a page.
 const LIFE: Duration = Duration::from_millis(250);
@@ -32,7 +32,7 @@ const SUBJECTS: usize = 65_536;
 
 /// What a builder makes.
 #[derive(Debug)]
-pub struct Built {
+pub struct BuiltPage {
     pub body: Vec<u8>,
     pub content_type: &'static str,
     /// The subjects whose changes make it old; none for what never changes by a commit.
@@ -42,12 +42,12 @@ pub struct Built {
     /// The version of the subject it is about; 0 where it is about none, or did not look at that.
     pub version: u64,
     /// What of its subjects it counts as a read of, where the edge is told when they are hot.
-    pub reads: Option<Lists>,
+    pub reads: Option<ReadLists>,
 }
 
 /// A page, ready to be sent.
 #[derive(Debug)]
-pub struct Ready {
+pub struct ReadyPage {
     pub body: Bytes,
     pub etag: HeaderValue,
     pub content_type: &'static str,
@@ -58,8 +58,8 @@ pub struct Ready {
     /// The moment before its rows were read, in Unix milliseconds.
     pub made: u64,
     /// Who is counted when it is read; see [`Built::reads`].
-    readers: Vec<Arc<Reader>>,
-    reads: Lists,
+    readers: Vec<Arc<ReadCounter>>,
+    reads: ReadLists,
     /// Their places among the changed.
     subjects: Vec<usize>,
     /// Commits that had happened before it was built.
@@ -68,7 +68,7 @@ pub struct Ready {
     cost: Duration,
 }
 
-impl Ready {
+impl ReadyPage {
     /// Counts that somebody reads it. A page of many subjects is a read of none of them.
     pub fn read(&self) {
         if let [reader] = &self.readers[..] {
@@ -85,23 +85,23 @@ impl Ready {
 
 /// The pages in memory.
 #[derive(Debug)]
-pub struct Pages {
-    pages: moka::future::Cache<String, Arc<Ready>>,
+pub struct PageCache {
+    pages: moka::future::Cache<String, Arc<ReadyPage>>,
     /// The last commit that changed a subject, by hash. Subjects that share a place make each
     /// other's pages old now and then, which costs a build and nothing else.
     changed: Box<[AtomicU64]>,
     commits: AtomicU64,
     hasher: RandomState,
     clock: Clock,
-    readers: Arc<Readers>,
+    readers: Arc<ReadCounters>,
 }
 
-impl Pages {
-    pub fn new(clock: Clock, readers: Arc<Readers>) -> Self {
+impl PageCache {
+    pub fn new(clock: Clock, readers: Arc<ReadCounters>) -> Self {
         Self {
             pages: moka::future::Cache::builder()
                 .max_capacity(BYTES)
-                .weigher(|key: &String, page: &Arc<Ready>| {
+                .weigher(|key: &String, page: &Arc<ReadyPage>| {
                     (key.len() + page.body.len() + page.shows.as_ref().map_or(0, HeaderValue::len) + 256)
                         .try_into()
                         .unwrap_or(u32::MAX)
@@ -128,17 +128,17 @@ impl Pages {
         self.hasher.hash_one(subject) as usize % SUBJECTS
     }
 
-    fn old(&self, page: &Ready) -> bool {
+    fn old(&self, page: &ReadyPage) -> bool {
         page.subjects.iter().any(|place| self.changed[*place].load(Ordering::SeqCst) > page.mark)
     }
 
     /// The page under this key if it may be served and is to be had without waiting.
-    pub fn get_now(&self, key: &str) -> Option<Arc<Ready>> {
+    pub fn get_now(&self, key: &str) -> Option<Arc<ReadyPage>> {
         self.get(key).now_or_never().flatten()
     }
 
     /// The page under this key if it may be served.
-    pub async fn get(&self, key: &str) -> Option<Arc<Ready>> {
+    pub async fn get(&self, key: &str) -> Option<Arc<ReadyPage>> {
         let page = self.pages.get(key).await?;
         (!self.old(&page) || page.built.elapsed() < page.cost * COSTS).then_some(page)
     }
@@ -147,11 +147,11 @@ impl Pages {
     ///
     /// # Errors
     /// The builder's.
-    pub async fn get_or_build<F: Future<Output = Result<Built, ApiError>>>(
+    pub async fn get_or_build<F: Future<Output = Result<BuiltPage, ApiError>>>(
         &self,
         key: &str,
         build: impl Fn() -> F,
-    ) -> Result<Arc<Ready>, ApiError> {
+    ) -> Result<Arc<ReadyPage>, ApiError> {
         if let Some(page) = self.get(key).await {
             return Ok(page);
         }
@@ -169,12 +169,15 @@ impl Pages {
         self.build(build()).await
     }
 
-    async fn build(&self, build: impl Future<Output = Result<Built, ApiError>>) -> Result<Arc<Ready>, ApiError> {
+    async fn build(
+        &self,
+        build: impl Future<Output = Result<BuiltPage, ApiError>>,
+    ) -> Result<Arc<ReadyPage>, ApiError> {
         let (mark, began, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = build.await?;
         let digest = Sha256::digest(&built.body);
         let tag = digest.iter().take(12).fold(String::from("\""), |tag, b| format!("{tag}{b:02x}")) + "\"";
-        Ok(Arc::new(Ready {
+        Ok(Arc::new(ReadyPage {
             body: built.body.into(),
             etag: HeaderValue::try_from(tag).map_err(ApiError::internal)?,
             content_type: built.content_type,

@@ -30,13 +30,13 @@ const KEPT: u64 = 400;
 
 /// The last stored snapshot of each list, and those that walks have named lately.
 #[derive(Debug)]
-pub struct Snapshots {
+pub struct RankedSnapshots {
     last: Cache<(List, Sort), Last>,
     /// With the moment each was read: what is named by its content never changes, it only ends.
     named: Cache<SnapshotId, (u64, Arc<Snapshot>)>,
 }
 
-impl Snapshots {
+impl RankedSnapshots {
     pub fn new() -> Self {
         Self { last: Cache::new(2_000), named: Cache::new(KEPT) }
     }
@@ -86,7 +86,7 @@ impl Snapshots {
     }
 }
 
-impl Default for Snapshots {
+impl Default for RankedSnapshots {
     fn default() -> Self {
         Self::new()
     }

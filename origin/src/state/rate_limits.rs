@@ -39,21 +39,21 @@ impl<K: Hash + Eq + Clone> Limit<K> {
 }
 
 /// The limits in force; none of them when they are switched off.
-pub struct Limits {
+pub struct RateLimits {
     member: Option<Limit<MemberId>>,
     address: Option<Limit<String>>,
     subject: Option<Limit<SubjectKey>>,
     guests: Option<Limit<String>>,
 }
 
-impl std::fmt::Debug for Limits {
+impl std::fmt::Debug for RateLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Limits").field("on", &self.member.is_some()).finish_non_exhaustive()
     }
 }
 
-impl Limits {
-    pub fn new(config: &config::Limits) -> Self {
+impl RateLimits {
+    pub fn new(config: &config::LimitSettings) -> Self {
         let on = |count: u32| if config.enabled { count } else { 0 };
         let minute = Duration::from_secs(60);
         Self {

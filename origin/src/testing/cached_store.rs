@@ -16,13 +16,13 @@ use gailou_shared::wire::{Author, Reaction, State, Visibility};
 use gailou_shared::words::Term;
 
 use crate::clock::Clock;
-use crate::cluster::cached_store::Layered;
-use crate::cluster::counter_recovery::Opener;
-use crate::domain::operation::{Persisted, Stamped, Taken, Touched};
+use crate::cluster::cached_store::CachedStore;
+use crate::cluster::counter_recovery::CounterRecovery;
+use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted, Touched};
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow};
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, Opening, Settled};
+use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
 use crate::ports::pending::{Pending, PendingError, Reserved};
-use crate::ports::shards::{Shards, Standing, Stream};
+use crate::ports::shards::{ReactionState, Shards, Stream};
 use crate::ports::store::{Result, Store, StoreError};
 use crate::testing::memory_broker::MemoryLog;
 use crate::testing::memory_cache::Memory;
@@ -303,11 +303,11 @@ impl Store for Tables {
         self.read(|_| vec![]).await
     }
 
-    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<Taken>> {
+    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<ChangeRow>> {
         self.read(|_| vec![]).await
     }
 
-    async fn persist(&self, _: &[Stamped]) -> Result<Persisted> {
+    async fn persist(&self, _: &[LoggedOperation]) -> Result<Persisted> {
         self.read(|_| Persisted::default()).await
     }
 }
@@ -330,7 +330,7 @@ impl Shards for Tables {
         self.read(|_| ()).await
     }
 
-    async fn standing(&self, _: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+    async fn standing(&self, _: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
         self.read(|_| vec![]).await
     }
 
@@ -382,7 +382,7 @@ impl Counters for Likes {
         Ok(lock(&self.own).clone())
     }
 
-    async fn persisted(&self, _: &[Settled]) -> std::result::Result<Vec<CommentId>, CountersError> {
+    async fn persisted(&self, _: &[PersistedReaction]) -> std::result::Result<Vec<CommentId>, CountersError> {
         self.open()?;
         Ok(vec![])
     }
@@ -391,15 +391,15 @@ impl Counters for Likes {
         Ok(if self.lost.load(Ordering::SeqCst) { slots.to_vec() } else { vec![] })
     }
 
-    async fn begin(&self, slots: &[Slot]) -> std::result::Result<Opening, CountersError> {
+    async fn begin(&self, slots: &[Slot]) -> std::result::Result<Recovery, CountersError> {
         self.begun.fetch_add(1, Ordering::SeqCst);
         if self.shut.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
-        Ok(Opening { slots: slots.to_vec(), token: String::new() })
+        Ok(Recovery { slots: slots.to_vec(), token: String::new() })
     }
 
-    async fn reopen(&self, _: &Opening, _: &HashMap<Slot, u64>) -> std::result::Result<(), CountersError> {
+    async fn reopen(&self, _: &Recovery, _: &HashMap<Slot, u64>) -> std::result::Result<(), CountersError> {
         self.lost.store(false, Ordering::SeqCst);
         Ok(())
     }
@@ -415,31 +415,36 @@ impl Counters for Likes {
 
 /// Comments that are no rows yet.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf(pub(crate) Mutex<BTreeMap<CommentId, Stamped>>);
+pub(crate) struct Shelf(pub(crate) Mutex<BTreeMap<CommentId, LoggedOperation>>);
 
 #[async_trait]
 impl Pending for Shelf {
-    async fn reserve(&self, _: &Stamped) -> std::result::Result<Reserved, PendingError> {
+    async fn reserve(&self, _: &LoggedOperation) -> std::result::Result<Reserved, PendingError> {
         Ok(Reserved::Now { sure: true })
     }
 
-    async fn reserved(&self, _: MemberId, key: &str) -> std::result::Result<Option<Stamped>, PendingError> {
-        let mine = |stamped: &&Stamped| match &stamped.event {
-            crate::domain::operation::Event::Publish(row) => row.idempotency.as_ref().is_some_and(|(k, _)| k == key),
+    async fn reserved(&self, _: MemberId, key: &str) -> std::result::Result<Option<LoggedOperation>, PendingError> {
+        let mine = |stamped: &&LoggedOperation| match &stamped.event {
+            crate::domain::operation::Operation::Publish(row) => {
+                row.idempotency.as_ref().is_some_and(|(k, _)| k == key)
+            }
             _ => false,
         };
         Ok(lock(&self.0).values().find(mine).cloned())
     }
 
-    async fn release(&self, _: &Stamped) -> std::result::Result<(), PendingError> {
+    async fn release(&self, _: &LoggedOperation) -> std::result::Result<(), PendingError> {
         Ok(())
     }
 
-    async fn put(&self, _: &Stamped) -> std::result::Result<(), PendingError> {
+    async fn put(&self, _: &LoggedOperation) -> std::result::Result<(), PendingError> {
         Ok(())
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> std::result::Result<HashMap<CommentId, Stamped>, PendingError> {
+    async fn comments(
+        &self,
+        ids: &[CommentId],
+    ) -> std::result::Result<HashMap<CommentId, LoggedOperation>, PendingError> {
         let shelf = lock(&self.0);
         Ok(ids.iter().filter_map(|id| Some((*id, shelf.get(id)?.clone()))).collect())
     }
@@ -457,7 +462,7 @@ pub(crate) struct World {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) log: MemoryLog,
     pub(crate) now: Arc<AtomicU64>,
-    pub(crate) layered: Arc<Layered>,
+    pub(crate) layered: Arc<CachedStore>,
 }
 
 impl World {
@@ -470,7 +475,7 @@ impl World {
     }
 
     /// Another process over the same.
-    pub(crate) fn other(&self) -> Arc<Layered> {
+    pub(crate) fn other(&self) -> Arc<CachedStore> {
         layered(&self.tables, &self.cache, &self.counters, &self.shelf, &self.log, &self.now)
     }
 }
@@ -482,10 +487,18 @@ fn layered(
     shelf: &Arc<Shelf>,
     log: &MemoryLog,
     now: &Arc<AtomicU64>,
-) -> Arc<Layered> {
+) -> Arc<CachedStore> {
     let now = now.clone();
     let log = Arc::new(log.clone());
-    let opener = Opener::new(log.clone(), tables.clone(), counters.clone());
+    let opener = CounterRecovery::new(log.clone(), tables.clone(), counters.clone());
     let clock = Clock::from_fn(move || now.load(Ordering::SeqCst));
-    Arc::new(Layered::new(tables.clone(), cache.clone(), counters.clone(), shelf.clone(), Arc::new(opener), log, clock))
+    Arc::new(CachedStore::new(
+        tables.clone(),
+        cache.clone(),
+        counters.clone(),
+        shelf.clone(),
+        Arc::new(opener),
+        log,
+        clock,
+    ))
 }

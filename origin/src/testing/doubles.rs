@@ -7,9 +7,9 @@ use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, Reaction, State, Visibility};
 
-use crate::domain::operation::{Event, Persisted, React, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation, Persisted, React};
 use crate::domain::row::NewRow;
-use crate::ports::journal::Committed;
+use crate::ports::journal::CommitListener;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,12 +55,12 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewRow {
     }
 }
 
-pub(crate) fn publish(subject: &SubjectKey, id: CommentId) -> Stamped {
-    Stamped::new(1, Event::Publish(Box::new(new_row(subject, id))))
+pub(crate) fn publish(subject: &SubjectKey, id: CommentId) -> LoggedOperation {
+    LoggedOperation::new(1, Operation::Publish(Box::new(new_row(subject, id))))
 }
 
-pub(crate) fn like(id: CommentId, by: u64) -> Stamped {
-    Stamped::new(1, Event::React { id, member: member(by), react: React::Put(Reaction::Like) })
+pub(crate) fn like(id: CommentId, by: u64) -> LoggedOperation {
+    LoggedOperation::new(1, Operation::React { id, member: member(by), react: React::Put(Reaction::Like) })
 }
 
 /// Counts what it is told.
@@ -74,8 +74,8 @@ impl Told {
 }
 
 #[async_trait]
-impl Committed for Told {
-    async fn committed(&self, batch: &[Stamped], _: &Persisted) {
+impl CommitListener for Told {
+    async fn on_commit(&self, batch: &[LoggedOperation], _: &Persisted) {
         *lock(&self.0) += batch.len();
     }
 }

@@ -9,16 +9,16 @@ use gailou_shared::id::Slot;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::ports::broker::{Letter, Log, LogError, Message, Reader, Topic};
+use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
 use crate::testing::doubles::{When, lock};
 
-type Decide = Box<dyn FnMut(Topic) -> Option<(When, LogError)> + Send>;
+type Decide = Box<dyn FnMut(Topic) -> Option<(When, BrokerError)> + Send>;
 
 #[derive(Default)]
 struct LogState {
     messages: HashMap<(Topic, u32), Vec<Vec<u8>>>,
     committed: HashMap<(Topic, u32), u64>,
-    letters: Vec<Letter>,
+    letters: Vec<DeadLetter>,
     fault: Option<Decide>,
 }
 
@@ -48,7 +48,7 @@ impl MemoryLog {
     }
 
     /// Asked before each append and burial; an error says whether it was written all the same.
-    pub(crate) fn fail(&self, decide: impl FnMut(Topic) -> Option<(When, LogError)> + Send + 'static) {
+    pub(crate) fn fail(&self, decide: impl FnMut(Topic) -> Option<(When, BrokerError)> + Send + 'static) {
         self.state().fault = Some(Box::new(decide));
     }
 
@@ -69,7 +69,7 @@ impl MemoryLog {
         (0..self.0.partitions).flat_map(|p| state.messages.get(&(topic, p)).cloned().unwrap_or_default()).collect()
     }
 
-    pub(crate) fn buried(&self) -> Vec<Letter> {
+    pub(crate) fn buried(&self) -> Vec<DeadLetter> {
         self.state().letters.clone()
     }
 
@@ -97,7 +97,7 @@ impl MemoryLog {
         state.committed.retain(|(of, _), _| *of != topic);
     }
 
-    fn fault(&self, topic: Topic) -> Option<(When, LogError)> {
+    fn fault(&self, topic: Topic) -> Option<(When, BrokerError)> {
         self.state().fault.as_mut().and_then(|decide| decide(topic))
     }
 
@@ -111,12 +111,12 @@ impl MemoryLog {
 }
 
 #[async_trait]
-impl Log for MemoryLog {
+impl Broker for MemoryLog {
     fn partitions(&self) -> u32 {
         self.0.partitions
     }
 
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, LogError> {
+    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
         let partition = self.partition(slot);
         match self.fault(topic) {
             Some((When::Before, error)) => Err(error),
@@ -128,37 +128,37 @@ impl Log for MemoryLog {
         }
     }
 
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, LogError> {
+    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
         Ok(self.state().messages.get(&(topic, partition)).map_or(0, |messages| messages.len() as u64))
     }
 
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, LogError> {
+    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
         Ok(self.state().committed.get(&(topic, partition)).copied().unwrap_or(0))
     }
 
-    fn reader(&self, topic: Topic) -> Result<Box<dyn Reader>, LogError> {
+    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
         Ok(Box::new(self.read(topic)))
     }
 
-    async fn bury(&self, message: &Message, error: &str, at: u64) -> Result<(), LogError> {
+    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError> {
         if let Some((_, error)) = self.fault(message.topic) {
             return Err(error);
         }
         let mut state = self.state();
         let offset = state.letters.len() as u64;
-        state.letters.push(Letter { message: message.clone(), offset, error: error.into(), at });
+        state.letters.push(DeadLetter { message: message.clone(), offset, error: error.into(), at });
         Ok(())
     }
 
-    async fn letters(&self, topic: Topic) -> Result<Vec<Letter>, LogError> {
+    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
         Ok(self.buried().into_iter().filter(|letter| letter.message.topic == topic).collect())
     }
 
-    async fn retried(&self, _: Topic, _: u64) -> Result<(), LogError> {
+    async fn mark_retried(&self, _: Topic, _: u64) -> Result<(), BrokerError> {
         Ok(())
     }
 
-    async fn check(&self) -> Result<Vec<String>, LogError> {
+    async fn check(&self) -> Result<Vec<String>, BrokerError> {
         Ok(vec![])
     }
 
@@ -171,7 +171,7 @@ pub(crate) struct MemoryReader {
     at: HashMap<u32, u64>,
     assigned: Vec<u32>,
     revoked: Vec<u32>,
-    taken: Vec<Message>,
+    taken: Vec<Record>,
     paused: BTreeSet<u32>,
 }
 
@@ -188,7 +188,7 @@ impl MemoryReader {
                 && let Some(payload) = messages.get(*at as usize)
             {
                 let (topic, offset, payload) = (self.topic, *at, payload.clone());
-                self.taken.push(Message { topic, partition, offset, payload });
+                self.taken.push(Record { topic, partition, offset, payload });
                 *at += 1;
             }
         }
@@ -196,8 +196,8 @@ impl MemoryReader {
 }
 
 #[async_trait]
-impl Reader for MemoryReader {
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError> {
+impl Consumer for MemoryReader {
+    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError> {
         let mut until = Instant::now() + Duration::from_secs(1);
         loop {
             let empty = self.taken.is_empty();
@@ -217,7 +217,7 @@ impl Reader for MemoryReader {
         Ok(std::mem::take(&mut self.taken))
     }
 
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError> {
+    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
         let mut state = self.log.state();
         state.committed.extend(offsets.iter().map(|(partition, offset)| ((self.topic, *partition), *offset)));
         Ok(())

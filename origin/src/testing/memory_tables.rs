@@ -14,13 +14,13 @@ use gailou_shared::wire::Reaction;
 use gailou_shared::words::Term;
 use tokio::time::sleep;
 
-use crate::domain::operation::{Event, Outcome, Persisted, Stamped, Taken};
+use crate::domain::operation::{ChangeRow, LoggedOperation, Operation, Outcome, Persisted};
 use crate::domain::row::{Exported, ListOf, NewRow, Remembered, Row, SubjectRow};
-use crate::ports::shards::{Shards, Standing, Stream};
+use crate::ports::shards::{ReactionState, Shards, Stream};
 use crate::ports::store::{Result, Store, StoreError};
 use crate::testing::doubles::{When, lock};
 
-type Refuse = Box<dyn FnMut(&[Stamped]) -> Option<(When, StoreError)> + Send>;
+type Refuse = Box<dyn FnMut(&[LoggedOperation]) -> Option<(When, StoreError)> + Send>;
 
 #[derive(Default)]
 struct TableState {
@@ -30,7 +30,7 @@ struct TableState {
     reactions: HashMap<(CommentId, MemberId), Option<Reaction>>,
     skipped: Vec<(Stream, Slot, u64)>,
     /// What was applied, in the order it was.
-    applied: Vec<Stamped>,
+    applied: Vec<LoggedOperation>,
     batches: Vec<usize>,
     statements: usize,
     refuse: Option<Refuse>,
@@ -55,7 +55,7 @@ impl MemoryTables {
     }
 
     /// Asked before each batch.
-    pub(crate) fn refuse(&self, decide: impl FnMut(&[Stamped]) -> Option<(When, StoreError)> + Send + 'static) {
+    pub(crate) fn refuse(&self, decide: impl FnMut(&[LoggedOperation]) -> Option<(When, StoreError)> + Send + 'static) {
         lock(&self.state).refuse = Some(Box::new(decide));
     }
 
@@ -69,7 +69,7 @@ impl MemoryTables {
         lock(&self.state).down.insert(shard);
     }
 
-    pub(crate) fn applied(&self) -> Vec<Stamped> {
+    pub(crate) fn applied(&self) -> Vec<LoggedOperation> {
         lock(&self.state).applied.clone()
     }
 
@@ -104,20 +104,20 @@ impl MemoryTables {
     }
 }
 
-fn slot_of(event: &Event) -> Slot {
+fn slot_of(event: &Operation) -> Slot {
     match event {
-        Event::Publish(row) => row.subject.slot(),
-        Event::React { id, .. } | Event::Change { id, .. } => id.slot(),
-        Event::Subject { key, .. } => key.slot(),
-        Event::Snapshot { slot, .. } => *slot,
-        Event::Words(_) | Event::Sweep => Slot::FIRST,
+        Operation::Publish(row) => row.subject.slot(),
+        Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
+        Operation::Subject { key, .. } => key.slot(),
+        Operation::Snapshot { slot, .. } => *slot,
+        Operation::Words(_) | Operation::Sweep => Slot::FIRST,
     }
 }
 
-fn apply(state: &mut TableState, stamped: &Stamped) -> Outcome {
+fn apply(state: &mut TableState, stamped: &LoggedOperation) -> Outcome {
     let (slot, stream) = match &stamped.event {
-        Event::Publish(row) => (row.subject.slot(), Stream::Comments),
-        Event::React { id, .. } => (id.slot(), Stream::Reactions),
+        Operation::Publish(row) => (row.subject.slot(), Stream::Comments),
+        Operation::React { id, .. } => (id.slot(), Stream::Reactions),
         event => (slot_of(event), Stream::Comments),
     };
     if let Some(position) = stamped.position {
@@ -128,7 +128,7 @@ fn apply(state: &mut TableState, stamped: &Stamped) -> Outcome {
         *next = position + 1;
     }
     let outcome = match &stamped.event {
-        Event::Publish(row) => {
+        Operation::Publish(row) => {
             let id = row.path.id();
             let known = state.rows.contains_key(&id);
             if let Some((key, request)) = &row.idempotency {
@@ -141,12 +141,12 @@ fn apply(state: &mut TableState, stamped: &Stamped) -> Outcome {
                 _ => Outcome::Published { floor: None },
             }
         }
-        Event::React { id, member, react } => {
+        Operation::React { id, member, react } => {
             let reaction = state.reactions.entry((*id, *member)).or_default();
             *reaction = react.fold(*reaction);
             Outcome::Done
         }
-        Event::Change { id, .. } if !state.rows.contains_key(id) => return Outcome::NoComment,
+        Operation::Change { id, .. } if !state.rows.contains_key(id) => return Outcome::NoComment,
         _ => Outcome::Done,
     };
     state.applied.push(stamped.clone());
@@ -155,7 +155,7 @@ fn apply(state: &mut TableState, stamped: &Stamped) -> Outcome {
 
 #[async_trait]
 impl Store for MemoryTables {
-    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
         // A statement takes its time, and others may come in between.
         sleep(Duration::from_millis(1)).await;
         let mut state = lock(&self.state);
@@ -258,7 +258,7 @@ impl Store for MemoryTables {
         Ok(vec![])
     }
 
-    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<Taken>> {
+    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<ChangeRow>> {
         Ok(vec![])
     }
 }
@@ -315,7 +315,7 @@ impl Shards for MemoryTables {
         Ok(())
     }
 
-    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
         sleep(Duration::from_millis(1)).await;
         let mut state = lock(&self.state);
         state.statements += 1;
@@ -324,7 +324,7 @@ impl Shards for MemoryTables {
             let of = state.reactions.iter().filter(|((of, _), _)| of == id);
             let count = |which| of.clone().filter(|(_, r)| **r == Some(which)).count() as u64;
             let position = state.positions.get(&(Stream::Reactions, id.slot())).copied().unwrap_or(0);
-            Ok(Standing {
+            Ok(ReactionState {
                 position,
                 reaction: state.reactions.get(&(*id, *member)).copied().flatten(),
                 visible: state.rows.get(id).map(|row| seen(row).visible()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::domain::operation::{Event, Stamped};
+use gailou::domain::operation::{LoggedOperation, Operation};
 use gailou::domain::row::NewRow;
 use gailou::ports::store::Store as _;
 use gailou::service::markdown;
@@ -90,7 +90,7 @@ pub(crate) async fn fill(stand: &Stand) -> Vec<CommentId> {
         // Some of every batch, so that they are of all slots.
         ids.extend(comments.iter().take(LIKED * BATCH / SUBJECTS).map(|row| row.path.id()));
         let events: Vec<_> =
-            comments.into_iter().map(|row| Stamped::new(WRITTEN, Event::Publish(Box::new(row)))).collect();
+            comments.into_iter().map(|row| LoggedOperation::new(WRITTEN, Operation::Publish(Box::new(row)))).collect();
         stand.tables.persist(&events).await.expect("the tables take it");
     }
     ids

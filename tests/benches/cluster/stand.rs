@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::adapters::kafka::Kafka;
-use gailou::adapters::mysql::Mysql;
+use gailou::adapters::kafka::KafkaBroker;
+use gailou::adapters::mysql::MysqlStore;
 use gailou_tests::services::{Addresses, Services};
 use gailou_tests::{Program, Settle, gailou, ran, who};
 
@@ -23,7 +23,7 @@ pub(crate) struct Stand {
     /// The origin that has the load, and one beside it.
     pub(crate) serve: SocketAddr,
     pub(crate) other: SocketAddr,
-    pub(crate) tables: Arc<Mysql>,
+    pub(crate) tables: Arc<MysqlStore>,
     /// Of members 1 and on.
     pub(crate) tokens: Arc<Vec<String>>,
     settle: Settle,
@@ -43,8 +43,8 @@ impl Stand {
         let programs = [start("serve").await, start("serve").await, start("job").await];
         let url = format!("{}/{DATABASE}", servers.mysql);
         let tables =
-            Mysql::open(&[url], TABLES, gailou::domain::row::WeightsByType::new()).await.expect("the tables open");
-        let log = Kafka::open(&servers.kafka, "gailou").await.expect("the log opens");
+            MysqlStore::open(&[url], TABLES, gailou::domain::row::WeightsByType::new()).await.expect("the tables open");
+        let log = KafkaBroker::open(&servers.kafka, "gailou").await.expect("the log opens");
         let tokens = (1..=MEMBERS).map(|n| who(n, &format!("reader {n}"), "member").token).collect();
         Self {
             serve: address(&programs[0]),

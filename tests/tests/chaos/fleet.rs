@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::adapters::kafka::Kafka;
+use gailou::adapters::kafka::KafkaBroker;
 use gailou_tests::services::{Addresses, Kind, Services, free_port};
 use gailou_tests::{Client, Program, Proxy, Ran, Settle, gailou, ran};
 
@@ -78,7 +78,7 @@ impl Fleet {
         std::fs::create_dir_all(&logs).expect("a directory");
         let migrated = ran(command(&seen, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.err);
-        let log = Kafka::open(&seen.kafka, "gailou").await.expect("the log opens");
+        let log = KafkaBroker::open(&seen.kafka, "gailou").await.expect("the log opens");
         let member = |role, number| Member { role, number, port: free_port(), program: None };
         let mut fleet = Self {
             services,

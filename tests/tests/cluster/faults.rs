@@ -155,6 +155,6 @@ async fn without_mariadb_caches_answer() {
     }
     let log = world.site.app.log().expect("a log");
     for topic in gailou::ports::broker::Topic::ALL {
-        assert!(log.letters(topic).await.expect("letters").is_empty(), "{topic:?}");
+        assert!(log.dead_letters(topic).await.expect("letters").is_empty(), "{topic:?}");
     }
 }

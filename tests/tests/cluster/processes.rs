@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gailou::domain::codec::operation;
-use gailou::domain::operation::{Event, Stamped};
+use gailou::domain::operation::{LoggedOperation, Operation};
 use gailou::domain::row::NewRow;
 use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
@@ -199,7 +199,7 @@ pub(crate) fn published(subject: &SubjectKey, id: CommentId, author: u64, text: 
         idempotency: None,
         imported: None,
     };
-    operation::encode(&Stamped::new(id.created_ms(), Event::Publish(Box::new(row)))).expect("it travels")
+    operation::encode(&LoggedOperation::new(id.created_ms(), Operation::Publish(Box::new(row)))).expect("it travels")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gailou::adapters::kafka::Kafka;
-use gailou::ports::broker::Log;
+use gailou::adapters::kafka::KafkaBroker;
+use gailou::ports::broker::Broker;
 use gailou_shared::id::SubjectKey;
 use gailou_tests::services::Addresses;
 use gailou_tests::{Client, DEADLINE, Program, Ran, Settle, gailou, ran};
@@ -95,8 +95,8 @@ impl World {
         ran.last().to_owned()
     }
 
-    pub(crate) async fn log(&self) -> Arc<dyn Log> {
-        Arc::new(Kafka::open(&self.servers.kafka, &self.name).await.expect("the log opens"))
+    pub(crate) async fn log(&self) -> Arc<dyn Broker> {
+        Arc::new(KafkaBroker::open(&self.servers.kafka, &self.name).await.expect("the log opens"))
     }
 
     /// Waits until the jobs have written everything that was appended.

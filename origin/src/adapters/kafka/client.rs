@@ -12,7 +12,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::producer::FutureProducer;
 
 use crate::adapters::kafka::unavailable;
-use crate::ports::broker::{LogError, Topic};
+use crate::ports::broker::{BrokerError, Topic};
 
 /// How long a message may take to every in-sync replica. The driver looks for messages that are
 /// over their time once a second, so that an append answers after 2.5 s at most.
@@ -94,7 +94,7 @@ impl Client {
     }
 
     /// A consumer that asks and never joins its group.
-    pub(super) fn asking(&self, group: &str) -> Result<BaseConsumer<Quiet>, LogError> {
+    pub(super) fn asking(&self, group: &str) -> Result<BaseConsumer<Quiet>, BrokerError> {
         let mut config = self.config();
         config.set("group.id", group).set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
         config.create_with_context(Quiet).map_err(unavailable)
@@ -122,7 +122,7 @@ impl Client {
         config
     }
 
-    pub(super) fn admin(&self) -> Result<Admin, LogError> {
+    pub(super) fn admin(&self) -> Result<Admin, BrokerError> {
         // A std mutex: a client does no more than start its threads while it is made.
         let mut kept = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(admin) = &*kept {

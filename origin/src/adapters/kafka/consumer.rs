@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance, StreamConsumer};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance, StreamConsumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::Message as _;
 use rdkafka::{Offset, TopicPartitionList};
@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::adapters::kafka::client::Client;
 use crate::adapters::kafka::{client, partition_of, unavailable};
-use crate::ports::broker::{LogError, Message, Reader, Topic};
+use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
 
 /// How long a reader waits for a first message.
 const WAIT: Duration = Duration::from_secs(1);
@@ -32,13 +32,13 @@ const LEAVE: Duration = Duration::from_secs(3);
 
 type Member = StreamConsumer<Watch>;
 
-pub(super) struct KafkaReader {
+pub(super) struct KafkaConsumer {
     topic: Topic,
     name: String,
     /// There until it is closed.
     consumer: Option<Arc<Member>>,
     /// Taken and not handed out yet, since when.
-    taken: VecDeque<Message>,
+    taken: VecDeque<Record>,
     since: Instant,
     paused: BTreeSet<u32>,
     /// The offsets told, of each partition the last one.
@@ -48,8 +48,8 @@ pub(super) struct KafkaReader {
     sent: Instant,
 }
 
-impl KafkaReader {
-    pub(super) fn join(client: &Client, topic: Topic) -> Result<Self, LogError> {
+impl KafkaConsumer {
+    pub(super) fn join(client: &Client, topic: Topic) -> Result<Self, BrokerError> {
         let name = client.topic(topic);
         let config = client.reading(&client.group(topic));
         let consumer: Member = config.create_with_context(Watch::default()).map_err(unavailable)?;
@@ -68,7 +68,7 @@ impl KafkaReader {
     }
 
     /// Takes one message more; `false` when none came until then.
-    async fn take(&mut self, until: Instant) -> Result<bool, LogError> {
+    async fn take(&mut self, until: Instant) -> Result<bool, BrokerError> {
         let Some(consumer) = self.consumer.clone() else { return Ok(false) };
         loop {
             match timeout_at(until, consumer.recv()).await {
@@ -84,7 +84,7 @@ impl KafkaReader {
                     if self.taken.is_empty() {
                         self.since = Instant::now();
                     }
-                    self.taken.push_back(Message {
+                    self.taken.push_back(Record {
                         topic: self.topic,
                         partition,
                         offset: u64::try_from(message.offset()).unwrap_or_default(),
@@ -92,7 +92,7 @@ impl KafkaReader {
                     });
                     return Ok(true);
                 }
-                Ok(Err(error)) if is_fatal(&error) => return Err(LogError::Damaged(error.to_string())),
+                Ok(Err(error)) if is_fatal(&error) => return Err(BrokerError::Damaged(error.to_string())),
                 // The driver has said it in the log, and tries again by itself.
                 Ok(Err(_)) => {}
             }
@@ -109,7 +109,7 @@ impl KafkaReader {
     }
 
     /// What was told of the partitions held.
-    fn offsets(&self) -> Result<TopicPartitionList, LogError> {
+    fn offsets(&self) -> Result<TopicPartitionList, BrokerError> {
         let held = self.held(|held| held.partitions.clone());
         let mut list = TopicPartitionList::with_capacity(self.told.len());
         for (partition, offset) in self.told.iter().filter(|(partition, _)| held.contains(partition)) {
@@ -120,7 +120,7 @@ impl KafkaReader {
     }
 
     /// Sends what was told; whether it arrived is heard later.
-    fn send(&mut self) -> Result<(), LogError> {
+    fn send(&mut self) -> Result<(), BrokerError> {
         self.sent = Instant::now();
         let list = self.offsets()?;
         let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
@@ -147,8 +147,8 @@ fn is_fatal(error: &KafkaError) -> bool {
 }
 
 #[async_trait]
-impl Reader for KafkaReader {
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Message>, LogError> {
+impl Consumer for KafkaConsumer {
+    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError> {
         if self.sent.elapsed() > AGAIN
             && self.last.elapsed() < AGAIN_FOR
             && let Err(error) = self.send()
@@ -167,7 +167,7 @@ impl Reader for KafkaReader {
         Ok(batch)
     }
 
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), LogError> {
+    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
         self.told.extend(offsets.iter().copied());
         self.last = Instant::now();
         self.send()
@@ -223,7 +223,7 @@ impl Reader for KafkaReader {
     }
 }
 
-impl Drop for KafkaReader {
+impl Drop for KafkaConsumer {
     fn drop(&mut self) {
         // Leaving a group blocks.
         if let Some(consumer) = self.consumer.take() {

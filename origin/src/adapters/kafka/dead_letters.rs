@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use rdkafka::admin::AdminOptions;
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Header, Headers, Message as _, OwnedHeaders};
 use rdkafka::{Offset, TopicPartitionList};
@@ -15,7 +15,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::adapters::kafka::client::{Client, Quiet};
 use crate::adapters::kafka::producer::Sender;
 use crate::adapters::kafka::{blocking, unavailable};
-use crate::ports::broker::{Letter, LogError, Message, Topic};
+use crate::ports::broker::{BrokerError, DeadLetter, Record, Topic};
 
 /// The one partition of a dead topic.
 const ONLY: i32 = 0;
@@ -32,10 +32,10 @@ const ERROR_BYTES: usize = 2_000;
 pub(super) async fn bury(
     client: &Client,
     sender: &Sender,
-    message: &Message,
+    message: &Record,
     error: &str,
     at: u64,
-) -> Result<(), LogError> {
+) -> Result<(), BrokerError> {
     let error = error.get(..error.floor_char_boundary(ERROR_BYTES)).unwrap_or(error);
     let headers = [
         ("topic", message.topic.name().to_owned()),
@@ -52,13 +52,13 @@ pub(super) async fn bury(
 }
 
 /// See [`crate::ports::broker::Log::letters`].
-pub(super) async fn unsent(client: &Client, topic: Topic) -> Result<Vec<Letter>, LogError> {
+pub(super) async fn unsent(client: &Client, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
     let consumer = client.asking(&client.dead_group())?;
     let dead = client.dead(topic);
     blocking(move || read(&consumer, &dead, topic)).await
 }
 
-fn read(consumer: &BaseConsumer<Quiet>, dead: &str, topic: Topic) -> Result<Vec<Letter>, KafkaError> {
+fn read(consumer: &BaseConsumer<Quiet>, dead: &str, topic: Topic) -> Result<Vec<DeadLetter>, KafkaError> {
     let mut asked = TopicPartitionList::new();
     asked.add_partition(dead, ONLY);
     let committed = consumer.committed_offsets(asked, ASK)?;
@@ -96,14 +96,14 @@ fn read(consumer: &BaseConsumer<Quiet>, dead: &str, topic: Topic) -> Result<Vec<
     }
 }
 
-fn letter(message: &BorrowedMessage<'_>, topic: Topic) -> Letter {
+fn letter(message: &BorrowedMessage<'_>, topic: Topic) -> DeadLetter {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let headers: HashMap<&str, String> = message.headers().map_or_else(HashMap::new, |headers| {
         headers.iter().filter_map(|header| Some((header.key, text(header.value?)))).collect()
     });
     let number = |name| headers.get(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or_default();
-    Letter {
-        message: Message {
+    DeadLetter {
+        message: Record {
             topic,
             partition: u32::try_from(number("partition")).unwrap_or_default(),
             offset: number("offset"),
@@ -116,7 +116,7 @@ fn letter(message: &BorrowedMessage<'_>, topic: Topic) -> Letter {
 }
 
 /// See [`crate::ports::broker::Log::retried`].
-pub(super) async fn retried(client: &Client, topic: Topic, offset: u64) -> Result<(), LogError> {
+pub(super) async fn retried(client: &Client, topic: Topic, offset: u64) -> Result<(), BrokerError> {
     let consumer = client.asking(&client.dead_group())?;
     let dead = client.dead(topic);
     let next = Offset::Offset(i64::try_from(offset + 1).unwrap_or(i64::MAX));

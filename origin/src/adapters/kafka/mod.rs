@@ -21,19 +21,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
 
 use crate::adapters::kafka::client::{Client, Quiet};
 use crate::adapters::kafka::producer::Sender;
-use crate::ports::broker::{Letter, Log, LogError, Message, Reader, Topic};
+use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
 
 /// How long a question to the broker may take.
 const ASK: Duration = Duration::from_millis(500);
 
 /// Producer and questions share one connection each; every reader has its own.
-pub struct Kafka {
+pub struct KafkaBroker {
     client: Client,
     sender: Arc<Sender>,
     partitions: u32,
@@ -43,7 +43,7 @@ pub struct Kafka {
 /// A consumer that belongs to a group only to ask what it has committed.
 type Asking = Arc<BaseConsumer<Quiet>>;
 
-impl fmt::Debug for Kafka {
+impl fmt::Debug for KafkaBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kafka")
             .field("client", &self.client)
@@ -52,14 +52,14 @@ impl fmt::Debug for Kafka {
     }
 }
 
-impl Kafka {
+impl KafkaBroker {
     /// Connects to the brokers (`host:port`, comma-separated) and reads how many partitions the
     /// topics have.
     ///
     /// # Errors
     /// [`LogError::Unavailable`] when no broker answers, [`LogError::Damaged`] when a topic is
     /// missing or the topics are not alike.
-    pub async fn open(brokers: &str, name: &str) -> Result<Self, LogError> {
+    pub async fn open(brokers: &str, name: &str) -> Result<Self, BrokerError> {
         let client = Client::new(brokers, name);
         let partitions = topics::partitions(&client).await?;
         let sender = Arc::new(Sender::new(client.clone())?);
@@ -74,7 +74,7 @@ impl Kafka {
     /// # Errors
     /// [`LogError::Unavailable`] when no broker answers, [`LogError::Damaged`] when topics are there
     /// with another number of partitions, or cannot be made.
-    pub async fn migrate(brokers: &str, name: &str, partitions: u32, replication: u16) -> Result<(), LogError> {
+    pub async fn migrate(brokers: &str, name: &str, partitions: u32, replication: u16) -> Result<(), BrokerError> {
         let client = Client::new(brokers, name);
         let made = topics::migrate(&client, partitions, replication).await;
         blocking(move || {
@@ -85,7 +85,7 @@ impl Kafka {
     }
 
     /// The consumer that asks for a group.
-    fn asking(&self, group: &str) -> Result<Asking, LogError> {
+    fn asking(&self, group: &str) -> Result<Asking, BrokerError> {
         // A std mutex: no consumer does more than start its threads while it is made.
         let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(consumer) = asking.get(group) {
@@ -101,7 +101,7 @@ impl Kafka {
         &self,
         group: String,
         question: impl FnOnce(&BaseConsumer<Quiet>) -> Result<T, KafkaError> + Send + 'static,
-    ) -> Result<T, LogError> {
+    ) -> Result<T, BrokerError> {
         let consumer = self.asking(&group)?;
         blocking(move || question(&consumer)).await
     }
@@ -110,14 +110,14 @@ impl Kafka {
 /// Runs what blocks on a thread where it may.
 async fn blocking<T: Send + 'static>(
     question: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
-) -> Result<T, LogError> {
+) -> Result<T, BrokerError> {
     let answer = tokio::task::spawn_blocking(question).await;
-    answer.map_err(|error| LogError::Unavailable(error.to_string()))?.map_err(unavailable)
+    answer.map_err(|error| BrokerError::Unavailable(error.to_string()))?.map_err(unavailable)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
-fn unavailable(error: KafkaError) -> LogError {
-    LogError::Unavailable(error.to_string())
+fn unavailable(error: KafkaError) -> BrokerError {
+    BrokerError::Unavailable(error.to_string())
 }
 
 fn partition_of(number: u32) -> i32 {
@@ -125,25 +125,25 @@ fn partition_of(number: u32) -> i32 {
 }
 
 #[async_trait]
-impl Log for Kafka {
+impl Broker for KafkaBroker {
     fn partitions(&self) -> u32 {
         self.partitions
     }
 
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, LogError> {
+    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
         self.sender.send(&self.client.topic(topic), partition_of(self.partition(slot)), &payload, None).await
     }
 
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, LogError> {
+    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
         let name = self.client.topic(topic);
         let question = move |consumer: &BaseConsumer<_>| {
             consumer.fetch_watermarks(&name, partition_of(partition), ASK).map(|(_, high)| high)
         };
         let high = self.ask(self.client.group(topic), question).await?;
-        u64::try_from(high).map_err(|_| LogError::Damaged(format!("{} ends at {high}", topic.name())))
+        u64::try_from(high).map_err(|_| BrokerError::Damaged(format!("{} ends at {high}", topic.name())))
     }
 
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, LogError> {
+    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
         let name = self.client.topic(topic);
         let question = move |consumer: &BaseConsumer<_>| {
             let mut asked = TopicPartitionList::new();
@@ -160,23 +160,23 @@ impl Log for Kafka {
         }
     }
 
-    fn reader(&self, topic: Topic) -> Result<Box<dyn Reader>, LogError> {
-        Ok(Box::new(consumer::KafkaReader::join(&self.client, topic)?))
+    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
+        Ok(Box::new(consumer::KafkaConsumer::join(&self.client, topic)?))
     }
 
-    async fn bury(&self, message: &Message, error: &str, at: u64) -> Result<(), LogError> {
+    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError> {
         dead_letters::bury(&self.client, &self.sender, message, error, at).await
     }
 
-    async fn letters(&self, topic: Topic) -> Result<Vec<Letter>, LogError> {
+    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
         dead_letters::unsent(&self.client, topic).await
     }
 
-    async fn retried(&self, topic: Topic, offset: u64) -> Result<(), LogError> {
+    async fn mark_retried(&self, topic: Topic, offset: u64) -> Result<(), BrokerError> {
         dead_letters::retried(&self.client, topic, offset).await
     }
 
-    async fn check(&self) -> Result<Vec<String>, LogError> {
+    async fn check(&self) -> Result<Vec<String>, BrokerError> {
         topics::check(&self.client).await
     }
 

@@ -12,7 +12,7 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
 
 use crate::adapters::kafka::client::{Client, Quiet};
 use crate::adapters::kafka::{blocking, unavailable};
-use crate::ports::broker::LogError;
+use crate::ports::broker::BrokerError;
 
 type Inner = Arc<FutureProducer<Quiet>>;
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Sender {
 }
 
 impl Sender {
-    pub(super) fn new(client: Client) -> Result<Self, LogError> {
+    pub(super) fn new(client: Client) -> Result<Self, BrokerError> {
         let producer = client.producer().map_err(unavailable)?;
         Ok(Self { client, producer: RwLock::new(Arc::new(producer)) })
     }
@@ -43,7 +43,7 @@ impl Sender {
         partition: i32,
         payload: &[u8],
         headers: Option<OwnedHeaders>,
-    ) -> Result<u64, LogError> {
+    ) -> Result<u64, BrokerError> {
         let record = || {
             let record = FutureRecord::<(), [u8]>::to(topic).partition(partition).payload(payload);
             match &headers {
@@ -60,13 +60,14 @@ impl Sender {
         }
         let delivery = taken.map_err(refused)?;
         match delivery.await {
-            Ok(Ok(delivery)) => u64::try_from(delivery.offset)
-                .map_err(|_| LogError::Unavailable("the message was written before, its offset is not known".into())),
+            Ok(Ok(delivery)) => u64::try_from(delivery.offset).map_err(|_| {
+                BrokerError::Unavailable("the message was written before, its offset is not known".into())
+            }),
             Ok(Err((error, _))) => {
                 self.replace(&producer)?;
                 Err(undelivered(error))
             }
-            Err(_) => Err(LogError::Unavailable("the producer was replaced".into())),
+            Err(_) => Err(BrokerError::Unavailable("the producer was replaced".into())),
         }
     }
 
@@ -76,7 +77,7 @@ impl Sender {
 
     /// Puts a new producer in the place of this one, if it can send nothing any more: whether it is
     /// no longer the one in use.
-    fn replace(&self, failed: &Inner) -> Result<bool, LogError> {
+    fn replace(&self, failed: &Inner) -> Result<bool, BrokerError> {
         let Some((code, reason)) = failed.client().fatal_error() else { return Ok(false) };
         let mut current = self.producer.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, failed) {
@@ -98,18 +99,18 @@ impl Sender {
 }
 
 /// Why a message was not taken: nothing of it will ever appear.
-fn refused(error: KafkaError) -> LogError {
+fn refused(error: KafkaError) -> BrokerError {
     match error.rdkafka_error_code() {
-        Some(RDKafkaErrorCode::QueueFull) => LogError::Full,
-        Some(RDKafkaErrorCode::MessageSizeTooLarge) => LogError::Damaged("the message is too large".into()),
+        Some(RDKafkaErrorCode::QueueFull) => BrokerError::Full,
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => BrokerError::Damaged("the message is too large".into()),
         _ => unavailable(error),
     }
 }
 
 /// Why a message that was taken is not known to be written.
-fn undelivered(error: KafkaError) -> LogError {
+fn undelivered(error: KafkaError) -> BrokerError {
     match error.rdkafka_error_code() {
-        Some(RDKafkaErrorCode::MessageSizeTooLarge) => LogError::Damaged("the message is too large".into()),
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => BrokerError::Damaged("the message is too large".into()),
         _ => unavailable(error),
     }
 }

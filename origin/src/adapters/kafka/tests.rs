@@ -26,8 +26,8 @@ fn mock() -> Mock {
     mock
 }
 
-async fn open(mock: &Mock) -> Kafka {
-    Kafka::open(&mock.bootstrap_servers(), "g").await.unwrap()
+async fn open(mock: &Mock) -> KafkaBroker {
+    KafkaBroker::open(&mock.bootstrap_servers(), "g").await.unwrap()
 }
 
 fn slot(number: u16) -> Slot {
@@ -35,7 +35,7 @@ fn slot(number: u16) -> Slot {
 }
 
 /// Reads until so many messages are there.
-async fn read(reader: &mut dyn Reader, most: usize) -> Vec<Message> {
+async fn read(reader: &mut dyn Consumer, most: usize) -> Vec<Record> {
     let mut messages = Vec::new();
     let until = Instant::now() + Duration::from_secs(20);
     while messages.len() < most && Instant::now() < until {
@@ -55,7 +55,7 @@ async fn what_is_appended_is_read_in_order_and_committed_when_told() {
     assert_eq!(kafka.end(Topic::Comments, 2).await.unwrap(), 3);
     assert_eq!(kafka.committed(Topic::Comments, 2).await.unwrap(), 0);
 
-    let mut reader = kafka.reader(Topic::Comments).unwrap();
+    let mut reader = kafka.consumer(Topic::Comments).unwrap();
     let messages = read(&mut *reader, 3).await;
     let seen: Vec<_> = messages.iter().map(|m| (m.partition, m.offset, m.payload.clone())).collect();
     assert_eq!(seen, [(2, 0, vec![0]), (2, 1, vec![1]), (2, 2, vec![2])]);
@@ -71,7 +71,7 @@ async fn what_is_appended_is_read_in_order_and_committed_when_told() {
 async fn a_paused_partition_is_read_later_and_nothing_is_left_out() {
     let mock = mock();
     let kafka = open(&mock).await;
-    let mut reader = kafka.reader(Topic::Reactions).unwrap();
+    let mut reader = kafka.consumer(Topic::Reactions).unwrap();
     join_all((0..4).map(|n| kafka.append(Topic::Reactions, slot(n), vec![0]))).await;
     assert_eq!(read(&mut *reader, 4).await.len(), 4);
     reader.pause(&BTreeSet::from([1]));
@@ -94,7 +94,7 @@ async fn a_producer_whose_sequence_is_refused_is_replaced() {
     let refused = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER];
     mock.request_errors(RDKafkaApiKey::Produce, &refused);
     let lost = kafka.append(Topic::Comments, slot(0), vec![1]).await;
-    assert!(matches!(lost, Err(LogError::Unavailable(_))), "{lost:?}");
+    assert!(matches!(lost, Err(BrokerError::Unavailable(_))), "{lost:?}");
     // The mock did not write it.
     assert_eq!(kafka.append(Topic::Comments, slot(0), vec![2]).await.unwrap(), 1);
 }
@@ -108,7 +108,7 @@ async fn a_broker_that_is_away_is_told_in_time_and_nothing_is_sent_later() {
     let before = Instant::now();
     let appends = join_all((0..10).map(|n| kafka.append(Topic::Comments, slot(n), vec![1]))).await;
     let took = before.elapsed();
-    assert!(appends.iter().all(|a| matches!(a, Err(LogError::Unavailable(_)))), "{appends:?}");
+    assert!(appends.iter().all(|a| matches!(a, Err(BrokerError::Unavailable(_)))), "{appends:?}");
     assert!(took < Duration::from_secs(3), "{took:?}");
     let before = Instant::now();
     assert!(kafka.end(Topic::Comments, 0).await.is_err() && before.elapsed() < Duration::from_secs(1));
@@ -123,7 +123,7 @@ async fn more_than_may_wait_is_refused_and_never_appears() {
     let kafka = open(&mock).await;
     mock.broker_down(1).unwrap();
     let appends = join_all((0..20_010).map(|_| kafka.append(Topic::Comments, slot(0), vec![0]))).await;
-    let full = appends.iter().filter(|a| matches!(a, Err(LogError::Full))).count();
+    let full = appends.iter().filter(|a| matches!(a, Err(BrokerError::Full))).count();
     assert!(full >= 10, "{full}");
     mock.broker_up(1).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -135,9 +135,9 @@ async fn topics_that_are_missing_or_not_alike_are_named() {
     let mock = MockCluster::new(1).unwrap();
     mock.create_topic("h.comments", 4, 1).unwrap();
     mock.create_topic("h.reactions", 3, 1).unwrap();
-    let error = Kafka::open(&mock.bootstrap_servers(), "h").await.unwrap_err();
+    let error = KafkaBroker::open(&mock.bootstrap_servers(), "h").await.unwrap_err();
     assert!(error.to_string().contains("h.comments has 4 partitions, h.reactions has 3"), "{error}");
-    let error = Kafka::open(&mock.bootstrap_servers(), "i").await.unwrap_err();
+    let error = KafkaBroker::open(&mock.bootstrap_servers(), "i").await.unwrap_err();
     assert!(error.to_string().contains("i.comments"), "{error}");
 }
 
@@ -151,11 +151,11 @@ fn broker() -> Option<(String, String)> {
 #[tokio::test]
 async fn topics_are_made_once_and_never_changed() {
     let Some((brokers, name)) = broker() else { return };
-    Kafka::migrate(&brokers, &name, 3, 1).await.unwrap();
-    Kafka::migrate(&brokers, &name, 3, 1).await.unwrap();
-    let error = Kafka::migrate(&brokers, &name, 5, 1).await.unwrap_err();
+    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
+    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
+    let error = KafkaBroker::migrate(&brokers, &name, 5, 1).await.unwrap_err();
     assert!(error.to_string().contains("can never have 5"), "{error}");
-    let kafka = Kafka::open(&brokers, &name).await.unwrap();
+    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
     assert_eq!(kafka.partitions(), 3);
     let wrong = kafka.check().await.unwrap();
     assert!(wrong.len() == 6 && wrong.iter().all(|wrong| wrong.contains("1 replicas")), "{wrong:?}");
@@ -164,41 +164,41 @@ async fn topics_are_made_once_and_never_changed() {
 #[tokio::test]
 async fn letters_are_kept_until_they_are_sent_again() {
     let Some((brokers, name)) = broker() else { return };
-    Kafka::migrate(&brokers, &name, 3, 1).await.unwrap();
-    let kafka = Kafka::open(&brokers, &name).await.unwrap();
-    let message = |offset| Message { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
-    assert!(kafka.letters(Topic::Reactions).await.unwrap().is_empty());
+    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
+    let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
+    assert!(kafka.dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
     for offset in 40..43 {
-        kafka.bury(&message(offset), &long, 1_700_000_000_000 + offset).await.unwrap();
+        kafka.dead_letter(&message(offset), &long, 1_700_000_000_000 + offset).await.unwrap();
     }
-    let letters = kafka.letters(Topic::Reactions).await.unwrap();
+    let letters = kafka.dead_letters(Topic::Reactions).await.unwrap();
     let seen: Vec<_> = letters.iter().map(|l| (l.offset, l.message.offset, l.at)).collect();
     assert_eq!(seen, [(0, 40, 1_700_000_000_040), (1, 41, 1_700_000_000_041), (2, 42, 1_700_000_000_042)]);
     assert_eq!((letters[0].message.partition, &letters[0].message.payload), (2, &vec![1, 2, 3]));
     assert!(letters[0].error.starts_with("üü") && letters[0].error.len() == 2_000);
-    kafka.retried(Topic::Reactions, 1).await.unwrap();
-    let left = kafka.letters(Topic::Reactions).await.unwrap();
+    kafka.mark_retried(Topic::Reactions, 1).await.unwrap();
+    let left = kafka.dead_letters(Topic::Reactions).await.unwrap();
     assert_eq!(left.iter().map(|l| l.offset).collect::<Vec<_>>(), [2]);
-    assert!(kafka.letters(Topic::Comments).await.unwrap().is_empty());
-    kafka.retried(Topic::Reactions, 2).await.unwrap();
-    assert!(kafka.letters(Topic::Reactions).await.unwrap().is_empty());
+    assert!(kafka.dead_letters(Topic::Comments).await.unwrap().is_empty());
+    kafka.mark_retried(Topic::Reactions, 2).await.unwrap();
+    assert!(kafka.dead_letters(Topic::Reactions).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn two_readers_share_the_partitions_and_miss_nothing() {
     let Some((brokers, name)) = broker() else { return };
-    Kafka::migrate(&brokers, &name, 4, 1).await.unwrap();
-    let kafka = Kafka::open(&brokers, &name).await.unwrap();
+    KafkaBroker::migrate(&brokers, &name, 4, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
     let append = |from: u16| join_all((from..from + 400).map(|n| kafka.append(Topic::Comments, slot(n), vec![0])));
-    let mut first = kafka.reader(Topic::Comments).unwrap();
+    let mut first = kafka.consumer(Topic::Comments).unwrap();
     append(0).await.into_iter().for_each(|offset| assert!(offset.is_ok()));
     let messages = read(&mut *first, 400).await;
     assert_eq!((messages.len(), first.assigned().len()), (400, 4));
     let ends: Vec<_> = (0..4).map(|partition| (partition, 100)).collect();
     first.commit(&ends).await.unwrap();
 
-    let mut second = kafka.reader(Topic::Comments).unwrap();
+    let mut second = kafka.consumer(Topic::Comments).unwrap();
     let mut gone = Vec::new();
     let until = Instant::now() + Duration::from_secs(20);
     while gone.len() < 2 && Instant::now() < until {
@@ -225,8 +225,8 @@ async fn two_readers_share_the_partitions_and_miss_nothing() {
 /// A member of the group, as the job is one, until it is told to stop: what it takes waits for a
 /// round before it is stored, and is forgotten with its partition. Who stores a message makes
 /// everything before it in its partition a replay: so nothing before it may be missing.
-async fn store(mut reader: Box<dyn Reader>, stored: &[AtomicU64], stop: &AtomicBool) {
-    let (mut held, mut waiting) = (BTreeSet::new(), Vec::<Message>::new());
+async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &AtomicBool) {
+    let (mut held, mut waiting) = (BTreeSet::new(), Vec::<Record>::new());
     while !stop.load(Ordering::SeqCst) {
         let messages = reader.next(500, Duration::from_millis(20)).await.unwrap();
         for partition in reader.revoked() {
@@ -236,7 +236,7 @@ async fn store(mut reader: Box<dyn Reader>, stored: &[AtomicU64], stop: &AtomicB
         for partition in reader.assigned() {
             held.insert(partition);
         }
-        for Message { partition, offset, .. } in waiting.drain(..) {
+        for Record { partition, offset, .. } in waiting.drain(..) {
             let next = stored[partition as usize].fetch_max(offset + 1, Ordering::SeqCst);
             assert!(offset <= next, "{offset} of partition {partition} is stored, and not {next}");
         }
@@ -251,8 +251,8 @@ async fn store(mut reader: Box<dyn Reader>, stored: &[AtomicU64], stop: &AtomicB
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
     let Some((brokers, name)) = broker() else { return };
-    Kafka::migrate(&brokers, &name, PARTITIONS, 1).await.unwrap();
-    let kafka = Kafka::open(&brokers, &name).await.unwrap();
+    KafkaBroker::migrate(&brokers, &name, PARTITIONS, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
     let stored: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
     let [all, one] = [AtomicBool::new(false), AtomicBool::new(false)];
     let appends = async {
@@ -270,11 +270,11 @@ async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
                 tokio::time::sleep(Duration::from_secs(4)).await;
                 one.store(true, Ordering::SeqCst);
             };
-            tokio::join!(store(kafka.reader(Topic::Comments).unwrap(), &stored, &one), leave);
+            tokio::join!(store(kafka.consumer(Topic::Comments).unwrap(), &stored, &one), leave);
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         all.store(true, Ordering::SeqCst);
     };
-    tokio::join!(appends, store(kafka.reader(Topic::Comments).unwrap(), &stored, &all), coming_and_going);
+    tokio::join!(appends, store(kafka.consumer(Topic::Comments).unwrap(), &stored, &all), coming_and_going);
     assert!(stored.iter().all(|next| next.load(Ordering::SeqCst) > 100), "{stored:?}");
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::kafka::client::{Admin, Client};
 use crate::adapters::kafka::{blocking, unavailable};
-use crate::ports::broker::{LogError, Topic};
+use crate::ports::broker::{BrokerError, Topic};
 
 /// How long a question may take here: nobody waits for an answer but an operator.
 const ASK: Duration = Duration::from_secs(5);
@@ -53,32 +53,32 @@ fn planned(client: &Client, partitions: u32) -> Vec<Planned> {
 }
 
 /// How many partitions the topics have.
-pub(super) async fn partitions(client: &Client) -> Result<u32, LogError> {
+pub(super) async fn partitions(client: &Client) -> Result<u32, BrokerError> {
     let mut found: Option<(String, u32)> = None;
     for topic in Topic::ALL {
         let name = client.topic(topic);
         let described = describe(client, &name).await?;
-        let described = described.ok_or_else(|| LogError::Damaged(format!("the topic {name} is missing")))?;
+        let described = described.ok_or_else(|| BrokerError::Damaged(format!("the topic {name} is missing")))?;
         match &found {
             None => found = Some((name, described.partitions)),
             Some((_, partitions)) if *partitions == described.partitions => {}
             Some((first, partitions)) => {
                 let text = format!("{first} has {partitions} partitions, {name} has {}", described.partitions);
-                return Err(LogError::Damaged(text));
+                return Err(BrokerError::Damaged(text));
             }
         }
     }
-    found.map(|(_, partitions)| partitions).ok_or_else(|| LogError::Damaged("no topics".into()))
+    found.map(|(_, partitions)| partitions).ok_or_else(|| BrokerError::Damaged("no topics".into()))
 }
 
 /// See [`crate::adapters::kafka::Kafka::migrate`].
-pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) -> Result<(), LogError> {
+pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) -> Result<(), BrokerError> {
     let planned = planned(client, partitions);
     let mut missing = Vec::new();
     for plan in &planned {
         match describe(client, &plan.name).await? {
             Some(is) if is.partitions != plan.partitions => {
-                return Err(LogError::Damaged(format!(
+                return Err(BrokerError::Damaged(format!(
                     "{} has {} partitions and can never have {}: offsets are versions",
                     plan.name, is.partitions, plan.partitions
                 )));
@@ -110,7 +110,7 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
         match result {
             // Another process was faster.
             Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
-            Err((name, code)) => return Err(LogError::Damaged(format!("the topic {name} cannot be made: {code}"))),
+            Err((name, code)) => return Err(BrokerError::Damaged(format!("the topic {name} cannot be made: {code}"))),
         }
     }
     let until = Instant::now() + KNOWN;
@@ -119,7 +119,7 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
             match describe(client, &plan.name).await? {
                 Some(is) if is.partitions == plan.partitions && is.leaderless == 0 => break,
                 _ if Instant::now() > until => {
-                    return Err(LogError::Unavailable(format!("the topic {} has no leaders yet", plan.name)));
+                    return Err(BrokerError::Unavailable(format!("the topic {} has no leaders yet", plan.name)));
                 }
                 _ => sleep(Duration::from_millis(100)).await,
             }
@@ -129,7 +129,7 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
 }
 
 /// See [`crate::ports::broker::Log::check`].
-pub(super) async fn check(client: &Client) -> Result<Vec<String>, LogError> {
+pub(super) async fn check(client: &Client) -> Result<Vec<String>, BrokerError> {
     let admin = client.admin()?;
     let (mut wrong, mut counts) = (Vec::new(), Vec::new());
     for plan in planned(client, 0) {
@@ -187,25 +187,25 @@ fn options() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(ASK)).operation_timeout(Some(ASK))
 }
 
-async fn settings(admin: &Admin, name: &str) -> Result<ConfigResource, LogError> {
+async fn settings(admin: &Admin, name: &str) -> Result<ConfigResource, BrokerError> {
     let asked = [ResourceSpecifier::Topic(name)];
     let mut answers = admin.describe_configs(&asked, &options()).await.map_err(unavailable)?;
     match answers.pop() {
         Some(Ok(resource)) => Ok(resource),
-        Some(Err(code)) => Err(LogError::Unavailable(format!("the settings of {name}: {code}"))),
-        None => Err(LogError::Unavailable(format!("the settings of {name}: no answer"))),
+        Some(Err(code)) => Err(BrokerError::Unavailable(format!("the settings of {name}: {code}"))),
+        None => Err(BrokerError::Unavailable(format!("the settings of {name}: no answer"))),
     }
 }
 
 /// What the brokers say of a topic; `None` when there is none.
-async fn describe(client: &Client, name: &str) -> Result<Option<Described>, LogError> {
+async fn describe(client: &Client, name: &str) -> Result<Option<Described>, BrokerError> {
     let (admin, asked) = (client.admin()?, name.to_owned());
     let metadata = blocking(move || admin.inner().fetch_metadata(Some(&asked), ASK)).await?;
     let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else { return Ok(None) };
     if let Some(error) = topic.error() {
         return match RDKafkaErrorCode::from(error) {
             RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic => Ok(None),
-            code => Err(LogError::Unavailable(format!("the topic {name}: {code}"))),
+            code => Err(BrokerError::Unavailable(format!("the topic {name}: {code}"))),
         };
     }
     let partitions = topic.partitions();

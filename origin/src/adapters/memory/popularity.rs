@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use tokio::time::Instant;
 
-use crate::ports::popularity::{ASKED, HALF, HEATED, Heat, HeatError, Lists, Reads, Warm};
+use crate::ports::popularity::{ASKED, HALF, HEATED, PopularSubject, Popularity, PopularityError, ReadLists, Reads};
 
 /// Heat below which a subject is forgotten.
 const COLD: f64 = 0.5;
 
 #[derive(Debug, Default)]
-pub struct Local(Mutex<Sums>);
+pub struct MemoryPopularity(Mutex<Sums>);
 
 #[derive(Debug, Default)]
 struct Sums {
@@ -42,14 +42,14 @@ impl Sums {
         now
     }
 
-    fn hottest(&self, now: Instant) -> Vec<Warm> {
+    fn hottest(&self, now: Instant) -> Vec<PopularSubject> {
         let recent = |(bit, asked): (usize, &Option<Instant>)| {
-            asked.is_some_and(|then| now - then < ASKED).then_some(Lists::from_bits(1 << bit))
+            asked.is_some_and(|then| now - then < ASKED).then_some(ReadLists::from_bits(1 << bit))
         };
-        let warm = self.subjects.iter().map(|(subject, sum)| Warm {
+        let warm = self.subjects.iter().map(|(subject, sum)| PopularSubject {
             subject: subject.clone(),
             heat: sum.heat as u64,
-            lists: sum.asked.iter().enumerate().filter_map(recent).fold(Lists::default(), Lists::and),
+            lists: sum.asked.iter().enumerate().filter_map(recent).fold(ReadLists::default(), ReadLists::and),
         });
         let mut warm: Vec<_> = warm.collect();
         warm.sort_unstable_by(|a, b| (b.heat, &a.subject).cmp(&(a.heat, &b.subject)));
@@ -58,8 +58,8 @@ impl Sums {
 }
 
 #[async_trait]
-impl Heat for Local {
-    async fn add(&self, reads: &[Reads]) -> Result<(), HeatError> {
+impl Popularity for MemoryPopularity {
+    async fn add(&self, reads: &[Reads]) -> Result<(), PopularityError> {
         // A std mutex: held for a few milliseconds at most, never across an await.
         let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = sums.cool();
@@ -67,7 +67,7 @@ impl Heat for Local {
             let sum = sums.subjects.entry(subject.clone()).or_default();
             sum.heat += *count as f64;
             for (bit, asked) in sum.asked.iter_mut().enumerate() {
-                if lists.has(Lists::from_bits(1 << bit)) {
+                if lists.has(ReadLists::from_bits(1 << bit)) {
                     *asked = Some(now);
                 }
             }
@@ -80,7 +80,7 @@ impl Heat for Local {
         Ok(())
     }
 
-    async fn hottest(&self, count: usize) -> Result<Vec<Warm>, HeatError> {
+    async fn most_read(&self, count: usize) -> Result<Vec<PopularSubject>, PopularityError> {
         let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = sums.cool();
         let mut hottest = sums.hottest(now);
@@ -88,7 +88,7 @@ impl Heat for Local {
         Ok(hottest)
     }
 
-    async fn own(&self, names: &[String], _: Duration) -> Result<Vec<bool>, HeatError> {
+    async fn claim(&self, names: &[String], _: Duration) -> Result<Vec<bool>, PopularityError> {
         Ok(vec![true; names.len()])
     }
 }

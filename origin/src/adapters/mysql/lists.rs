@@ -18,7 +18,7 @@ use sqlx::mysql::MySqlRow;
 use crate::adapters::mysql::pool::Statement;
 use crate::adapters::mysql::read::{IDS, Part};
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, comment_id, count_at, id_at};
-use crate::adapters::mysql::{Mysql, rows};
+use crate::adapters::mysql::{MysqlStore, rows};
 use crate::domain::row::{ListOf, Row};
 use crate::ports::store::Result;
 
@@ -41,7 +41,7 @@ const RANKED: u64 = 1_000_000;
 const BEST: usize = limits::SNAPSHOT_IDS + 200;
 
 fn bind_subject(statement: Statement, key: &SubjectKey) -> Statement {
-    statement.bind(Mysql::subject_id(key)).bind(key.kind().to_owned()).bind(key.key().as_bytes().to_vec())
+    statement.bind(MysqlStore::subject_id(key)).bind(key.kind().to_owned()).bind(key.key().as_bytes().to_vec())
 }
 
 fn by_floor(rows: &[MySqlRow]) -> Result<Vec<(u64, CommentId)>> {
@@ -92,7 +92,7 @@ fn keep_best(all: &mut Vec<(i64, CommentId)>) {
     all.truncate(limits::SNAPSHOT_IDS);
 }
 
-impl Mysql {
+impl MysqlStore {
     fn place(&self, slot: Slot) -> (Part, Slot) {
         (self.part(slot), slot)
     }

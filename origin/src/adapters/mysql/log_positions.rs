@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::adapters::mysql::pool::sql;
 use crate::adapters::mysql::read::{IDS, json};
 use crate::adapters::mysql::rows::count_at;
-use crate::adapters::mysql::{Mysql, rows};
+use crate::adapters::mysql::{MysqlStore, rows};
 use crate::ports::shards::Stream;
 use crate::ports::store::{Result, StoreError};
 
@@ -34,7 +34,7 @@ const HERE: [i64; 2] = [1, 4];
 /// The same, and where it is complete for as long as nobody can write it.
 const WHOLE: [i64; 3] = [1, 2, 4];
 
-impl Mysql {
+impl MysqlStore {
     /// Waits a little and reads the map again, after [`StoreError::Moved`]; the error itself when the
     /// time since `begun` is over.
     pub(super) async fn moved(&self, begun: Instant) -> Result<()> {

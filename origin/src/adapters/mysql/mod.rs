@@ -35,29 +35,29 @@ use gailou_shared::words::Term;
 use pool::{Pool, Session};
 use sha2::{Digest, Sha256};
 
-use crate::domain::operation::{Persisted, Stamped, Taken};
+use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted};
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
-use crate::ports::shards::{Shards, Standing, Stream};
+use crate::ports::shards::{ReactionState, Shards, Stream};
 use crate::ports::store::{Result, Store, StoreError};
 
 /// How often the map of slots is read.
 const MAP: Duration = Duration::from_secs(1);
 
 /// The store in MySQL databases.
-pub struct Mysql {
+pub struct MysqlStore {
     pools: Vec<Pool>,
     tables: u16,
     weights: WeightsByType,
     map: slot_map::Current,
 }
 
-impl std::fmt::Debug for Mysql {
+impl std::fmt::Debug for MysqlStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mysql").field("databases", &self.pools).field("tables", &self.tables).finish_non_exhaustive()
     }
 }
 
-impl Mysql {
+impl MysqlStore {
     /// The store in the databases at these addresses, whose tables are numbered from 0 to
     /// `tables` - 1.
     ///
@@ -168,7 +168,7 @@ fn hash(parts: &[&[u8]]) -> u64 {
 }
 
 #[async_trait]
-impl Store for Mysql {
+impl Store for MysqlStore {
     async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         self.read_subjects(keys).await
     }
@@ -270,17 +270,17 @@ impl Store for Mysql {
         self.read_check().await
     }
 
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
         self.read_feed(shard, after, count).await
     }
 
-    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
         write::persist(self, batch).await
     }
 }
 
 #[async_trait]
-impl Shards for Mysql {
+impl Shards for MysqlStore {
     fn shards(&self) -> usize {
         self.pools.len()
     }
@@ -297,7 +297,7 @@ impl Shards for Mysql {
         write::skip(self, stream, slot, position).await
     }
 
-    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<Standing>> {
+    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
         self.read_standing(pairs).await
     }
 

@@ -17,8 +17,8 @@ use tokio::time::Instant;
 
 use crate::adapters::mysql::log_positions::here;
 use crate::adapters::mysql::rows::count_at;
-use crate::adapters::mysql::{Mysql, rows};
-use crate::ports::shards::Standing;
+use crate::adapters::mysql::{MysqlStore, rows};
+use crate::ports::shards::ReactionState;
 use crate::ports::store::{Result, StoreError};
 
 type Pair = (CommentId, MemberId);
@@ -66,10 +66,10 @@ impl Found {
     }
 
     /// `None` for a comment without a row.
-    fn standing(&self, (id, member): &Pair) -> Result<Option<Standing>> {
+    fn standing(&self, (id, member): &Pair) -> Result<Option<ReactionState>> {
         let position = self.positions.get(&i64::from(id.slot().get())).copied().ok_or_else(no_slot)?;
         let reaction = self.reactions.get(&(id.signed(), member.signed())).copied();
-        Ok(self.comments.get(&id.signed()).map(|&Counted { visible, likes, dislikes, reacted }| Standing {
+        Ok(self.comments.get(&id.signed()).map(|&Counted { visible, likes, dislikes, reacted }| ReactionState {
             position,
             reaction,
             visible: Some(visible),
@@ -80,8 +80,8 @@ impl Found {
     }
 }
 
-impl Mysql {
-    pub(super) async fn read_standing(&self, pairs: &[Pair]) -> Result<Vec<Standing>> {
+impl MysqlStore {
+    pub(super) async fn read_standing(&self, pairs: &[Pair]) -> Result<Vec<ReactionState>> {
         let begun = Instant::now();
         loop {
             match self.standing_now(pairs).await {
@@ -91,7 +91,7 @@ impl Mysql {
         }
     }
 
-    async fn standing_now(&self, pairs: &[Pair]) -> Result<Vec<Standing>> {
+    async fn standing_now(&self, pairs: &[Pair]) -> Result<Vec<ReactionState>> {
         let mut shards: BTreeMap<usize, Vec<Pair>> = BTreeMap::new();
         for pair in pairs {
             shards.entry(self.shard(pair.0.slot())).or_default().push(*pair);
@@ -145,7 +145,7 @@ impl Mysql {
     }
 
     /// The same for comments that had no row a moment ago: their reactions are counted.
-    async fn standing_early(&self, pairs: &[Pair]) -> Result<Vec<Standing>> {
+    async fn standing_early(&self, pairs: &[Pair]) -> Result<Vec<ReactionState>> {
         let count = |reaction: u8| {
             format!(
                 "CASE WHEN c.id IS NULL THEN (SELECT COUNT(*) FROM reaction_{{n}} x \
@@ -178,7 +178,7 @@ impl Mysql {
                 (Some(state), Some(visibility)) => Some(visible(state, visibility)?),
                 _ => None,
             };
-            let standing = Standing {
+            let standing = ReactionState {
                 position: count_at(r, 2)?,
                 reaction: r.try_get::<Option<i64>, _>(3)?.map(rows::reaction).transpose()?,
                 visible: seen,

@@ -13,7 +13,7 @@ use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::pool::{Session, Statement, sql};
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, WIDTH, count_at, damaged, id_at, member_id};
-use crate::adapters::mysql::{Mysql, rows};
+use crate::adapters::mysql::{MysqlStore, rows};
 use crate::domain::row::{Remembered, Row, SubjectRow};
 use crate::ports::store::{Result, StoreError};
 
@@ -47,7 +47,7 @@ const FAR: usize = 2_000;
 /// A table of the numbers in one value; first in every join it is in.
 pub(super) const IDS: &str = "JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j";
 
-impl Mysql {
+impl MysqlStore {
     pub(super) fn part(&self, slot: Slot) -> Part {
         Part { shard: self.shard(slot), table: self.table(slot) }
     }

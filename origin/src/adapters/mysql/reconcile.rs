@@ -14,7 +14,7 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::pool::{Session, sql};
-use crate::adapters::mysql::{Mysql, subject_slot};
+use crate::adapters::mysql::{MysqlStore, subject_slot};
 use crate::domain::reconcile::{Checker, Counted, Counter, Difference, Of, Reconcile, SubjectCounted};
 use crate::ports::store::{Result, StoreError};
 
@@ -26,7 +26,7 @@ fn number(row: &MySqlRow, column: usize) -> Result<u64> {
 }
 
 #[async_trait]
-impl Reconcile for Mysql {
+impl Reconcile for MysqlStore {
     /// Slot by slot, and in a slot by the subject's number.
     async fn subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let (first, mut beyond) = after.map_or((0, i64::MIN), |key| (key.slot().get(), Self::subject_id(key)));
@@ -130,7 +130,7 @@ async fn reactions(session: &mut Session, table: u16, rows: &[MySqlRow]) -> Resu
     found.iter().map(|row| Ok((row.try_get(0)?, (number(row, 1)?, number(row, 2)?)))).collect()
 }
 
-impl Mysql {
+impl MysqlStore {
     async fn put_right(
         &self,
         session: &mut Session,

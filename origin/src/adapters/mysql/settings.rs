@@ -11,8 +11,8 @@ use sqlx::mysql::MySqlRow;
 use crate::adapters::mysql::pool::{Value, sql};
 use crate::adapters::mysql::reshard::states;
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, WIDTH, comment_id, count_at, damaged, id_at};
-use crate::adapters::mysql::{Mysql, first_subject, rows, subject_slot};
-use crate::domain::operation::Taken;
+use crate::adapters::mysql::{MysqlStore, first_subject, rows, subject_slot};
+use crate::domain::operation::ChangeRow;
 use crate::domain::row::Exported;
 use crate::ports::store::Result;
 
@@ -36,7 +36,7 @@ pub(super) const TABLES: [&str; 13] = [
     "member",
 ];
 
-impl Mysql {
+impl MysqlStore {
     pub(super) async fn read_words(&self) -> Result<(u64, Vec<Term>)> {
         let version = self.read_words_version().await?;
         let text = "SELECT term, category, action FROM word ORDER BY term";
@@ -63,7 +63,7 @@ impl Mysql {
         Ok(found.ok_or_else(|| damaged("a secret that was just stored is gone"))?.try_get(0)?)
     }
 
-    pub(super) async fn read_feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+    pub(super) async fn read_feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
         let Some(pool) = self.pools.get(shard) else { return Ok(vec![]) };
         let text = "SELECT type, `key`, seq, at, version, comment_id FROM feed WHERE seq > ? ORDER BY seq LIMIT ?";
         let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -71,7 +71,7 @@ impl Mysql {
         found
             .iter()
             .map(|r| {
-                Ok(Taken {
+                Ok(ChangeRow {
                     seq: count_at(r, 2)?,
                     at: count_at(r, 3)?,
                     subject: rows::subject_at(r, 0)?,

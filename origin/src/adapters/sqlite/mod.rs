@@ -24,7 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 
-use crate::domain::operation::{Persisted, Stamped, Taken};
+use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted};
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
 use crate::ports::store::{Result, Store, StoreError};
 
@@ -34,7 +34,7 @@ const READERS: usize = 4;
 const STATEMENTS: usize = 128;
 
 /// The SQLite store.
-pub struct Sqlite {
+pub struct SqliteStore {
     file: PathBuf,
     weights: WeightsByType,
     // Before the writer: the last connection to close is the one that can empty the log.
@@ -43,7 +43,7 @@ pub struct Sqlite {
     permits: Arc<Semaphore>,
 }
 
-impl std::fmt::Debug for Sqlite {
+impl std::fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sqlite").field("file", &self.file).finish_non_exhaustive()
     }
@@ -55,7 +55,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl Sqlite {
+impl SqliteStore {
     /// Opens the file, makes its tables and re-keys replies when the weights have changed.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ fn open_reader(file: &FilePath) -> Result<Connection> {
 }
 
 #[async_trait]
-impl Store for Sqlite {
+impl Store for SqliteStore {
     async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         let keys = keys.to_vec();
         self.read(move |c| keys.iter().map(|key| read::subject(c, key)).collect()).await
@@ -235,14 +235,14 @@ impl Store for Sqlite {
         .await
     }
 
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
         if shard > 0 {
             return Ok(vec![]);
         }
         self.read(move |c| read::feed(c, after, count)).await
     }
 
-    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         write::persist(&mut writer, |kind| self.weights(kind), batch)
     }

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, Row as Columns, params};
 
 use crate::adapters::sqlite::rows;
 use crate::adapters::sqlite::rows::{COLUMNS, JOINS, comment_id, count, damaged, member_id};
-use crate::domain::operation::Taken;
+use crate::domain::operation::ChangeRow;
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
 use crate::ports::store::Result;
 
@@ -303,7 +303,7 @@ pub(super) fn names(c: &Connection, members: &[MemberId]) -> Result<HashMap<Memb
     Ok(found.into_iter().collect())
 }
 
-pub(super) fn feed(c: &Connection, after: u64, most: usize) -> Result<Vec<Taken>> {
+pub(super) fn feed(c: &Connection, after: u64, most: usize) -> Result<Vec<ChangeRow>> {
     collect(
         c,
         "SELECT f.seq, f.at, s.type, s.key, f.version, f.comment_id FROM feed f JOIN subject s ON s.id = f.subject \
@@ -311,7 +311,7 @@ pub(super) fn feed(c: &Connection, after: u64, most: usize) -> Result<Vec<Taken>
         params![after, most as i64],
         |r| {
             let (kind, key): (String, String) = (r.get(2)?, r.get(3)?);
-            Ok(Taken {
+            Ok(ChangeRow {
                 seq: count(r.get(0)?),
                 at: count(r.get(1)?),
                 subject: SubjectKey::new(&kind, &key).map_err(damaged)?,

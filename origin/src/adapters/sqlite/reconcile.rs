@@ -9,12 +9,12 @@ use gailou_shared::wire::{State, Visibility};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::rows::{count, damaged};
-use crate::adapters::sqlite::{Sqlite, rows};
+use crate::adapters::sqlite::{SqliteStore, rows};
 use crate::domain::reconcile::{Checker, Counted, Counter, Difference, Of, Reconcile, SubjectCounted};
 use crate::ports::store::Result;
 
 #[async_trait]
-impl Reconcile for Sqlite {
+impl Reconcile for SqliteStore {
     async fn subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let after = after.map_or((String::new(), 0), |key| (key.kind().to_owned(), key.obj_id() as i64));
         self.read(move |c| {

@@ -20,7 +20,7 @@ use crate::cli::FAILED;
 use crate::cli::input::{Input, Lines, RawLine};
 use crate::cli::output::Console;
 use crate::cli::record::{LINE_BYTES, Line};
-use crate::state::App;
+use crate::state::AppState;
 
 /// What has become of the lines.
 #[derive(Debug, Default, Clone, Copy)]
@@ -47,7 +47,7 @@ impl Report {
 
 /// Imports what `input` holds; with `strict`, all of it or nothing.
 pub(super) async fn run(
-    app: &App,
+    app: &AppState,
     strict: bool,
     input: &mut dyn Input,
     console: &mut dyn Console,
@@ -96,7 +96,7 @@ impl File {
     /// Reads every line, and says which are bad.
     async fn read(
         &mut self,
-        app: &App,
+        app: &AppState,
         input: &mut dyn Input,
         console: &mut dyn Console,
         report: &mut Report,
@@ -122,7 +122,7 @@ impl File {
     }
 
     /// Whether the line is new; the same line twice is not.
-    fn add(&mut self, app: &App, number: usize, mut line: Line) -> Result<bool, String> {
+    fn add(&mut self, app: &AppState, number: usize, mut line: Line) -> Result<bool, String> {
         if app.threading(line.subject.kind()).is_none() {
             return Err(format!("`subject`: the type {:?} is not configured", line.subject.kind()));
         }
@@ -164,7 +164,7 @@ fn without_mark(bytes: &[u8], number: usize) -> &[u8] {
 }
 
 /// The lines with their ids, given by time.
-async fn entries(app: &App, file: File, ids: &mut Ids) -> anyhow::Result<Vec<Entry>> {
+async fn entries(app: &AppState, file: File, ids: &mut Ids) -> anyhow::Result<Vec<Entry>> {
     let mut by_time: Vec<usize> = (0..file.lines.len()).collect();
     by_time.sort_by_key(|i| file.lines.get(*i).map(|l| l.line.created_at));
     let slots: Vec<_> = file.subjects().iter().map(SubjectKey::slot).collect();

@@ -15,11 +15,11 @@ use gailou_shared::wire::{Named, State, Visibility};
 use crate::cli::import::place::{Entry, Name, Place, Stored, order};
 use crate::cli::import::{Report, known};
 use crate::cli::output::Console;
-use crate::domain::operation::{Event, Outcome};
+use crate::domain::operation::{Operation, Outcome};
 use crate::domain::row::{Imported, NewRow};
 use crate::ports::journal::{Journal, JournalError};
 use crate::service::markdown;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Events in flight: one group commit's worth.
 const FLYING: usize = 1_000;
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes every entry that has a place.
 pub(super) async fn all(
-    app: &App,
+    app: &AppState,
     entries: Vec<Entry>,
     places: Vec<Result<Place, String>>,
     above: &HashMap<Name, Stored>,
@@ -58,7 +58,7 @@ pub(super) async fn all(
 
 /// The authors of all comments that are answered.
 async fn authors(
-    app: &App,
+    app: &AppState,
     entries: &[Entry],
     places: &[Result<Place, String>],
     above: &HashMap<Name, Stored>,
@@ -122,7 +122,7 @@ impl Pipeline<'_> {
         let tag = (entry.number, place.reparented);
         let row = row(entry, place, authors);
         loop {
-            let mut append = self.journal.append(Event::Publish(Box::new(row.clone())));
+            let mut append = self.journal.append(Operation::Publish(Box::new(row.clone())));
             // The first poll puts it into the queue: what is pushed later comes after it.
             let flight = match poll_fn(|context| Poll::Ready(append.as_mut().poll(context))).await {
                 Poll::Ready(Err(JournalError::Full)) => {

@@ -19,7 +19,7 @@ const PLACES: usize = 4_096;
 /// saves the shared cache about a tenth of its reads, and more the hotter it is.
 const HOT: u64 = 5;
 
-pub(super) struct Hot<K>(Mutex<Windows<K>>);
+pub(super) struct HotKeys<K>(Mutex<Windows<K>>);
 
 struct Windows<K> {
     now: FrequentItemsSketch<K>,
@@ -45,7 +45,7 @@ impl<K: Eq + Hash + Clone> Windows<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Hot<K> {
+impl<K: Eq + Hash + Clone> HotKeys<K> {
     pub(super) fn new() -> Self {
         Self(Mutex::new(Windows { now: sketch(), before: sketch(), began: Instant::now() }))
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_asked_for_often_is_hot_for_a_window() {
-        let hot = Hot::new();
+        let hot = HotKeys::new();
         let ask = |key: u64| hot.asked([key].iter())[0];
         assert!((1..HOT).all(|_| !ask(7)));
         assert!(ask(7));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_frequent_stand_out_among_any_number_of_rare() {
-        let hot = Hot::new();
+        let hot = HotKeys::new();
         let ask = |key: u64| hot.asked([key].iter())[0];
         let mut rare = 0;
         for key in 1_000..100_000 {

@@ -11,11 +11,11 @@ use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, Slot};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::cluster::cached_store::Layered;
+use crate::cluster::cached_store::CachedStore;
 use crate::cluster::settle::tell;
-use crate::domain::operation::{Event, Outcome, Persisted, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome, Persisted};
 use crate::domain::row::Row;
-use crate::ports::cache::{Cache, Changes, Key, ListKey, Move, Void};
+use crate::ports::cache::{Cache, Changes, Invalidation, Key, ListKey, Move};
 use crate::ports::store::Result;
 
 /// How long the cache and the counters are waited for.
@@ -26,11 +26,11 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// together, and its lists age out.
 const WAITING: usize = 2_000;
 
-impl Layered {
+impl CachedStore {
     /// Tells what `batch` has changed. When this returns, no read here answers with what was before,
     /// nor elsewhere but from the memory of that process, for a quarter of a second. That holds while
     /// the cache answers; else within seconds after it does again.
-    pub async fn committed(&self, batch: &[Stamped], persisted: &Persisted) {
+    pub async fn committed(&self, batch: &[LoggedOperation], persisted: &Persisted) {
         let slots = changes(persisted);
         let caches = self.tell(&slots);
         let counters = timeout(PATIENCE, tell(&*self.counters, &*self.tables, batch, persisted));
@@ -93,9 +93,9 @@ impl Layered {
 }
 
 /// The comment of an event that publishes it and was written before.
-fn published_before((stamped, outcome): (&Stamped, &Outcome)) -> Option<CommentId> {
+fn published_before((stamped, outcome): (&LoggedOperation, &Outcome)) -> Option<CommentId> {
     match (&stamped.event, outcome) {
-        (Event::Publish(row), Outcome::Seen) => Some(row.path.id()),
+        (Operation::Publish(row), Outcome::Seen) => Some(row.path.id()),
         _ => None,
     }
 }
@@ -107,10 +107,10 @@ fn standing<'a>(rows: impl Iterator<Item = &'a Row>, takedown: bool) -> HashMap<
         let (id, root, version) = (row.id(), row.path.root_id(), row.version);
         let changes = slots.entry(id.slot()).or_default();
         changes.takedown |= takedown;
-        changes.values.insert(Key::Comment(id), Void { version, gone: takedown });
-        changes.values.insert(Key::Subject(row.subject.clone()), Void { version, gone: false });
+        changes.values.insert(Key::Comment(id), Invalidation { version, gone: takedown });
+        changes.values.insert(Key::Subject(row.subject.clone()), Invalidation { version, gone: false });
         if id != root {
-            changes.values.insert(Key::TopReplies(root), Void { version, gone: false });
+            changes.values.insert(Key::TopReplies(root), Invalidation { version, gone: false });
         }
         if let Some(floor) = row.floor {
             let list = if id == root { ListKey::Roots(row.subject.clone()) } else { ListKey::Replies(root) };
@@ -129,11 +129,11 @@ fn changes(persisted: &Persisted) -> HashMap<Slot, Changes> {
         touched_in.insert(&touched.subject);
         let changes = slots.entry(touched.id.slot()).or_default();
         let version = touched.version;
-        changes.values.insert(Key::Comment(touched.id), Void { version, gone: touched.takedown });
+        changes.values.insert(Key::Comment(touched.id), Invalidation { version, gone: touched.takedown });
         changes.takedown |= touched.takedown;
         let is_root = touched.id == touched.root;
         if !is_root {
-            changes.values.insert(Key::TopReplies(touched.root), Void { version, gone: false });
+            changes.values.insert(Key::TopReplies(touched.root), Invalidation { version, gone: false });
         }
         if let Some(floor) = touched.floor.filter(|_| touched.was_listed != touched.listed) {
             let list = if is_root { ListKey::Roots(touched.subject.clone()) } else { ListKey::Replies(touched.root) };
@@ -143,7 +143,7 @@ fn changes(persisted: &Persisted) -> HashMap<Slot, Changes> {
     }
     for (subject, version) in &persisted.changed {
         let changes = slots.entry(subject.slot()).or_default();
-        changes.values.insert(Key::Subject(subject.clone()), Void { version: *version, gone: false });
+        changes.values.insert(Key::Subject(subject.clone()), Invalidation { version: *version, gone: false });
         // One that changed by itself may have another mode, which all its comments carry.
         changes.takedown |= !touched_in.contains(subject);
     }
@@ -155,7 +155,7 @@ fn merge(into: &mut Changes, later: Changes) {
     into.takedown |= later.takedown;
     for (key, void) in later.values {
         let known = into.values.entry(key).or_insert(void);
-        *known = Void { version: known.version.max(void.version), gone: known.gone || void.gone };
+        *known = Invalidation { version: known.version.max(void.version), gone: known.gone || void.gone };
     }
     for (list, moves) in later.lists {
         let known = into.lists.entry(list).or_default();
@@ -173,7 +173,7 @@ fn merge(into: &mut Changes, later: Changes) {
 }
 
 /// What the cache was not told yet.
-pub(super) struct Untold {
+pub(super) struct InvalidationQueue {
     cache: Arc<dyn Cache>,
     waiting: Mutex<Waiting>,
 }
@@ -187,7 +187,7 @@ struct Waiting {
     warned: Option<Instant>,
 }
 
-impl Untold {
+impl InvalidationQueue {
     pub(super) fn new(cache: Arc<dyn Cache>) -> Self {
         Self { cache, waiting: Mutex::default() }
     }

@@ -11,12 +11,12 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 
-use crate::cluster::cached_store::local_cache::Marks;
-use crate::cluster::cached_store::metrics::Figures;
-use crate::cluster::cached_store::rebuild_request::Note;
-use crate::cluster::cached_store::single_flight::Flights;
+use crate::cluster::cached_store::local_cache::LocalVersions;
+use crate::cluster::cached_store::metrics::CacheMetrics;
+use crate::cluster::cached_store::rebuild_request::RebuildRequest;
+use crate::cluster::cached_store::single_flight::SingleFlight;
 use crate::domain::row::ListOf;
-use crate::ports::broker::{Log, Topic};
+use crate::ports::broker::{Broker, Topic};
 use crate::ports::cache::{Cache, ListKey, Range};
 use crate::ports::shards::Shards;
 use crate::ports::store::{Result, StoreError};
@@ -64,11 +64,11 @@ type Ranked = Arc<Vec<(i64, CommentId)>>;
 pub(super) struct Lists {
     tables: Arc<dyn Shards>,
     cache: Arc<dyn Cache>,
-    log: Arc<dyn Log>,
-    marks: Arc<Marks>,
-    figures: Arc<Figures>,
-    floors: Flights<(Listed, Range), Floors>,
-    ranked: Flights<(Listed, Sort), Ranked>,
+    log: Arc<dyn Broker>,
+    marks: Arc<LocalVersions>,
+    figures: Arc<CacheMetrics>,
+    floors: SingleFlight<(Listed, Range), Floors>,
+    ranked: SingleFlight<(Listed, Sort), Ranked>,
     noted: moka::sync::Cache<ListKey, ()>,
 }
 
@@ -76,12 +76,12 @@ impl Lists {
     pub(super) fn new(
         tables: Arc<dyn Shards>,
         cache: Arc<dyn Cache>,
-        log: Arc<dyn Log>,
-        marks: Arc<Marks>,
-        figures: Arc<Figures>,
+        log: Arc<dyn Broker>,
+        marks: Arc<LocalVersions>,
+        figures: Arc<CacheMetrics>,
     ) -> Self {
         let noted = moka::sync::Cache::builder().max_capacity(LISTS).time_to_live(NOTED).build();
-        Self { tables, cache, log, marks, figures, floors: Flights::new(), ranked: Flights::new(), noted }
+        Self { tables, cache, log, marks, figures, floors: SingleFlight::new(), ranked: SingleFlight::new(), noted }
     }
 
     pub(super) async fn floors(&self, list: &ListOf, range: Range) -> Result<Floors> {
@@ -135,7 +135,7 @@ impl Lists {
             return;
         }
         self.noted.insert(key.clone(), ());
-        let note = Note { list: list.clone(), range };
+        let note = RebuildRequest { list: list.clone(), range };
         let (cache, log) = (self.cache.clone(), self.log.clone());
         tokio::spawn(async move {
             if let Ok(true) = cache.first(&key, NOTED).await

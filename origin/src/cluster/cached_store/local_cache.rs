@@ -20,7 +20,7 @@ const VALUES: u64 = 10_000;
 const PLACES: usize = 65_536;
 
 /// When keys were last changed, counted in commits this process was told of.
-pub(super) struct Marks {
+pub(super) struct LocalVersions {
     commits: AtomicU64,
     /// By hash. Keys that share a place make each other old, which costs a read and nothing else.
     changed: Box<[AtomicU64]>,
@@ -33,7 +33,7 @@ fn zeros(count: usize) -> Box<[AtomicU64]> {
     (0..count).map(|_| AtomicU64::new(0)).collect()
 }
 
-impl Marks {
+impl LocalVersions {
     pub(super) fn new() -> Self {
         Self {
             commits: AtomicU64::new(0),
@@ -85,9 +85,9 @@ struct Entry<V> {
 }
 
 /// Hot values of one kind.
-pub(super) struct Local<K, V>(moka::sync::Cache<K, Entry<V>>);
+pub(super) struct LocalCache<K, V>(moka::sync::Cache<K, Entry<V>>);
 
-impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> Local<K, V> {
+impl<K: Hash + Eq + Send + Sync + 'static, V: Clone + Send + Sync + 'static> LocalCache<K, V> {
     pub(super) fn new() -> Self {
         Self(moka::sync::Cache::builder().max_capacity(VALUES).time_to_live(KEPT).build())
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keys (a subject, a comment, a page of floors) answered by each level since the start.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct CacheMetrics {
     local: AtomicU64,
     redis: AtomicU64,
     mysql: AtomicU64,
@@ -12,13 +12,13 @@ pub struct Figures {
 
 /// The counts at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answered {
+pub struct HitCounts {
     pub local: u64,
     pub redis: u64,
     pub mysql: u64,
 }
 
-impl Figures {
+impl CacheMetrics {
     pub(super) fn local(&self, keys: usize) {
         self.local.fetch_add(keys as u64, Ordering::Relaxed);
     }
@@ -31,8 +31,8 @@ impl Figures {
         self.mysql.fetch_add(keys as u64, Ordering::Relaxed);
     }
 
-    pub fn answered(&self) -> Answered {
-        Answered {
+    pub fn answered(&self) -> HitCounts {
+        HitCounts {
             local: self.local.load(Ordering::Relaxed),
             redis: self.redis.load(Ordering::Relaxed),
             mysql: self.mysql.load(Ordering::Relaxed),

@@ -39,19 +39,19 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 use gailou_shared::words::Term;
-use invalidation::Untold;
+use invalidation::InvalidationQueue;
 use lists::Lists;
 pub(crate) use lists::kept;
-use local_cache::Marks;
-pub use metrics::{Answered, Figures};
-use read_through::{Comments, Got, Kind, Levels, Subjects, TopReplies};
-pub use rebuild_request::Note;
+use local_cache::LocalVersions;
+pub use metrics::{CacheMetrics, HitCounts};
+use read_through::{CachedKind, Comments, Got, ReadThrough, Subjects, TopReplies};
+pub use rebuild_request::RebuildRequest;
 
 use crate::clock::Clock;
-use crate::cluster::counter_recovery::Opener;
-use crate::domain::operation::{Event, Persisted, Stamped, Taken};
+use crate::cluster::counter_recovery::CounterRecovery;
+use crate::domain::operation::{ChangeRow, LoggedOperation, Operation, Persisted};
 use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow};
-use crate::ports::broker::Log;
+use crate::ports::broker::Broker;
 use crate::ports::cache::{Cache, Key, Put};
 use crate::ports::counters::Counters;
 use crate::ports::pending::Pending;
@@ -63,32 +63,32 @@ use crate::ports::store::{Result, Store, StoreError};
 const FEW: usize = 4;
 
 /// The store of a cluster.
-pub struct Layered {
+pub struct CachedStore {
     tables: Arc<dyn Shards>,
     cache: Arc<dyn Cache>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
-    opener: Arc<Opener>,
+    opener: Arc<CounterRecovery>,
     clock: Clock,
-    subjects: Levels<Subjects>,
-    comments: Levels<Comments>,
-    top_replies: Levels<TopReplies>,
+    subjects: ReadThrough<Subjects>,
+    comments: ReadThrough<Comments>,
+    top_replies: ReadThrough<TopReplies>,
     lists: Lists,
-    marks: Arc<Marks>,
+    marks: Arc<LocalVersions>,
     /// Slots whose counters could not be opened a moment ago.
     unopened: moka::sync::Cache<Slot, ()>,
-    untold: Arc<Untold>,
-    figures: Arc<Figures>,
+    untold: Arc<InvalidationQueue>,
+    figures: Arc<CacheMetrics>,
 }
 
-impl std::fmt::Debug for Layered {
+impl std::fmt::Debug for CachedStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Layered").field("tables", &self.tables).field("cache", &self.cache).finish_non_exhaustive()
     }
 }
 
 /// What was found, if that is enough to answer with.
-fn enough<K: Kind>(asked: &[K::Id], got: Got<K>) -> Result<HashMap<K::Id, K::Value>> {
+fn enough<K: CachedKind>(asked: &[K::Id], got: Got<K>) -> Result<HashMap<K::Id, K::Value>> {
     let whole = || asked.iter().all(|id| got.found.contains_key(id));
     match got.failed {
         Some(error) if matches!(error, StoreError::Damaged(_)) => Err(error),
@@ -101,24 +101,24 @@ fn enough<K: Kind>(asked: &[K::Id], got: Got<K>) -> Result<HashMap<K::Id, K::Val
     }
 }
 
-impl Layered {
+impl CachedStore {
     pub fn new(
         tables: Arc<dyn Shards>,
         cache: Arc<dyn Cache>,
         counters: Arc<dyn Counters>,
         pending: Arc<dyn Pending>,
-        opener: Arc<Opener>,
-        log: Arc<dyn Log>,
+        opener: Arc<CounterRecovery>,
+        log: Arc<dyn Broker>,
         clock: Clock,
     ) -> Self {
-        let (marks, figures) = (Arc::new(Marks::new()), Arc::new(Figures::default()));
+        let (marks, figures) = (Arc::new(LocalVersions::new()), Arc::new(CacheMetrics::default()));
         Self {
-            subjects: Levels::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
-            comments: Levels::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
-            top_replies: Levels::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
+            subjects: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
+            comments: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
+            top_replies: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
             lists: Lists::new(tables.clone(), cache.clone(), log, marks.clone(), figures.clone()),
             unopened: moka::sync::Cache::builder().time_to_live(overlay::OPENING).build(),
-            untold: Arc::new(Untold::new(cache.clone())),
+            untold: Arc::new(InvalidationQueue::new(cache.clone())),
             tables,
             cache,
             counters,
@@ -131,7 +131,7 @@ impl Layered {
     }
 
     /// Where answers came from.
-    pub fn figures(&self) -> &Figures {
+    pub fn figures(&self) -> &CacheMetrics {
         &self.figures
     }
 
@@ -180,7 +180,7 @@ impl Layered {
 }
 
 #[async_trait]
-impl Store for Layered {
+impl Store for CachedStore {
     async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         let mut found = self.subject_rows(keys).await?;
         let repeated = |key: &SubjectKey| keys.iter().filter(|k| *k == key).count() > 1;
@@ -263,7 +263,7 @@ impl Store for Layered {
         since: u64,
     ) -> Result<Option<Remembered>> {
         match self.pending.reserved(member, key).await {
-            Ok(Some(Stamped { at, event: Event::Publish(row), .. })) if at > since => {
+            Ok(Some(LoggedOperation { at, event: Operation::Publish(row), .. })) if at > since => {
                 if let Some((_, request)) = row.idempotency {
                     return Ok(Some(Remembered { request, id: row.path.id(), state: row.state }));
                 }
@@ -315,11 +315,11 @@ impl Store for Layered {
         self.tables.check().await
     }
 
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<Taken>> {
+    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
         self.tables.feed(shard, after, count).await
     }
 
-    async fn persist(&self, batch: &[Stamped]) -> Result<Persisted> {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
         self.tables.persist(batch).await
     }
 }

@@ -9,8 +9,8 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::cached_store::{FEW, Layered, enough};
-use crate::domain::operation::{Event, Stamped};
+use crate::cluster::cached_store::{CachedStore, FEW, enough};
+use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::{NewRow, Row};
 use crate::ports::counters::{Base, CountersError};
 use crate::ports::store::Result;
@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long lost counters are waited for, and how long after a failure they are not asked for again.
 pub(super) const OPENING: Duration = Duration::from_secs(3);
 
-impl Layered {
+impl CachedStore {
     /// See [`crate::ports::store::Store::comments`].
     pub(super) async fn whole_rows(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
         let mut got = self.comments.get(ids).await;
@@ -75,8 +75,8 @@ impl Layered {
     }
 
     /// The row that an event will make.
-    async fn as_row(&self, stamped: Stamped) -> Option<Row> {
-        let Event::Publish(new) = stamped.event else { return None };
+    async fn as_row(&self, stamped: LoggedOperation) -> Option<Row> {
+        let Operation::Publish(new) = stamped.event else { return None };
         let NewRow { subject, path, parent_id, reply_to, state, visibility, author, created_at, content, .. } = *new;
         let known = self.subject_rows(std::slice::from_ref(&subject)).await.ok();
         let known = known.and_then(|mut found| found.remove(&subject)).flatten();

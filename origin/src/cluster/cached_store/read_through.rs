@@ -13,10 +13,10 @@ use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::limits;
 use tokio::time::Instant;
 
-use crate::cluster::cached_store::hot_keys::Hot;
-use crate::cluster::cached_store::local_cache::{Local, Marks};
-use crate::cluster::cached_store::metrics::Figures;
-use crate::cluster::cached_store::single_flight::Flights;
+use crate::cluster::cached_store::hot_keys::HotKeys;
+use crate::cluster::cached_store::local_cache::{LocalCache, LocalVersions};
+use crate::cluster::cached_store::metrics::CacheMetrics;
+use crate::cluster::cached_store::single_flight::SingleFlight;
 use crate::domain::codec::row;
 use crate::domain::row::{Row, SubjectRow};
 use crate::ports::cache::{Cache, Key, Put, Stamp};
@@ -25,7 +25,7 @@ use crate::ports::store::{Result, StoreError};
 
 /// A kind of value.
 #[async_trait]
-pub(super) trait Kind: Send + Sync + 'static {
+pub(super) trait CachedKind: Send + Sync + 'static {
     type Id: Hash + Eq + Clone + Send + Sync + 'static;
     type Value: Clone + Send + Sync + 'static;
 
@@ -48,7 +48,7 @@ pub(super) trait Kind: Send + Sync + 'static {
 pub(super) struct Subjects;
 
 #[async_trait]
-impl Kind for Subjects {
+impl CachedKind for Subjects {
     type Id = SubjectKey;
     type Value = Option<SubjectRow>;
 
@@ -81,7 +81,7 @@ impl Kind for Subjects {
 pub(super) struct Comments;
 
 #[async_trait]
-impl Kind for Comments {
+impl CachedKind for Comments {
     type Id = CommentId;
     type Value = Arc<Row>;
 
@@ -121,7 +121,7 @@ impl Kind for Comments {
 pub(super) struct TopReplies;
 
 #[async_trait]
-impl Kind for TopReplies {
+impl CachedKind for TopReplies {
     type Id = CommentId;
     type Value = Vec<CommentId>;
 
@@ -152,30 +152,38 @@ impl Kind for TopReplies {
 }
 
 /// What was found, and why not all of it was looked for in the tables.
-pub(super) struct Got<K: Kind> {
+pub(super) struct Got<K: CachedKind> {
     pub(super) found: HashMap<K::Id, K::Value>,
     pub(super) failed: Option<StoreError>,
 }
 
 /// The levels of a kind.
-pub(super) struct Levels<K: Kind> {
+pub(super) struct ReadThrough<K: CachedKind> {
     tables: Arc<dyn Shards>,
     cache: Arc<dyn Cache>,
-    marks: Arc<Marks>,
-    figures: Arc<Figures>,
-    local: Local<K::Id, K::Value>,
-    pub(super) hot: Hot<K::Id>,
-    flights: Flights<K::Id, K::Value>,
+    marks: Arc<LocalVersions>,
+    figures: Arc<CacheMetrics>,
+    local: LocalCache<K::Id, K::Value>,
+    pub(super) hot: HotKeys<K::Id>,
+    flights: SingleFlight<K::Id, K::Value>,
 }
 
-impl<K: Kind> Levels<K> {
+impl<K: CachedKind> ReadThrough<K> {
     pub(super) fn new(
         tables: Arc<dyn Shards>,
         cache: Arc<dyn Cache>,
-        marks: Arc<Marks>,
-        figures: Arc<Figures>,
+        marks: Arc<LocalVersions>,
+        figures: Arc<CacheMetrics>,
     ) -> Self {
-        Self { tables, cache, marks, figures, local: Local::new(), hot: Hot::new(), flights: Flights::new() }
+        Self {
+            tables,
+            cache,
+            marks,
+            figures,
+            local: LocalCache::new(),
+            hot: HotKeys::new(),
+            flights: SingleFlight::new(),
+        }
     }
 
     /// Must not be shown any more.
@@ -281,7 +289,7 @@ impl<K: Kind> Levels<K> {
 }
 
 /// Asks the tables, and puts what they say where a stamp allows it.
-async fn load<K: Kind>(
+async fn load<K: CachedKind>(
     tables: Arc<dyn Shards>,
     cache: Arc<dyn Cache>,
     ids: Vec<K::Id>,

@@ -12,7 +12,7 @@ const FORMAT: u8 = 1;
 
 /// The list, and the part of it that was read.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct RebuildRequest {
     pub list: ListOf,
     pub range: Range,
 }
@@ -23,7 +23,7 @@ enum Flat<'a> {
     Under { path: &'a [u8] },
 }
 
-impl Note {
+impl RebuildRequest {
     pub fn to_bytes(&self) -> Vec<u8> {
         let list = match &self.list {
             ListOf::Roots(subject) => Flat::Roots { kind: subject.kind(), key: subject.key() },
@@ -57,12 +57,12 @@ mod tests {
         let roots = ListOf::Roots(SubjectKey::new("video", "中/2").unwrap());
         let under = ListOf::Under(Path::root(CommentId::new(9).unwrap()));
         for list in [roots, under] {
-            let note = Note { list, range: Range { ascending: true, beyond: Some(7), count: 21 } };
+            let note = RebuildRequest { list, range: Range { ascending: true, beyond: Some(7), count: 21 } };
             let bytes = note.to_bytes();
-            assert_eq!(format!("{:?}", Note::from_bytes(&bytes).unwrap()), format!("{note:?}"));
-            assert!(Note::from_bytes(&bytes[..bytes.len() - 1]).is_none());
-            assert!(Note::from_bytes(&[&[2], &bytes[1..]].concat()).is_none());
+            assert_eq!(format!("{:?}", RebuildRequest::from_bytes(&bytes).unwrap()), format!("{note:?}"));
+            assert!(RebuildRequest::from_bytes(&bytes[..bytes.len() - 1]).is_none());
+            assert!(RebuildRequest::from_bytes(&[&[2], &bytes[1..]].concat()).is_none());
         }
-        assert!(Note::from_bytes(&[]).is_none());
+        assert!(RebuildRequest::from_bytes(&[]).is_none());
     }
 }

@@ -17,7 +17,7 @@ use crate::ports::store::{Result, StoreError};
 
 type Landing<K, V> = Shared<BoxFuture<'static, Arc<Result<HashMap<K, V>>>>>;
 
-struct Flight<K, V> {
+struct SharedFlight<K, V> {
     /// The mark it began at, see [`crate::cluster::cached_store::local_cache::Marks`].
     mark: u64,
     begun: Instant,
@@ -34,11 +34,11 @@ struct Aboard<K, V> {
 
 struct Flying<K, V> {
     next: u64,
-    by_key: HashMap<K, Flight<K, V>>,
+    by_key: HashMap<K, SharedFlight<K, V>>,
 }
 
 /// The queries of one kind that are on their way.
-pub(super) struct Flights<K, V>(Arc<Mutex<Flying<K, V>>>);
+pub(super) struct SingleFlight<K, V>(Arc<Mutex<Flying<K, V>>>);
 
 /// Takes its flight off the list, however it ends.
 struct Landed<K: Eq + Hash, V> {
@@ -58,7 +58,7 @@ impl<K: Eq + Hash, V> Drop for Landed<K, V> {
     }
 }
 
-impl<K, V> Flights<K, V>
+impl<K, V> SingleFlight<K, V>
 where
     K: Eq + Hash + Clone + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
@@ -133,7 +133,7 @@ where
                 .boxed()
                 .shared();
             for key in &rest {
-                flying.by_key.insert(key.clone(), Flight { mark, begun, number, landing: landing.clone() });
+                flying.by_key.insert(key.clone(), SharedFlight { mark, begun, number, landing: landing.clone() });
             }
             landings.push(Aboard { begun, landing, keys: rest });
         }
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_query_however_many_wait() {
-        let (flights, calls) = (Flights::new(), Arc::new(AtomicUsize::new(0)));
+        let (flights, calls) = (SingleFlight::new(), Arc::new(AtomicUsize::new(0)));
         let fetch = |keys: &[u64]| flights.fetch(keys.to_vec(), 0, |_| 0, |keys| load(calls.clone(), keys));
         let all = join_all((0..50).map(|_| fetch(&[1, 2]))).await;
         assert!(all.into_iter().all(|found| found.unwrap().0 == HashMap::from([(1, 0), (2, 0)])));
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flight_from_before_a_change_is_not_joined() {
-        let (flights, calls) = (Flights::new(), Arc::new(AtomicUsize::new(0)));
+        let (flights, calls) = (SingleFlight::new(), Arc::new(AtomicUsize::new(0)));
         let fetch =
             |mark, changed: u64| flights.fetch(vec![1], mark, move |_| changed, |keys| load(calls.clone(), keys));
         let (before, after, joined) = tokio::join!(fetch(0, 0), fetch(1, 1), fetch(1, 1));

@@ -11,14 +11,14 @@ use gailou_shared::wire::{Reaction, State};
 use proptest::prelude::*;
 use tokio::time::{Instant, advance, sleep};
 
-use crate::adapters::memory::popularity::Local;
-use crate::cluster::cached_store::{Layered, Note, overlay};
-use crate::domain::operation::{Event, Persisted, Stamped};
+use crate::adapters::memory::popularity::MemoryPopularity;
+use crate::cluster::cached_store::{CachedStore, RebuildRequest, overlay};
+use crate::domain::operation::{LoggedOperation, Operation, Persisted};
 use crate::domain::row::{ListOf, Row};
 use crate::jobs::{rebuild, warm};
 use crate::ports::broker::Topic;
 use crate::ports::cache::{FRESH, KEPT};
-use crate::ports::popularity::{Heat as _, Lists, Reads};
+use crate::ports::popularity::{Popularity as _, ReadLists, Reads};
 use crate::ports::store::{Store as _, StoreError};
 use crate::testing::cached_store::{BEGIN, World, lock, member};
 use crate::testing::doubles::new_row;
@@ -38,11 +38,11 @@ fn thread(world: &World, count: u64) -> (Vec<CommentId>, CommentId) {
     (ids, answer)
 }
 
-async fn one(layered: &Layered, id: CommentId) -> Row {
+async fn one(layered: &CachedStore, id: CommentId) -> Row {
     layered.comments(&[id]).await.unwrap().remove(&id).unwrap()
 }
 
-async fn tell(layered: &Layered, persisted: &Persisted) {
+async fn tell(layered: &CachedStore, persisted: &Persisted) {
     layered.committed(&[], persisted).await;
 }
 
@@ -51,7 +51,7 @@ async fn fill(world: &World) {
     // The note is sent by a task of its own.
     sleep(Duration::from_millis(1)).await;
     for payload in world.log.messages(Topic::Rebuild) {
-        rebuild::fill(&world.layered, &Note::from_bytes(&payload).unwrap(), true).await.unwrap();
+        rebuild::fill(&world.layered, &RebuildRequest::from_bytes(&payload).unwrap(), true).await.unwrap();
     }
 }
 
@@ -149,7 +149,7 @@ async fn what_is_told_is_read() {
 async fn while_the_tables_are_down_what_is_remembered_is_served() {
     let world = World::new();
     let (ids, answer) = thread(&world, 9);
-    let page = async |layered: &Layered| -> crate::ports::store::Result<(usize, usize)> {
+    let page = async |layered: &CachedStore| -> crate::ports::store::Result<(usize, usize)> {
         assert!(layered.subjects(&[subject()]).await?[0].is_some());
         let floors = layered.floors(&roots(), false, None, 9).await?;
         Ok((floors.len(), layered.comments(&ids).await?.len()))
@@ -201,10 +201,10 @@ async fn without_the_cache_the_tables_answer_and_it_is_told_later() {
     assert_eq!(one(&world.other(), ids[0]).await.content, "3");
 }
 
-fn pending(id: CommentId) -> Stamped {
+fn pending(id: CommentId) -> LoggedOperation {
     let mut row = new_row(&subject(), id);
     row.idempotency = Some(("key".into(), [7; 32]));
-    Stamped::new(BEGIN, Event::Publish(Box::new(row)))
+    LoggedOperation::new(BEGIN, Operation::Publish(Box::new(row)))
 }
 
 #[tokio::test(start_paused = true)]
@@ -330,7 +330,7 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     let world = World::new();
     thread(&world, 30);
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let (log, heat) = (Arc::new(world.log.clone()), Arc::new(Local::default()));
+    let (log, heat) = (Arc::new(world.log.clone()), Arc::new(MemoryPopularity::default()));
     let jobs = [
         tokio::spawn(rebuild::run(world.layered.clone(), log, stopped.clone())),
         tokio::spawn(warm::run(world.layered.clone(), heat.clone(), stopped)),
@@ -343,7 +343,7 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     assert_eq!(world.log.commits(Topic::Rebuild)[&0], 1);
 
     // Read often, it is kept warm after everything vanished.
-    heat.add(&[Reads { subject: subject(), count: 20, lists: Lists::default() }]).await.unwrap();
+    heat.add(&[Reads { subject: subject(), count: 20, lists: ReadLists::default() }]).await.unwrap();
     sleep(Duration::from_secs(25)).await;
     world.cache.lose(0, 1);
     sleep(Duration::from_secs(31)).await;

@@ -14,7 +14,7 @@ use gailou_shared::id::{SLOTS, Slot};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-use crate::ports::broker::{Log, Topic};
+use crate::ports::broker::{Broker, Topic};
 use crate::ports::counters::{Counters, CountersError};
 use crate::ports::shards::{Shards, Stream};
 use crate::ports::store::StoreError;
@@ -31,8 +31,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Opens slots; whoever asks for the same partition meanwhile waits for the same answer.
 #[derive(Debug)]
-pub struct Opener {
-    log: Arc<dyn Log>,
+pub struct CounterRecovery {
+    log: Arc<dyn Broker>,
     tables: Box<dyn Tables>,
     counters: Arc<dyn Counters>,
     /// One a partition: held while it is opened, with the last failure and when that was.
@@ -53,12 +53,12 @@ impl Tables for Arc<dyn Shards> {
     }
 }
 
-impl Opener {
-    pub fn new(log: Arc<dyn Log>, tables: Arc<dyn Shards>, counters: Arc<dyn Counters>) -> Self {
+impl CounterRecovery {
+    pub fn new(log: Arc<dyn Broker>, tables: Arc<dyn Shards>, counters: Arc<dyn Counters>) -> Self {
         Self::over(log, Box::new(tables), counters)
     }
 
-    pub(crate) fn over(log: Arc<dyn Log>, tables: Box<dyn Tables>, counters: Arc<dyn Counters>) -> Self {
+    pub(crate) fn over(log: Arc<dyn Broker>, tables: Box<dyn Tables>, counters: Arc<dyn Counters>) -> Self {
         let partitions = (0..log.partitions()).map(|_| Mutex::default()).collect();
         Self { log, tables, counters, partitions }
     }
@@ -77,7 +77,7 @@ impl Opener {
     }
 
     /// Opens whatever is lost and tries for as long as it takes.
-    pub async fn open_all(&self) {
+    pub async fn recover_all(&self) {
         let opened = (0..self.log.partitions()).map(|partition| async move {
             while let Err(error) = self.partition(partition).await {
                 tracing::warn!(partition, %error, "the counters cannot be opened yet");

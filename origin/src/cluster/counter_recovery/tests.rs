@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::cluster::counter_recovery::{CATCH_UP, Opener, Tables};
-use crate::ports::broker::{Letter, Log, LogError, Message, Reader, Topic};
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, Opening, Settled};
+use crate::cluster::counter_recovery::{CATCH_UP, CounterRecovery, Tables};
+use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
+use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
 use crate::ports::store::StoreError;
 
 const PARTITIONS: u32 = 16;
@@ -32,8 +32,8 @@ fn world(end: u64, committed: u64, position: u64) -> Arc<World> {
     Arc::new(World { end, committed, position, open: Mutex::default(), begun, losses })
 }
 
-fn opener(world: &Arc<World>) -> Opener {
-    Opener::over(world.clone(), Box::new(world.clone()), world.clone())
+fn opener(world: &Arc<World>) -> CounterRecovery {
+    CounterRecovery::over(world.clone(), Box::new(world.clone()), world.clone())
 }
 
 fn slot(number: u16) -> Slot {
@@ -48,16 +48,16 @@ impl Tables for Arc<World> {
 }
 
 #[async_trait]
-impl Log for World {
+impl Broker for World {
     fn partitions(&self) -> u32 {
         PARTITIONS
     }
-    async fn end(&self, topic: Topic, _: u32) -> Result<u64, LogError> {
+    async fn end(&self, topic: Topic, _: u32) -> Result<u64, BrokerError> {
         assert_eq!(topic, Topic::Reactions);
         assert!(self.begun.load(Ordering::SeqCst) > 0, "the end is read after the beginning");
         Ok(self.end)
     }
-    async fn committed(&self, _: Topic, _: u32) -> Result<u64, LogError> {
+    async fn committed(&self, _: Topic, _: u32) -> Result<u64, BrokerError> {
         let committed = self.committed.load(Ordering::SeqCst);
         // A partition of which nothing is known to be committed stands still.
         if committed > 0 && committed < self.end {
@@ -65,22 +65,22 @@ impl Log for World {
         }
         Ok(committed)
     }
-    async fn append(&self, _: Topic, _: Slot, _: Vec<u8>) -> Result<u64, LogError> {
-        Err(LogError::Full)
+    async fn append(&self, _: Topic, _: Slot, _: Vec<u8>) -> Result<u64, BrokerError> {
+        Err(BrokerError::Full)
     }
-    fn reader(&self, _: Topic) -> Result<Box<dyn Reader>, LogError> {
-        Err(LogError::Full)
+    fn consumer(&self, _: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
+        Err(BrokerError::Full)
     }
-    async fn bury(&self, _: &Message, _: &str, _: u64) -> Result<(), LogError> {
-        Err(LogError::Full)
+    async fn dead_letter(&self, _: &Record, _: &str, _: u64) -> Result<(), BrokerError> {
+        Err(BrokerError::Full)
     }
-    async fn letters(&self, _: Topic) -> Result<Vec<Letter>, LogError> {
+    async fn dead_letters(&self, _: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
         Ok(vec![])
     }
-    async fn retried(&self, _: Topic, _: u64) -> Result<(), LogError> {
+    async fn mark_retried(&self, _: Topic, _: u64) -> Result<(), BrokerError> {
         Ok(())
     }
-    async fn check(&self) -> Result<Vec<String>, LogError> {
+    async fn check(&self) -> Result<Vec<String>, BrokerError> {
         Ok(vec![])
     }
     async fn close(&self) {}
@@ -92,11 +92,11 @@ impl Counters for World {
         let open = self.open.lock().unwrap();
         Ok(slots.iter().copied().filter(|slot| !open.contains(&slot.get())).collect())
     }
-    async fn begin(&self, slots: &[Slot]) -> Result<Opening, CountersError> {
+    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError> {
         self.begun.fetch_add(1, Ordering::SeqCst);
-        Ok(Opening { slots: slots.to_vec(), token: String::new() })
+        Ok(Recovery { slots: slots.to_vec(), token: String::new() })
     }
-    async fn reopen(&self, opening: &Opening, reached: &HashMap<Slot, u64>) -> Result<(), CountersError> {
+    async fn reopen(&self, opening: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError> {
         let before = self.losses.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         if before.is_ok() {
             return Err(CountersError::Lost);
@@ -118,7 +118,7 @@ impl Counters for World {
     ) -> Result<HashMap<CommentId, Option<Reaction>>, CountersError> {
         Err(CountersError::Lost)
     }
-    async fn persisted(&self, _: &[Settled]) -> Result<Vec<CommentId>, CountersError> {
+    async fn persisted(&self, _: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError> {
         Err(CountersError::Lost)
     }
     async fn view(&self, _: CommentId) -> Result<Option<(Base, (u64, u64))>, CountersError> {
@@ -172,6 +172,6 @@ async fn tables_that_stand_still_fail_all_who_wait_at_the_same_time() {
 #[tokio::test]
 async fn everything_is_opened_at_the_start() {
     let world = world(10, 10, 5);
-    opener(&world).open_all().await;
+    opener(&world).recover_all().await;
     assert_eq!(world.open.lock().unwrap().len(), usize::from(SLOTS));
 }

@@ -9,9 +9,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::journal::{PATIENCE, POLL, Pair, may_pass};
-use crate::domain::operation::{Outcome, Stamped};
-use crate::ports::journal::{Committed, JournalError};
-use crate::ports::shards::{Shards, Standing};
+use crate::domain::operation::{LoggedOperation, Outcome};
+use crate::ports::journal::{CommitListener, JournalError};
+use crate::ports::shards::{ReactionState, Shards};
 use crate::ports::store::StoreError;
 
 /// Pairs in one statement.
@@ -27,12 +27,12 @@ type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 
 /// Asks for standings, one queue a database, so that one that stands still holds up no other.
 #[derive(Debug)]
-pub(super) struct Standings {
+pub(super) struct ReactionStates {
     tables: Arc<dyn Shards>,
-    queues: Vec<mpsc::Sender<(Pair, Answer<Standing, StoreError>)>>,
+    queues: Vec<mpsc::Sender<(Pair, Answer<ReactionState, StoreError>)>>,
 }
 
-impl Standings {
+impl ReactionStates {
     pub(super) fn start(tables: &Arc<dyn Shards>) -> Self {
         let queue = |_| {
             let (queue, questions) = mpsc::channel(WAITING);
@@ -49,7 +49,7 @@ impl Standings {
     pub(super) fn ask(
         &self,
         pair: Pair,
-    ) -> Result<impl Future<Output = Result<Standing, StoreError>> + use<>, JournalError> {
+    ) -> Result<impl Future<Output = Result<ReactionState, StoreError>> + use<>, JournalError> {
         let shard = self.tables.shard(CommentId::slot(pair.0)) % self.queues.len();
         let (answer, standing) = oneshot::channel();
         let queue = self.queues.get(shard).ok_or(JournalError::Closed)?;
@@ -66,7 +66,7 @@ fn refused<T>(error: mpsc::error::TrySendError<T>) -> JournalError {
     }
 }
 
-async fn ask_all(mut questions: mpsc::Receiver<(Pair, Answer<Standing, StoreError>)>, tables: Arc<dyn Shards>) {
+async fn ask_all(mut questions: mpsc::Receiver<(Pair, Answer<ReactionState, StoreError>)>, tables: Arc<dyn Shards>) {
     let free = Arc::new(Semaphore::new(STATEMENTS));
     while let Ok(permit) = free.clone().acquire_owned().await {
         let mut asked = Vec::with_capacity(PAIRS);
@@ -92,7 +92,7 @@ async fn ask_all(mut questions: mpsc::Receiver<(Pair, Answer<Standing, StoreErro
 }
 
 /// Asks again once when a slot is on its way to another database.
-async fn standing(tables: &dyn Shards, pairs: &[Pair]) -> Result<Vec<Standing>, StoreError> {
+async fn standing(tables: &dyn Shards, pairs: &[Pair]) -> Result<Vec<ReactionState>, StoreError> {
     match tables.standing(pairs).await {
         Err(StoreError::Moved) => {
             sleep(POLL).await;
@@ -105,18 +105,18 @@ async fn standing(tables: &dyn Shards, pairs: &[Pair]) -> Result<Vec<Standing>, 
 /// Writes imported comments, in the order they come.
 #[derive(Debug)]
 pub(super) struct Import {
-    queue: mpsc::Sender<(Stamped, Answer<Outcome, JournalError>)>,
+    queue: mpsc::Sender<(LoggedOperation, Answer<Outcome, JournalError>)>,
 }
 
 impl Import {
-    pub(super) fn start(tables: Arc<dyn Shards>, committed: Arc<dyn Committed>) -> Self {
+    pub(super) fn start(tables: Arc<dyn Shards>, committed: Arc<dyn CommitListener>) -> Self {
         let (queue, events) = mpsc::channel(WAITING);
         tokio::spawn(write_all(events, tables, committed));
         Self { queue }
     }
 
     /// Writes a comment with what others import meanwhile. It is in the queue before this waits.
-    pub(super) async fn write(&self, stamped: Stamped) -> Result<Outcome, JournalError> {
+    pub(super) async fn write(&self, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         self.queue.try_send((stamped, answer)).map_err(refused)?;
         outcome.await.map_err(|_| JournalError::Closed)?
@@ -124,13 +124,13 @@ impl Import {
 }
 
 async fn write_all(
-    mut events: mpsc::Receiver<(Stamped, Answer<Outcome, JournalError>)>,
+    mut events: mpsc::Receiver<(LoggedOperation, Answer<Outcome, JournalError>)>,
     tables: Arc<dyn Shards>,
-    committed: Arc<dyn Committed>,
+    committed: Arc<dyn CommitListener>,
 ) {
     let mut taken = Vec::with_capacity(BATCH);
     while events.recv_many(&mut taken, BATCH).await > 0 {
-        let (batch, answers): (Vec<Stamped>, Vec<_>) = taken.drain(..).unzip();
+        let (batch, answers): (Vec<LoggedOperation>, Vec<_>) = taken.drain(..).unzip();
         let outcomes = write(&*tables, &*committed, &batch).await;
         for (answer, outcome) in answers.into_iter().zip(outcomes) {
             let _ = answer.send(outcome);
@@ -141,8 +141,8 @@ async fn write_all(
 /// Writes a batch; when it is refused, each comment alone, so that one bad comment fails alone.
 async fn write(
     tables: &dyn Shards,
-    committed: &dyn Committed,
-    batch: &[Stamped],
+    committed: &dyn CommitListener,
+    batch: &[LoggedOperation],
 ) -> Vec<Result<Outcome, JournalError>> {
     match write_once(tables, committed, batch).await {
         Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
@@ -163,14 +163,14 @@ async fn write(
 /// Writes all of it, as often as it takes in two seconds: a comment that is there already is left alone.
 async fn write_once(
     tables: &dyn Shards,
-    committed: &dyn Committed,
-    batch: &[Stamped],
+    committed: &dyn CommitListener,
+    batch: &[LoggedOperation],
 ) -> Result<Vec<Outcome>, JournalError> {
     let until = Instant::now() + PATIENCE;
     loop {
         match tables.persist(batch).await {
             Ok(persisted) => {
-                committed.committed(batch, &persisted).await;
+                committed.on_commit(batch, &persisted).await;
                 return Ok(persisted.outcomes);
             }
             Err(error) if may_pass(&error) && Instant::now() < until => sleep(POLL).await,

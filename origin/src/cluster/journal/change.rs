@@ -5,16 +5,16 @@ use std::time::Duration;
 use gailou_shared::id::CommentId;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::journal::{Logged, PATIENCE, POLL, may_pass};
-use crate::domain::operation::{Outcome, Stamped};
+use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL, may_pass};
+use crate::domain::operation::{LoggedOperation, Outcome};
 use crate::ports::journal::JournalError;
 
 /// A comment older than this is a row, or none: what is pending lives for a minute.
 const YOUNG: Duration = Duration::from_secs(60);
 
-impl Logged {
+impl ClusterJournal {
     /// A change to a comment; one that is accepted and no row yet is waited for.
-    pub(super) async fn change(&self, id: CommentId, stamped: Stamped) -> Result<Outcome, JournalError> {
+    pub(super) async fn change(&self, id: CommentId, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
         let until = Instant::now() + PATIENCE;
         loop {
             let outcome = self.persist(&stamped, until).await?;
@@ -38,12 +38,12 @@ impl Logged {
     }
 
     /// Writes one event, as often as it takes until then.
-    pub(super) async fn persist(&self, stamped: &Stamped, until: Instant) -> Result<Outcome, JournalError> {
+    pub(super) async fn persist(&self, stamped: &LoggedOperation, until: Instant) -> Result<Outcome, JournalError> {
         let batch = std::slice::from_ref(stamped);
         loop {
             match self.tables.persist(batch).await {
                 Ok(persisted) => {
-                    self.committed.committed(batch, &persisted).await;
+                    self.committed.on_commit(batch, &persisted).await;
                     let outcome = persisted.outcomes.into_iter().next();
                     return outcome.ok_or_else(|| JournalError::Unknown("no outcome".into()));
                 }

@@ -21,14 +21,14 @@ use tokio::sync::RwLock;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::cluster::counter_recovery::Opener;
-use crate::cluster::journal::batching::{Import, Standings};
-use crate::cluster::journal::react::Faces;
+use crate::cluster::counter_recovery::CounterRecovery;
+use crate::cluster::journal::batching::{Import, ReactionStates};
+use crate::cluster::journal::react::VisibilityCache;
 use crate::domain::codec::operation::encode;
-use crate::domain::operation::{Event, Outcome, Stamped};
-use crate::ports::broker::{Log, LogError, Topic};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome};
+use crate::ports::broker::{Broker, BrokerError, Topic};
 use crate::ports::counters::Counters;
-use crate::ports::journal::{Committed, Journal, JournalError};
+use crate::ports::journal::{CommitListener, Journal, JournalError};
 use crate::ports::pending::Pending;
 use crate::ports::shards::Shards;
 use crate::ports::store::{Store, StoreError};
@@ -41,37 +41,37 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// The write pipeline of one server.
 #[derive(Debug)]
-pub struct Logged {
-    log: Arc<dyn Log>,
+pub struct ClusterJournal {
+    log: Arc<dyn Broker>,
     tables: Arc<dyn Shards>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
-    opener: Arc<Opener>,
-    committed: Arc<dyn Committed>,
+    opener: Arc<CounterRecovery>,
+    committed: Arc<dyn CommitListener>,
     clock: Clock,
-    faces: Faces,
-    standings: Standings,
+    faces: VisibilityCache,
+    standings: ReactionStates,
     import: Import,
     /// Held by everything under way; true once nothing more is taken.
     closed: RwLock<bool>,
 }
 
-impl Logged {
+impl ClusterJournal {
     /// `faces` says whether a comment can be seen: rows, and what is not a row yet.
     #[expect(clippy::too_many_arguments, reason = "each is a port of its own")]
     pub fn new(
-        log: Arc<dyn Log>,
+        log: Arc<dyn Broker>,
         tables: Arc<dyn Shards>,
         faces: Arc<dyn Store>,
         counters: Arc<dyn Counters>,
         pending: Arc<dyn Pending>,
-        opener: Arc<Opener>,
-        committed: Arc<dyn Committed>,
+        opener: Arc<CounterRecovery>,
+        committed: Arc<dyn CommitListener>,
         clock: Clock,
     ) -> Self {
         Self {
-            faces: Faces::new(faces),
-            standings: Standings::start(&tables),
+            faces: VisibilityCache::new(faces),
+            standings: ReactionStates::start(&tables),
             import: Import::start(tables.clone(), committed.clone()),
             closed: RwLock::new(false),
             log,
@@ -85,32 +85,32 @@ impl Logged {
     }
 
     /// Appends to the slot's log; its position.
-    async fn put(&self, topic: Topic, slot: Slot, stamped: &Stamped) -> Result<u64, JournalError> {
+    async fn put(&self, topic: Topic, slot: Slot, stamped: &LoggedOperation) -> Result<u64, JournalError> {
         let damaged = || StoreError::Damaged("an event that does not travel".into());
         let bytes = encode(stamped).ok_or_else(damaged)?;
         self.log.append(topic, slot, bytes).await.map_err(|error| match error {
-            LogError::Full => JournalError::Full,
-            LogError::Unavailable(reason) => JournalError::Unknown(reason),
-            LogError::Damaged(reason) => StoreError::Damaged(reason).into(),
+            BrokerError::Full => JournalError::Full,
+            BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
+            BrokerError::Damaged(reason) => StoreError::Damaged(reason).into(),
         })
     }
 }
 
 #[async_trait]
-impl Journal for Logged {
-    async fn append(&self, event: Event) -> Result<Outcome, JournalError> {
+impl Journal for ClusterJournal {
+    async fn append(&self, event: Operation) -> Result<Outcome, JournalError> {
         // Nobody holds it for writing but `close`.
         let open = self.closed.try_read().map_err(|_| JournalError::Closed)?;
         if *open {
             return Err(JournalError::Closed);
         }
-        let stamped = Stamped::new(self.clock.now(), event);
+        let stamped = LoggedOperation::new(self.clock.now(), event);
         match stamped.event {
-            Event::Publish(ref row) if row.imported.is_some() => self.import.write(stamped).await,
-            Event::Publish(_) => self.publish(stamped).await,
-            Event::React { id, member, react } => self.react(id, member, react, stamped).await,
-            Event::Change { id, .. } => self.change(id, stamped).await,
-            Event::Subject { .. } | Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => {
+            Operation::Publish(ref row) if row.imported.is_some() => self.import.write(stamped).await,
+            Operation::Publish(_) => self.publish(stamped).await,
+            Operation::React { id, member, react } => self.react(id, member, react, stamped).await,
+            Operation::Change { id, .. } => self.change(id, stamped).await,
+            Operation::Subject { .. } | Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => {
                 self.persist(&stamped, Instant::now() + PATIENCE).await
             }
         }

@@ -6,8 +6,8 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::journal::{Logged, PATIENCE, POLL};
-use crate::domain::operation::{Event, Outcome, Stamped};
+use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome};
 use crate::domain::row::{NewRow, Remembered};
 use crate::ports::broker::Topic;
 use crate::ports::journal::JournalError;
@@ -17,15 +17,15 @@ use crate::ports::pending::Reserved;
 const SOON: Duration = Duration::from_millis(20);
 
 /// The row of a `Publish`.
-fn row_of(stamped: &Stamped) -> Option<&NewRow> {
+fn row_of(stamped: &LoggedOperation) -> Option<&NewRow> {
     match &stamped.event {
-        Event::Publish(row) => Some(row),
+        Operation::Publish(row) => Some(row),
         _ => None,
     }
 }
 
-impl Logged {
-    pub(super) async fn publish(&self, stamped: Stamped) -> Result<Outcome, JournalError> {
+impl ClusterJournal {
+    pub(super) async fn publish(&self, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
         let Some(row) = row_of(&stamped) else { return Ok(Outcome::NoComment) };
         let published = Outcome::Published { floor: None };
         let Some((key, request)) = &row.idempotency else {
@@ -80,7 +80,12 @@ impl Logged {
     }
 
     /// A request whose key belongs to an earlier event: the same one is carried out to its end.
-    async fn again(&self, before: &Stamped, request: &[u8; 32], appended: bool) -> Result<Outcome, JournalError> {
+    async fn again(
+        &self,
+        before: &LoggedOperation,
+        request: &[u8; 32],
+        appended: bool,
+    ) -> Result<Outcome, JournalError> {
         let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|(_, hash)| hash == request));
         let Some(row) = row else { return Ok(Outcome::Mismatch) };
         if !appended {
@@ -91,11 +96,11 @@ impl Logged {
     }
 
     /// Appends a comment and waits until every origin can see it.
-    async fn appended(&self, stamped: &Stamped) -> Result<(), JournalError> {
+    async fn appended(&self, stamped: &LoggedOperation) -> Result<(), JournalError> {
         let Some(row) = row_of(stamped) else { return Ok(()) };
         let (id, slot) = (row.path.id(), row.subject.slot());
         let position = self.put(Topic::Comments, slot, stamped).await?;
-        let shown = Stamped { position: Some(position), ..stamped.clone() };
+        let shown = LoggedOperation { position: Some(position), ..stamped.clone() };
         if let Err(error) = self.pending.put(&shown).await {
             tracing::warn!(%id, %error, "a comment is shown when its row is there");
             self.row(id).await?;
@@ -134,7 +139,7 @@ impl Logged {
         }
     }
 
-    async fn release(&self, stamped: &Stamped) {
+    async fn release(&self, stamped: &LoggedOperation) {
         if let Err(error) = self.pending.release(stamped).await {
             // A retry finds the reservation and appends this very event.
             tracing::warn!(%error, "a key stays reserved");

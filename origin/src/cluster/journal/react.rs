@@ -7,12 +7,12 @@ use std::time::Duration;
 use gailou_shared::id::{CommentId, MemberId, SLOTS};
 use tokio::time::{Instant, sleep_until};
 
-use crate::cluster::journal::{Logged, PATIENCE};
-use crate::domain::operation::{Outcome, React, Stamped};
+use crate::cluster::journal::{ClusterJournal, PATIENCE};
+use crate::domain::operation::{LoggedOperation, Outcome, React};
 use crate::ports::broker::Topic;
 use crate::ports::counters::{CountersError, Fold, Folded};
 use crate::ports::journal::JournalError;
-use crate::ports::shards::Standing;
+use crate::ports::shards::ReactionState;
 use crate::ports::store::{Store, StoreError};
 
 /// How long it is believed whether a comment can be seen.
@@ -26,14 +26,14 @@ const AGAIN: u32 = 3;
 
 /// Whether comments can be seen, for a moment.
 #[derive(Debug)]
-pub(super) struct Faces {
+pub(super) struct VisibilityCache {
     store: Arc<dyn Store>,
     seen: moka::future::Cache<CommentId, bool>,
     /// Changes in each slot so far: what was asked for before one is not remembered after it.
     changes: Box<[AtomicU64]>,
 }
 
-impl Faces {
+impl VisibilityCache {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let seen = moka::future::Cache::builder().max_capacity(FACES_KEPT).time_to_live(FACES).build();
         Self { store, seen, changes: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
@@ -76,13 +76,13 @@ impl Faces {
     }
 }
 
-impl Logged {
+impl ClusterJournal {
     pub(super) async fn react(
         &self,
         id: CommentId,
         member: MemberId,
         react: React,
-        stamped: Stamped,
+        stamped: LoggedOperation,
     ) -> Result<Outcome, JournalError> {
         let (version, standing) = match self.faces.known(id).await {
             Some(false) => return Ok(Outcome::NoComment),
@@ -111,7 +111,7 @@ impl Logged {
         &self,
         id: CommentId,
         member: MemberId,
-    ) -> Result<(bool, Result<Standing, StoreError>), JournalError> {
+    ) -> Result<(bool, Result<ReactionState, StoreError>), JournalError> {
         let mark = self.faces.mark(id);
         let standing = self.standings.ask((id, member))?.await;
         let visible = match standing.as_ref().ok().and_then(|standing| standing.visible) {
@@ -155,7 +155,7 @@ impl Logged {
         loop {
             let next = Instant::now() + POLL;
             let pair = (fold.id, fold.member);
-            let Standing { position, likes, dislikes, reaction, .. } =
+            let ReactionState { position, likes, dislikes, reaction, .. } =
                 self.standings.ask(pair).map_err(unknown)?.await.map_err(unknown)?;
             if position > fold.version {
                 return Ok(Folded { likes, dislikes, reaction });

@@ -11,7 +11,7 @@ use crate::cluster::journal::*;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::Change;
 use crate::domain::row::{Imported, NewRow};
-use crate::ports::counters::{Base, CountersError, Fold, Folded, Opening, Settled};
+use crate::ports::counters::{Base, CountersError, Fold, Folded, PersistedReaction, Recovery};
 use crate::ports::pending::{PendingError, Reserved};
 use crate::testing::doubles::{Told, When, comment, like, new_row, publish, subject_in};
 use crate::testing::memory_broker::MemoryLog;
@@ -20,8 +20,8 @@ use crate::testing::memory_tables::MemoryTables;
 /// What is pending, in memory.
 #[derive(Debug, Default)]
 struct Shelf {
-    reserved: Mutex<HashMap<(MemberId, String), (Stamped, bool)>>,
-    shown: Mutex<HashMap<CommentId, Stamped>>,
+    reserved: Mutex<HashMap<(MemberId, String), (LoggedOperation, bool)>>,
+    shown: Mutex<HashMap<CommentId, LoggedOperation>>,
     /// Younger than what was reserved may live.
     unsure: AtomicBool,
     down: AtomicBool,
@@ -29,8 +29,8 @@ struct Shelf {
     dark: AtomicBool,
 }
 
-fn key_of(event: &Stamped) -> Option<(MemberId, String)> {
-    let Event::Publish(row) = &event.event else { return None };
+fn key_of(event: &LoggedOperation) -> Option<(MemberId, String)> {
+    let Operation::Publish(row) = &event.event else { return None };
     row.idempotency.as_ref().map(|(key, _)| (row.author.id, key.clone()))
 }
 
@@ -46,7 +46,7 @@ impl Shelf {
 
 #[async_trait]
 impl Pending for Shelf {
-    async fn reserve(&self, event: &Stamped) -> Result<Reserved, PendingError> {
+    async fn reserve(&self, event: &LoggedOperation) -> Result<Reserved, PendingError> {
         self.up()?;
         let mut reserved = self.reserved.lock().unwrap();
         let key = key_of(event).unwrap();
@@ -57,22 +57,22 @@ impl Pending for Shelf {
         Ok(Reserved::Now { sure: !self.unsure.load(Ordering::Relaxed) })
     }
 
-    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<Stamped>, PendingError> {
+    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
         Ok(self.reserved.lock().unwrap().get(&(member, key.to_owned())).map(|(event, _)| event.clone()))
     }
 
-    async fn release(&self, event: &Stamped) -> Result<(), PendingError> {
+    async fn release(&self, event: &LoggedOperation) -> Result<(), PendingError> {
         self.up()?;
         self.reserved.lock().unwrap().remove(&key_of(event).unwrap());
         Ok(())
     }
 
-    async fn put(&self, event: &Stamped) -> Result<(), PendingError> {
+    async fn put(&self, event: &LoggedOperation) -> Result<(), PendingError> {
         self.up()?;
         if self.dark.load(Ordering::Relaxed) {
             return Err(PendingError("dark".into()));
         }
-        let Event::Publish(row) = &event.event else { return Ok(()) };
+        let Operation::Publish(row) = &event.event else { return Ok(()) };
         self.shown.lock().unwrap().insert(row.path.id(), event.clone());
         if let Some(key) = key_of(event)
             && let Some((_, appended)) = self.reserved.lock().unwrap().get_mut(&key)
@@ -82,7 +82,7 @@ impl Pending for Shelf {
         Ok(())
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Stamped>, PendingError> {
+    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
         self.up()?;
         let shown = self.shown.lock().unwrap();
         Ok(ids.iter().filter_map(|id| Some((*id, shown.get(id)?.clone()))).collect())
@@ -129,7 +129,7 @@ impl Counters for View {
         Ok(HashMap::new())
     }
 
-    async fn persisted(&self, _: &[Settled]) -> Result<Vec<CommentId>, CountersError> {
+    async fn persisted(&self, _: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError> {
         Ok(vec![])
     }
 
@@ -137,11 +137,11 @@ impl Counters for View {
         Ok(slots.to_vec())
     }
 
-    async fn begin(&self, slots: &[Slot]) -> Result<Opening, CountersError> {
-        Ok(Opening { slots: slots.to_vec(), token: String::new() })
+    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError> {
+        Ok(Recovery { slots: slots.to_vec(), token: String::new() })
     }
 
-    async fn reopen(&self, _: &Opening, _: &HashMap<Slot, u64>) -> Result<(), CountersError> {
+    async fn reopen(&self, _: &Recovery, _: &HashMap<Slot, u64>) -> Result<(), CountersError> {
         self.reopened.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -161,7 +161,7 @@ struct Site {
     shelf: Arc<Shelf>,
     view: Arc<View>,
     told: Arc<Told>,
-    journal: Logged,
+    journal: ClusterJournal,
     subject: SubjectKey,
 }
 
@@ -171,12 +171,20 @@ impl Site {
     fn new() -> Self {
         let (log, tables, told) = (MemoryLog::new(4), MemoryTables::new(2), Arc::new(Told::default()));
         let (shelf, view) = (Arc::new(Shelf::default()), Arc::new(View::default()));
-        let ports: (Arc<dyn Log>, Arc<dyn Counters>) = (Arc::new(log.clone()), view.clone());
-        let opener = Arc::new(Opener::new(ports.0.clone(), tables.clone(), view.clone()));
+        let ports: (Arc<dyn Broker>, Arc<dyn Counters>) = (Arc::new(log.clone()), view.clone());
+        let opener = Arc::new(CounterRecovery::new(ports.0.clone(), tables.clone(), view.clone()));
         // The comments of these tests are made in this moment.
         let clock = Clock::from_fn(|| comment(SLOT, 1).created_ms());
-        let journal =
-            Logged::new(ports.0, tables.clone(), tables.clone(), ports.1, shelf.clone(), opener, told.clone(), clock);
+        let journal = ClusterJournal::new(
+            ports.0,
+            tables.clone(),
+            tables.clone(),
+            ports.1,
+            shelf.clone(),
+            opener,
+            told.clone(),
+            clock,
+        );
         Self { log, tables, shelf, view, told, journal, subject: subject_in(SLOT) }
     }
 
@@ -186,7 +194,7 @@ impl Site {
     }
 
     async fn publish(&self, row: NewRow) -> Result<Outcome, JournalError> {
-        self.journal.append(Event::Publish(Box::new(row))).await
+        self.journal.append(Operation::Publish(Box::new(row))).await
     }
 
     /// The comment is a row.
@@ -204,7 +212,7 @@ impl Site {
     async fn persist_log(&self, topic: Topic, after: Duration) {
         sleep(after).await;
         for (offset, bytes) in self.log.messages(topic).iter().enumerate() {
-            let stamped = Stamped { position: Some(offset as u64), ..decode(bytes).unwrap() };
+            let stamped = LoggedOperation { position: Some(offset as u64), ..decode(bytes).unwrap() };
             self.tables.persist(&[stamped]).await.unwrap();
         }
         self.log.commit_all(topic);
@@ -215,8 +223,8 @@ impl Site {
     }
 }
 
-fn no_broker() -> LogError {
-    LogError::Unavailable("no broker".into())
+fn no_broker() -> BrokerError {
+    BrokerError::Unavailable("no broker".into())
 }
 
 #[track_caller]
@@ -230,7 +238,7 @@ async fn a_comment_is_appended_and_shown() {
     let outcome = site.publish(site.row(1, None)).await.unwrap();
     assert!(matches!(outcome, Outcome::Published { floor: None }));
     let bytes = site.log.messages(Topic::Comments);
-    let Event::Publish(row) = decode(&bytes[0]).unwrap().event else { panic!("a publish") };
+    let Operation::Publish(row) = decode(&bytes[0]).unwrap().event else { panic!("a publish") };
     assert_eq!(row.path.id(), comment(SLOT, 1));
     assert_eq!(site.shelf.shown.lock().unwrap()[&comment(SLOT, 1)].position, Some(0));
 }
@@ -261,7 +269,7 @@ async fn a_key_makes_one_comment_wherever_the_first_attempt_died() {
 #[tokio::test(start_paused = true)]
 async fn a_full_log_writes_nothing_and_keeps_no_key() {
     let site = Site::new();
-    site.log.fail(|_| Some((When::Before, LogError::Full)));
+    site.log.fail(|_| Some((When::Before, BrokerError::Full)));
     let refused = site.publish(site.row(1, Some(("k", 1)))).await;
     assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
     assert!(!site.shelf.is_reserved("k"));
@@ -270,7 +278,10 @@ async fn a_full_log_writes_nothing_and_keeps_no_key() {
 #[tokio::test(start_paused = true)]
 async fn where_reservations_may_be_lost_the_rows_are_asked() {
     let site = Site::new();
-    site.tables.persist(&[Stamped::new(1, Event::Publish(Box::new(site.row(1, Some(("k", 1))))))]).await.unwrap();
+    site.tables
+        .persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(site.row(1, Some(("k", 1))))))])
+        .await
+        .unwrap();
     for lost in [
         |shelf: &Shelf| shelf.unsure.store(true, Ordering::Relaxed),
         |shelf: &Shelf| {
@@ -319,14 +330,14 @@ async fn a_like_is_appended_and_counted() {
 async fn a_row_says_at_once_what_can_be_seen_and_what_was_thought() {
     let site = Site::new();
     let held = NewRow { state: State::Review, ..site.row(1, None) };
-    site.tables.persist(&[Stamped::new(1, Event::Publish(Box::new(held)))]).await.unwrap();
+    site.tables.persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(held)))]).await.unwrap();
     assert!(matches!(site.like(comment(SLOT, 1), 7).await, Ok(Outcome::NoComment)));
     assert_eq!((site.tables.statements(), site.appended(Topic::Reactions)), (1, 0));
     let id = site.stored(2).await;
     assert!(matches!(site.like(id, 7).await, Ok(Outcome::Reacted { likes: 1, .. })));
     assert_eq!(site.tables.statements(), 2);
     // Remembered for a moment, and not beyond a change.
-    site.journal.append(Event::Change { id, change: Change::State(State::Hidden), audit: None }).await.unwrap();
+    site.journal.append(Operation::Change { id, change: Change::State(State::Hidden), audit: None }).await.unwrap();
     assert!(site.journal.faces.known(id).await.is_none());
 }
 
@@ -392,7 +403,7 @@ async fn standings_are_asked_for_together() {
 #[tokio::test(start_paused = true)]
 async fn a_change_waits_for_the_row_of_what_is_pending() {
     let site = Site::new();
-    let change = |number| Event::Change { id: comment(SLOT, number), change: Change::Feature(true), audit: None };
+    let change = |number| Operation::Change { id: comment(SLOT, number), change: Change::Feature(true), audit: None };
     site.publish(site.row(1, None)).await.unwrap();
     let late = site.persist_log(Topic::Comments, Duration::from_millis(600));
     let (outcome, ()) = tokio::join!(site.journal.append(change(1)), late);
@@ -413,7 +424,7 @@ async fn a_change_is_tried_again_while_its_slot_moves() {
         left -= 1;
         (left > 0).then_some((When::Before, StoreError::Moved))
     });
-    let change = Event::Change { id, change: Change::State(State::Hidden), audit: None };
+    let change = Operation::Change { id, change: Change::State(State::Hidden), audit: None };
     assert!(matches!(site.journal.append(change.clone()).await, Ok(Outcome::Done)));
     site.tables.refuse(|_| Some((When::After, StoreError::Unavailable("gone".into()))));
     is_unknown(&site.journal.append(change).await);
@@ -435,7 +446,7 @@ async fn imported_comments_are_written_together_and_fail_alone() {
         .applied()
         .iter()
         .filter_map(|stamped| match &stamped.event {
-            Event::Publish(row) => Some(row.path.id()),
+            Operation::Publish(row) => Some(row.path.id()),
             _ => None,
         })
         .collect();
@@ -443,7 +454,8 @@ async fn imported_comments_are_written_together_and_fail_alone() {
     let again = site.publish(imported(3)).await.unwrap();
     assert!(matches!(again, Outcome::Present { .. }));
     site.tables.refuse(|batch| {
-        let bad = batch.iter().any(|s| matches!(&s.event, Event::Publish(row) if row.path.id() == comment(SLOT, 707)));
+        let bad =
+            batch.iter().any(|s| matches!(&s.event, Operation::Publish(row) if row.path.id() == comment(SLOT, 707)));
         bad.then(|| (When::Before, StoreError::Database("too long".into())))
     });
     let outcomes = join_all((700..720).map(|number| site.publish(imported(number)))).await;

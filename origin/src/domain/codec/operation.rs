@@ -9,9 +9,9 @@ use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, Named, Reaction, State, Visibility};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::operation::{Event, React, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation, React};
 use crate::domain::row::{Imported, NewRow};
-use crate::ports::broker::LogError;
+use crate::ports::broker::BrokerError;
 
 /// The version that is written.
 const VERSION: u8 = 1;
@@ -77,13 +77,17 @@ struct FlatImported<'a> {
 
 /// The bytes of a [`crate::domain::operation::Event::Publish`] or [`crate::domain::operation::Event::React`]; `None` for an
 /// event that never travels.
-pub fn encode(stamped: &Stamped) -> Option<Vec<u8>> {
+pub fn encode(stamped: &LoggedOperation) -> Option<Vec<u8>> {
     let event = match &stamped.event {
-        Event::Publish(row) => FlatEvent::Publish(Box::new(flat(row))),
-        Event::React { id, member, react } => {
+        Operation::Publish(row) => FlatEvent::Publish(Box::new(flat(row))),
+        Operation::React { id, member, react } => {
             FlatEvent::React { id: id.get(), member: member.get(), react: react_number(*react) }
         }
-        Event::Change { .. } | Event::Subject { .. } | Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => {
+        Operation::Change { .. }
+        | Operation::Subject { .. }
+        | Operation::Snapshot { .. }
+        | Operation::Words(_)
+        | Operation::Sweep => {
             return None;
         }
     };
@@ -95,7 +99,7 @@ pub fn encode(stamped: &Stamped) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`LogError::Damaged`] for bytes that are no event, or of a version that is not known.
-pub fn decode(bytes: &[u8]) -> Result<Stamped, LogError> {
+pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, BrokerError> {
     match bytes.split_first() {
         Some((&VERSION, body)) => match postcard::take_from_bytes::<Flat<'_>>(body) {
             Ok((flat, [])) => stamped(flat).ok_or_else(|| damaged("a field that cannot be")),
@@ -107,8 +111,8 @@ pub fn decode(bytes: &[u8]) -> Result<Stamped, LogError> {
     }
 }
 
-fn damaged(what: &str) -> LogError {
-    LogError::Damaged(format!("not an event: {what}"))
+fn damaged(what: &str) -> BrokerError {
+    BrokerError::Damaged(format!("not an event: {what}"))
 }
 
 fn flat(row: &NewRow) -> FlatRow<'_> {
@@ -145,14 +149,14 @@ fn flat_imported(imported: &Imported) -> FlatImported<'_> {
     FlatImported { source, likes: *likes, dislikes: *dislikes, edited_at: *edited_at, pinned: *pinned }
 }
 
-fn stamped(Flat { at, event }: Flat<'_>) -> Option<Stamped> {
+fn stamped(Flat { at, event }: Flat<'_>) -> Option<LoggedOperation> {
     let event = match event {
-        FlatEvent::Publish(flat) => Event::Publish(Box::new(row(*flat)?)),
+        FlatEvent::Publish(flat) => Operation::Publish(Box::new(row(*flat)?)),
         FlatEvent::React { id, member, react } => {
-            Event::React { id: comment(id)?, member: MemberId::new(member).ok()?, react: react_of(react)? }
+            Operation::React { id: comment(id)?, member: MemberId::new(member).ok()?, react: react_of(react)? }
         }
     };
-    Some(Stamped::new(at, event))
+    Some(LoggedOperation::new(at, event))
 }
 
 fn row(flat: FlatRow<'_>) -> Option<NewRow> {
@@ -304,24 +308,24 @@ mod tests {
         })
     }
 
-    fn event() -> impl Strategy<Value = Event> {
-        let react = (id(), member(), 0u8..4).prop_map(|(id, member, n)| Event::React {
+    fn event() -> impl Strategy<Value = Operation> {
+        let react = (id(), member(), 0u8..4).prop_map(|(id, member, n)| Operation::React {
             id,
             member,
             react: react_of(n).unwrap(),
         });
-        prop_oneof![row().prop_map(|row| Event::Publish(Box::new(row))), react]
+        prop_oneof![row().prop_map(|row| Operation::Publish(Box::new(row))), react]
     }
 
     /// Every field of it, as text.
-    fn shown(stamped: &Stamped) -> String {
+    fn shown(stamped: &LoggedOperation) -> String {
         format!("{stamped:?}")
     }
 
     proptest! {
         #[test]
         fn what_was_written_is_read(at: u64, event in event()) {
-            let stamped = Stamped::new(at, event);
+            let stamped = LoggedOperation::new(at, event);
             let bytes = encode(&stamped).unwrap();
             prop_assert_eq!(shown(&decode(&bytes).unwrap()), shown(&stamped));
             prop_assert!(decode(&bytes[..bytes.len() - 1]).is_err(), "cut short");
@@ -333,7 +337,7 @@ mod tests {
             let _ = decode(&bytes);
             bytes.insert(0, VERSION);
             let _ = decode(&bytes);
-            let mut bytes = encode(&Stamped::new(1, event)).unwrap();
+            let mut bytes = encode(&LoggedOperation::new(1, event)).unwrap();
             let at = at.index(bytes.len());
             bytes[at] = to;
             let _ = decode(&bytes);
@@ -342,16 +346,16 @@ mod tests {
 
     #[test]
     fn other_versions_and_other_events_are_refused() {
-        let react = Event::React {
+        let react = Operation::React {
             id: CommentId::new(5).unwrap(),
             member: MemberId::new(7).unwrap(),
             react: React::Put(Reaction::Like),
         };
-        let mut bytes = encode(&Stamped::new(9, react)).unwrap();
+        let mut bytes = encode(&LoggedOperation::new(9, react)).unwrap();
         assert_eq!(bytes, [1, 9, 1, 5, 7, 0], "what lies in a log stays what it is");
         bytes[0] = 2;
         assert_eq!(decode(&bytes).unwrap_err().to_string(), "the log is damaged: not an event: format version 2");
         assert!(decode(&[]).is_err());
-        assert!(encode(&Stamped::new(9, Event::Sweep)).is_none());
+        assert!(encode(&LoggedOperation::new(9, Operation::Sweep)).is_none());
     }
 }

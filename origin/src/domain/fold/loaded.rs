@@ -12,7 +12,7 @@ use gailou_shared::wire::{Reaction, State, Visibility};
 
 use crate::domain::columns::damaged;
 use crate::domain::fold::Positions;
-use crate::domain::operation::{Event, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewRow;
 use crate::ports::store::Result;
 
@@ -203,15 +203,15 @@ impl<'b> Loaded<'b> {
 
     /// What has to be read before the batch can be folded; `None` when all of it was. What is not
     /// answered before the next call is not there.
-    pub(crate) fn wants(&mut self, batch: &[&'b Stamped]) -> Option<Wanted<'b>> {
+    pub(crate) fn wants(&mut self, batch: &[&'b LoggedOperation]) -> Option<Wanted<'b>> {
         let mut wanted = Wanted::default();
         let firsts = self.firsts(batch, &mut wanted);
         for stamped in batch {
             let seen = self.positions.seen(stamped);
             match &stamped.event {
-                Event::Publish(new) if seen => self.comment(new.path.id(), &mut wanted),
-                Event::Publish(new) => self.publish(new, &firsts, &mut wanted),
-                Event::React { id, member, .. } => {
+                Operation::Publish(new) if seen => self.comment(new.path.id(), &mut wanted),
+                Operation::Publish(new) => self.publish(new, &firsts, &mut wanted),
+                Operation::React { id, member, .. } => {
                     self.comment(*id, &mut wanted);
                     if !seen {
                         let id = self.resolve(*id);
@@ -219,12 +219,12 @@ impl<'b> Loaded<'b> {
                         firsts.get(&id).into_iter().for_each(|first| self.pair(*first, *member, &mut wanted));
                     }
                 }
-                Event::Change { id, .. } => {
+                Operation::Change { id, .. } => {
                     self.comment(*id, &mut wanted);
                     self.chain(*id, &mut wanted);
                 }
-                Event::Subject { key, .. } => self.subject(key, &mut wanted),
-                Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => {}
+                Operation::Subject { key, .. } => self.subject(key, &mut wanted),
+                Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => {}
             }
         }
         wanted.tidy();
@@ -251,10 +251,10 @@ impl<'b> Loaded<'b> {
 
     /// New comments that may turn out to be second ids, and the comments whose they would be: those
     /// that an idempotency key or an import source belongs to already.
-    fn firsts(&self, batch: &[&'b Stamped], wanted: &mut Wanted<'b>) -> HashMap<CommentId, CommentId> {
+    fn firsts(&self, batch: &[&'b LoggedOperation], wanted: &mut Wanted<'b>) -> HashMap<CommentId, CommentId> {
         let (mut by_key, mut by_source, mut firsts) = (HashMap::new(), HashMap::new(), HashMap::new());
         for stamped in batch.iter().filter(|stamped| !self.positions.seen(stamped)) {
-            let Event::Publish(new) = &stamped.event else { continue };
+            let Operation::Publish(new) = &stamped.event else { continue };
             let id = new.path.id();
             let mut first = id;
             if let Some((once, _)) = self.reach.once(new) {

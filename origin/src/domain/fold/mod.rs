@@ -25,7 +25,7 @@ use gailou_shared::wire::{Author, Reaction};
 pub(crate) use loaded::{CommentRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
 
 use crate::domain::columns::damaged;
-use crate::domain::operation::{Event, Outcome, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome};
 use crate::domain::row::NewRow;
 use crate::ports::shards::Stream;
 use crate::ports::store::Result;
@@ -45,21 +45,21 @@ impl Positions {
         self.0.get(&(stream, slot)).copied().unwrap_or(0)
     }
 
-    fn place(stamped: &Stamped) -> Option<(Stream, Slot, u64)> {
+    fn place(stamped: &LoggedOperation) -> Option<(Stream, Slot, u64)> {
         let position = stamped.position?;
         match &stamped.event {
-            Event::Publish(new) => Some((Stream::Comments, new.path.id().slot(), position)),
-            Event::React { id, .. } => Some((Stream::Reactions, id.slot(), position)),
+            Operation::Publish(new) => Some((Stream::Comments, new.path.id().slot(), position)),
+            Operation::React { id, .. } => Some((Stream::Reactions, id.slot(), position)),
             _ => None,
         }
     }
 
     /// Whether the event was applied before.
-    fn seen(&self, stamped: &Stamped) -> bool {
+    fn seen(&self, stamped: &LoggedOperation) -> bool {
         Self::place(stamped).is_some_and(|(stream, slot, position)| position < self.next(stream, slot))
     }
 
-    fn pass(&mut self, stamped: &Stamped) {
+    fn pass(&mut self, stamped: &LoggedOperation) {
         if let Some((stream, slot, position)) = Self::place(stamped) {
             self.0.insert((stream, slot), position + 1);
         }
@@ -195,18 +195,18 @@ impl<'b> Fold<'b> {
     ///
     /// # Errors
     /// When it contradicts the rows; the fold is of no use any more then.
-    pub(crate) fn apply(&mut self, stamped: &'b Stamped) -> Result<Outcome> {
+    pub(crate) fn apply(&mut self, stamped: &'b LoggedOperation) -> Result<Outcome> {
         let (at, position) = (stamped.at, stamped.position);
         if self.positions.seen(stamped) {
             self.tell(stamped);
             return Ok(Outcome::Seen);
         }
         let outcome = match &stamped.event {
-            Event::Publish(new) => self.publish(new, at, position.is_some())?,
-            Event::React { id, member, react } => self.react(*id, *member, *react, position),
-            Event::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
-            Event::Subject { key, patch, audit } => self.patch(key, patch, audit.as_ref(), at)?,
-            Event::Snapshot { .. } | Event::Words(_) | Event::Sweep => Outcome::Done,
+            Operation::Publish(new) => self.publish(new, at, position.is_some())?,
+            Operation::React { id, member, react } => self.react(*id, *member, *react, position),
+            Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
+            Operation::Subject { key, patch, audit } => self.patch(key, patch, audit.as_ref(), at)?,
+            Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => Outcome::Done,
         };
         self.positions.pass(stamped);
         Ok(outcome)
@@ -214,18 +214,18 @@ impl<'b> Fold<'b> {
 
     /// Whoever wrote this event may have died before it told anybody: what it is about is told of
     /// again, as if it had just been written.
-    fn tell(&mut self, stamped: &'b Stamped) {
+    fn tell(&mut self, stamped: &'b LoggedOperation) {
         let id = match &stamped.event {
-            Event::Publish(new) => {
+            Operation::Publish(new) => {
                 self.follow(new);
                 new.path.id()
             }
-            Event::React { id, .. } => self.resolve(*id),
+            Operation::React { id, .. } => self.resolve(*id),
             _ => return,
         };
         let Some(comment) = self.comments.get_mut(&id) else { return };
         comment.told = true;
-        comment.anew |= matches!(stamped.event, Event::Publish(_));
+        comment.anew |= matches!(stamped.event, Operation::Publish(_));
         self.subjects[comment.subject].told = true;
     }
 

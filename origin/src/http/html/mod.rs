@@ -21,12 +21,12 @@ use crate::http::request::{Query, known_type, list_parts, page_key, subject};
 use crate::http::send;
 use crate::service::cache_tags::Showing as _;
 use crate::service::{cache_tags, page};
-use crate::state::App;
-use crate::state::page_cache::Built;
+use crate::state::AppState;
+use crate::state::page_cache::BuiltPage;
 
 const HTML: &str = "text/html; charset=utf-8";
 
-pub(super) async fn get_thread(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn get_thread(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let key = subject(&known_type(&app, path, 1)?, path, 2)?;
     let query = Query::of(&request)?;
@@ -35,7 +35,7 @@ pub(super) async fn get_thread(State(app): State<Arc<App>>, request: Request) ->
     let [sort, limit, cursor] = list_parts(&query, &asked);
     let name = page_key(path, &[("fragment", fragment.then(|| "1".to_owned())), sort, limit, cursor]);
     let page = app
-        .pages
+        .page_cache
         .get_or_build(&name, || async {
             let page = page::roots(&app, &key, asked).await?;
             let subject = page.subject.as_ref().ok_or_else(|| ApiError::internal("a page of roots has its subject"))?;
@@ -45,7 +45,7 @@ pub(super) async fn get_thread(State(app): State<Arc<App>>, request: Request) ->
                 render::document(subject, &page, asked.cursor.is_none())
             };
             let (shows, version) = (cache_tags::shows(&page), page.version());
-            Ok(Built {
+            Ok(BuiltPage {
                 body: body.into_bytes(),
                 content_type: HTML,
                 subjects: vec![key.clone()],

@@ -23,11 +23,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::clock::Clock;
 use crate::domain::codec::operation::decode;
-use crate::domain::operation::{Event, Stamped};
-use crate::jobs::persist::queue::{Flight, Queue, Taken};
+use crate::domain::operation::{LoggedOperation, Operation};
+use crate::jobs::persist::queue::{Flight, Queue, QueuedRecord};
 use crate::jobs::persist::write::{Landed, bury_unreadable, verify, write};
-use crate::ports::broker::{Log, LogError, Message, Reader, Topic};
-pub use crate::ports::journal::Committed;
+use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
+pub use crate::ports::journal::CommitListener;
 use crate::ports::shards::{Shards, Stream};
 
 /// How long what was taken may still be written after the loops are told to stop. What is left is
@@ -38,13 +38,13 @@ const MEASURE: Duration = Duration::from_secs(5);
 
 /// What the loops need.
 #[derive(Debug)]
-pub struct Job {
-    pub log: Arc<dyn Log>,
+pub struct PersistJob {
+    pub log: Arc<dyn Broker>,
     pub tables: Arc<dyn Shards>,
     pub clock: Clock,
     pub settings: Settings,
-    pub committed: Arc<dyn Committed>,
-    pub figures: Figures,
+    pub committed: Arc<dyn CommitListener>,
+    pub figures: PersistMetrics,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,14 +59,14 @@ pub struct Settings {
 
 /// What the loops have done in this process.
 #[derive(Debug, Default)]
-pub struct Figures {
-    pub comments: Counts,
-    pub reactions: Counts,
+pub struct PersistMetrics {
+    pub comments: TopicCounts,
+    pub reactions: TopicCounts,
 }
 
 /// The figures of one topic.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct TopicCounts {
     /// Events stored, and how many of them had been before.
     pub stored: AtomicU64,
     pub seen: AtomicU64,
@@ -81,8 +81,8 @@ pub struct Counts {
     pub lag: AtomicU64,
 }
 
-impl Job {
-    pub(super) fn counts(&self, stream: Stream) -> &Counts {
+impl PersistJob {
+    pub(super) fn counts(&self, stream: Stream) -> &TopicCounts {
         match stream {
             Stream::Comments => &self.figures.comments,
             Stream::Reactions => &self.figures.reactions,
@@ -110,7 +110,7 @@ pub(super) const fn topic(stream: Stream) -> Topic {
 /// # Errors
 /// When going on would lose events: a topic was recreated under the tables, or reading is not
 /// possible any more. The process must end.
-pub async fn run(job: Arc<Job>, stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+pub async fn run(job: Arc<PersistJob>, stop: watch::Receiver<bool>) -> anyhow::Result<()> {
     let comments = consume(job.clone(), Stream::Comments, stop.clone());
     let reactions = consume(job, Stream::Reactions, stop);
     tokio::try_join!(comments, reactions)?;
@@ -118,9 +118,9 @@ pub async fn run(job: Arc<Job>, stop: watch::Receiver<bool>) -> anyhow::Result<(
 }
 
 /// One topic's loop.
-async fn consume(job: Arc<Job>, stream: Stream, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+async fn consume(job: Arc<PersistJob>, stream: Stream, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
     let name = topic(stream).name();
-    let mut reader = job.log.reader(topic(stream)).with_context(|| format!("reading {name}"))?;
+    let mut reader = job.log.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
     let mut state =
         Loop { queue: Queue::new(job.settings.batch), flights: JoinSet::new(), checked: Arc::default(), job, stream };
     let mut lag = Lag::default();
@@ -167,7 +167,7 @@ async fn told(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn commit(reader: &mut dyn Reader, queue: &mut Queue) {
+async fn commit(reader: &mut dyn Consumer, queue: &mut Queue) {
     let offsets = queue.committable();
     if offsets.is_empty() {
         return;
@@ -180,7 +180,7 @@ async fn commit(reader: &mut dyn Reader, queue: &mut Queue) {
 
 /// What a loop knows.
 struct Loop {
-    job: Arc<Job>,
+    job: Arc<PersistJob>,
     stream: Stream,
     queue: Queue,
     flights: JoinSet<anyhow::Result<Ended>>,
@@ -191,7 +191,7 @@ struct Loop {
 enum Ended {
     Flight(Flight, Landed),
     /// A message that is no event is among the dead letters.
-    Buried(Message, u64),
+    Buried(Record, u64),
     /// A partition's positions were looked at.
     Looked,
 }
@@ -209,7 +209,7 @@ impl Loop {
     }
 
     /// Partitions that came and went.
-    fn moved(&mut self, reader: &mut dyn Reader) {
+    fn moved(&mut self, reader: &mut dyn Consumer) {
         for partition in reader.revoked() {
             self.queue.revoke(partition);
             self.checked.forget(partition);
@@ -230,7 +230,7 @@ impl Loop {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: Record) {
         let before = self.queue.assignment(message.partition);
         let assignment = self.queue.take(&message);
         if before.is_some_and(|before| before != assignment) {
@@ -238,7 +238,7 @@ impl Loop {
             self.checked.forget(message.partition);
         }
         match self.read(&message) {
-            Ok((slot, stamped)) => self.queue.push(Taken { message, slot, stamped, assignment }),
+            Ok((slot, stamped)) => self.queue.push(QueuedRecord { message, slot, stamped, assignment }),
             Err(error) => {
                 let (job, stream) = (self.job.clone(), self.stream);
                 self.flights.spawn(async move {
@@ -250,19 +250,19 @@ impl Loop {
     }
 
     /// The event of a message, and its slot.
-    fn read(&self, message: &Message) -> Result<(Slot, Stamped), LogError> {
+    fn read(&self, message: &Record) -> Result<(Slot, LoggedOperation), BrokerError> {
         let stamped = decode(&message.payload)?;
         let slot = match (&stamped.event, self.stream) {
-            (Event::Publish(row), Stream::Comments) => row.subject.slot(),
-            (Event::React { id, .. }, Stream::Reactions) => CommentId::slot(*id),
-            _ => return Err(LogError::Damaged("the event belongs to another topic".into())),
+            (Operation::Publish(row), Stream::Comments) => row.subject.slot(),
+            (Operation::React { id, .. }, Stream::Reactions) => CommentId::slot(*id),
+            _ => return Err(BrokerError::Damaged("the event belongs to another topic".into())),
         };
         let belongs = self.job.log.partition(slot);
         if belongs != message.partition {
             // Its offset is no version of this slot.
-            return Err(LogError::Damaged(format!("the event belongs to partition {belongs}")));
+            return Err(BrokerError::Damaged(format!("the event belongs to partition {belongs}")));
         }
-        Ok((slot, Stamped { position: Some(message.offset), ..stamped }))
+        Ok((slot, LoggedOperation { position: Some(message.offset), ..stamped }))
     }
 
     fn land(&mut self, ended: Ended) {
@@ -306,7 +306,7 @@ struct Lag {
 }
 
 impl Lag {
-    fn measure(&mut self, job: &Arc<Job>, stream: Stream, queue: &Queue) {
+    fn measure(&mut self, job: &Arc<PersistJob>, stream: Stream, queue: &Queue) {
         if self.asking.as_ref().is_some_and(|asking| !asking.is_finished()) {
             return;
         }

@@ -13,13 +13,13 @@ struct Site {
     log: MemoryLog,
     tables: Arc<MemoryTables>,
     told: Arc<Told>,
-    job: Arc<Job>,
+    job: Arc<PersistJob>,
 }
 
 impl Site {
     fn new(shards: usize) -> Self {
         let (log, tables, told) = (MemoryLog::new(PARTITIONS), MemoryTables::new(shards), Arc::new(Told::default()));
-        let job = Arc::new(Job {
+        let job = Arc::new(PersistJob {
             log: Arc::new(log.clone()),
             tables: tables.clone(),
             clock: Clock::from_fn(|| 7),
@@ -29,7 +29,7 @@ impl Site {
                 reactions: Duration::from_millis(200),
             },
             committed: told.clone(),
-            figures: Figures::default(),
+            figures: PersistMetrics::default(),
         });
         Self { log, tables, told, job }
     }
@@ -39,7 +39,7 @@ impl Site {
         self.log.put(Topic::Reactions, u32::from(slot) % PARTITIONS, bytes)
     }
 
-    fn figure(&self, of: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+    fn figure(&self, of: impl Fn(&TopicCounts) -> &AtomicU64) -> u64 {
         of(&self.job.figures.reactions).load(Ordering::Relaxed)
     }
 
@@ -208,7 +208,7 @@ async fn what_is_no_event_is_buried_and_passed_over() {
     let down = Arc::new(AtomicBool::new(true));
     let asked = down.clone();
     site.log.fail(move |_| {
-        asked.load(Ordering::Relaxed).then(|| (When::Before, LogError::Unavailable("no broker".into())))
+        asked.load(Ordering::Relaxed).then(|| (When::Before, BrokerError::Unavailable("no broker".into())))
     });
     site.runs(async {
         site.until_liked(&[4], 2).await;
@@ -237,14 +237,14 @@ async fn two_servers_that_both_hold_a_partition_write_everything_once() {
 }
 
 /// Another process's job on the same log and tables.
-fn clone(site: &Site) -> Arc<Job> {
-    Arc::new(Job {
+fn clone(site: &Site) -> Arc<PersistJob> {
+    Arc::new(PersistJob {
         log: Arc::new(site.log.clone()),
         tables: site.tables.clone(),
         clock: Clock::from_fn(|| 7),
         settings: Settings { batch: 70, ..site.job.settings },
         committed: site.told.clone(),
-        figures: Figures::default(),
+        figures: PersistMetrics::default(),
     })
 }
 

@@ -9,10 +9,10 @@ use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
 
-use crate::domain::operation::{Event, Outcome, Stamped};
-use crate::jobs::persist::queue::Taken;
-use crate::jobs::persist::{Checked, Job, topic};
-use crate::ports::broker::{LogError, Message};
+use crate::domain::operation::{LoggedOperation, Operation, Outcome};
+use crate::jobs::persist::queue::QueuedRecord;
+use crate::jobs::persist::{Checked, PersistJob, topic};
+use crate::ports::broker::{BrokerError, Record};
 use crate::ports::shards::Stream;
 use crate::ports::store::StoreError;
 
@@ -37,7 +37,12 @@ pub(crate) enum Landed {
 ///
 /// # Errors
 /// When nothing of this topic may be written any more.
-pub(crate) async fn write(job: &Job, stream: Stream, events: &[Taken], checked: &Checked) -> anyhow::Result<Landed> {
+pub(crate) async fn write(
+    job: &PersistJob,
+    stream: Stream,
+    events: &[QueuedRecord],
+    checked: &Checked,
+) -> anyhow::Result<Landed> {
     let partitions: BTreeSet<u32> = events.iter().map(|event| event.message.partition).collect();
     for partition in partitions {
         let slots = events.iter().filter(|e| e.message.partition == partition).map(|e| e.slot).collect();
@@ -46,12 +51,12 @@ pub(crate) async fn write(job: &Job, stream: Stream, events: &[Taken], checked: 
             Err(error) => return Ok(again(job, stream, &error, false)),
         }
     }
-    let batch: Vec<Stamped> = events.iter().map(|event| event.stamped.clone()).collect();
+    let batch: Vec<LoggedOperation> = events.iter().map(|event| event.stamped.clone()).collect();
     let mut tries = 0;
     loop {
         let error = match job.tables.persist(&batch).await {
             Ok(persisted) => {
-                job.committed.committed(&batch, &persisted).await;
+                job.committed.on_commit(&batch, &persisted).await;
                 let seen = persisted.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Seen)).count();
                 let counts = job.counts(stream);
                 counts.stored.fetch_add(events.len() as u64, Ordering::Relaxed);
@@ -77,9 +82,9 @@ pub(crate) async fn write(job: &Job, stream: Stream, events: &[Taken], checked: 
 
 /// Whether the database of a slot takes writes: one that is full or read-only refuses everything,
 /// and no event is to blame. Written is an empty ranking, which is swept with the others.
-async fn takes_writes(job: &Job, slot: Slot) -> bool {
-    let probe = Event::Snapshot { slot, snapshot: Snapshot::rank(Vec::new()) };
-    match job.tables.persist(&[Stamped::new(job.clock.now(), probe)]).await {
+async fn takes_writes(job: &PersistJob, slot: Slot) -> bool {
+    let probe = Operation::Snapshot { slot, snapshot: Snapshot::rank(Vec::new()) };
+    match job.tables.persist(&[LoggedOperation::new(job.clock.now(), probe)]).await {
         Ok(_) => true,
         Err(error) => {
             tracing::warn!(slot = slot.get(), %error, "the database takes no writes");
@@ -88,16 +93,16 @@ async fn takes_writes(job: &Job, slot: Slot) -> bool {
     }
 }
 
-fn again(job: &Job, stream: Stream, error: &dyn std::fmt::Display, refused: bool) -> Landed {
+fn again(job: &PersistJob, stream: Stream, error: &dyn std::fmt::Display, refused: bool) -> Landed {
     tracing::warn!(topic = topic(stream).name(), %error, "a batch is not stored yet");
     job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
     Landed::Again { refused }
 }
 
 /// Puts an event that cannot be stored among the dead letters, then passes over it.
-async fn give_up(job: &Job, stream: Stream, event: &Taken, error: &StoreError) -> Landed {
-    let Message { partition, offset, .. } = event.message;
-    let buried = job.log.bury(&event.message, &error.to_string(), job.clock.now()).await;
+async fn give_up(job: &PersistJob, stream: Stream, event: &QueuedRecord, error: &StoreError) -> Landed {
+    let Record { partition, offset, .. } = event.message;
+    let buried = job.log.dead_letter(&event.message, &error.to_string(), job.clock.now()).await;
     if let Err(error) = buried {
         return again(job, stream, &error, false);
     }
@@ -111,12 +116,12 @@ async fn give_up(job: &Job, stream: Stream, event: &Taken, error: &StoreError) -
 
 /// Puts a message that is no event among the dead letters, as often as it takes. It has no slot, so
 /// there is nothing to pass over.
-pub(crate) async fn bury_unreadable(job: &Job, stream: Stream, message: &Message, error: &str) {
-    while let Err(error) = job.log.bury(message, error, job.clock.now()).await {
+pub(crate) async fn bury_unreadable(job: &PersistJob, stream: Stream, message: &Record, error: &str) {
+    while let Err(error) = job.log.dead_letter(message, error, job.clock.now()).await {
         tracing::warn!(topic = topic(stream).name(), %error, "a dead letter is not written yet");
         sleep(BURYING).await;
     }
-    let Message { partition, offset, .. } = *message;
+    let Record { partition, offset, .. } = *message;
     tracing::error!(topic = topic(stream).name(), partition, offset, error, "a message is among the dead letters");
     job.counts(stream).buried.fetch_add(1, Ordering::Relaxed);
 }
@@ -127,7 +132,7 @@ pub(crate) enum Unknown {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(#[from] BrokerError),
 }
 
 /// Compares the positions of slots with the end of their partition, once an assignment.
@@ -135,7 +140,7 @@ pub(crate) enum Unknown {
 /// A partition that ends before a stored position was recreated: its events would be taken for
 /// replays and lost. The inner error says so.
 pub(crate) async fn verify(
-    job: &Job,
+    job: &PersistJob,
     stream: Stream,
     partition: u32,
     slots: &BTreeSet<Slot>,

@@ -23,8 +23,8 @@ use tokio::task::{
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::ports::edge::{Edge, EdgeError, Page, Words};
-use crate::ports::popularity::{HOT, Heat, HeatError, Lists, Readers, Warm, hot};
+use crate::ports::edge::{EdgeClient, EdgeError, PushedDictionary, PushedPage};
+use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError, ReadCounters, ReadLists, hot};
 use crate::ports::store::StoreError;
 use crate::telemetry::Exposition;
 
@@ -50,14 +50,14 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 
 /// What there is to be pushed, as the origin answers it.
 #[async_trait]
-pub trait Source: Send + Sync + std::fmt::Debug {
+pub trait PageSource: Send + Sync + std::fmt::Debug {
     /// The subjects' versions now, in their order.
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError>;
     /// The page at this path; `Ok(None)` where the edge must keep no copy of it.
-    async fn page(&self, path_query: &str) -> Result<Option<Page>, PushError>;
+    async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError>;
     /// The dictionary's version now.
     async fn words_version(&self) -> Result<u64, PushError>;
-    async fn words(&self) -> Result<Words, PushError>;
+    async fn words(&self) -> Result<PushedDictionary, PushError>;
 }
 
 /// Why something was not pushed now. It is tried again.
@@ -66,7 +66,7 @@ pub enum PushError {
     #[error(transparent)]
     Edge(#[from] EdgeError),
     #[error(transparent)]
-    Heat(#[from] HeatError),
+    Heat(#[from] PopularityError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the origin answers {0} with {1}")]
@@ -77,13 +77,13 @@ pub enum PushError {
 
 /// What has been pushed by this process.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct PushMetrics {
     pub stored: AtomicU64,
     pub older: AtomicU64,
     pub failed: AtomicU64,
 }
 
-impl Figures {
+impl PushMetrics {
     /// As an operator watches them.
     pub fn expose(&self, text: &mut Exposition) {
         let pages = [("stored", &self.stored), ("older", &self.older)];
@@ -97,23 +97,23 @@ impl Figures {
 /// What the loop needs.
 #[derive(Debug)]
 pub struct Pusher {
-    pub edge: Arc<dyn Edge>,
-    pub heat: Arc<dyn Heat>,
-    pub source: Arc<dyn Source>,
+    pub edge: Arc<dyn EdgeClient>,
+    pub heat: Arc<dyn Popularity>,
+    pub source: Arc<dyn PageSource>,
     /// Told which subjects are hot before their pages are rendered, which say so.
-    pub readers: Arc<Readers>,
+    pub readers: Arc<ReadCounters>,
     /// Reads a minute that make a subject hot.
     pub hot_per_minute: u32,
     /// For how many seconds its pages are fresh then.
     pub fresh_for: u8,
-    pub figures: Figures,
+    pub figures: PushMetrics,
 }
 
 /// What the edge has of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pushed {
     version: u64,
-    lists: Lists,
+    lists: ReadLists,
 }
 
 /// What has ended: a subject's push, or the dictionary's.
@@ -170,7 +170,7 @@ impl Flights {
 
 struct Loop {
     pusher: Arc<Pusher>,
-    hot: Vec<Warm>,
+    hot: Vec<PopularSubject>,
     /// What the edge has of the subjects that are this process's.
     pushed: HashMap<SubjectKey, Pushed>,
     /// The dictionary's version at the edge, and since when.
@@ -185,11 +185,11 @@ impl Loop {
     /// Sends what is to be sent.
     async fn launch(&mut self, flights: &mut Flights) -> Result<(), PushError> {
         let pusher = self.pusher.clone();
-        self.hot = hot(pusher.heat.hottest(HOT).await?, &self.hot, pusher.hot_per_minute);
+        self.hot = hot(pusher.heat.most_read(HOT).await?, &self.hot, pusher.hot_per_minute);
         pusher.readers.declare(&self.hot, pusher.fresh_for);
         let names: Vec<_> =
             self.hot.iter().map(|warm| warm.subject.to_string()).chain([DICTIONARY.to_owned()]).collect();
-        let owned = pusher.heat.own(&names, LEASE).await?;
+        let owned = pusher.heat.claim(&names, LEASE).await?;
         let owns_words = owned.last() == Some(&true);
         let mine: Vec<_> = self.hot.iter().zip(owned).filter(|(_, mine)| *mine).map(|(warm, _)| warm.clone()).collect();
         self.pushed.retain(|subject, _| mine.iter().any(|warm| warm.subject == *subject));
@@ -209,7 +209,7 @@ impl Loop {
         let subjects: Vec<_> = mine.iter().map(|warm| warm.subject.clone()).collect();
         let versions = pusher.source.versions(&subjects).await?;
         for (warm, version) in mine.into_iter().zip(versions) {
-            let wanted = Pushed { version, lists: warm.lists.and(Lists::DEFAULT) };
+            let wanted = Pushed { version, lists: warm.lists.and(ReadLists::DEFAULT) };
             let has = self.pushed.get(&warm.subject);
             let has = has.is_some_and(|has| has.version >= wanted.version && has.lists.has(wanted.lists));
             let name = warm.subject.to_string();
@@ -289,7 +289,7 @@ async fn push_subject(pusher: &Pusher, subject: &SubjectKey, wanted: Pushed) -> 
     Ok(Pushed { version: version.unwrap_or(wanted.version), lists: wanted.lists })
 }
 
-async fn send(pusher: &Pusher, pages: &[Page]) -> Result<(), PushError> {
+async fn send(pusher: &Pusher, pages: &[PushedPage]) -> Result<(), PushError> {
     if pages.is_empty() {
         return Ok(());
     }
@@ -306,7 +306,7 @@ async fn push_words(pusher: &Pusher) -> Result<u64, PushError> {
 }
 
 /// The pages of a subject that are pushed, by the names the edge has for them.
-fn keys(subject: &SubjectKey, lists: Lists) -> Vec<String> {
+fn keys(subject: &SubjectKey, lists: ReadLists) -> Vec<String> {
     if matches!(subject.key(), "." | "..") {
         // In a path these mean another one, so the edge has no name for them.
         return vec![];

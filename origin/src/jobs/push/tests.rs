@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{advance, sleep};
 
 use crate::jobs::push::*;
-use crate::ports::edge::Stored;
+use crate::ports::edge::PushOutcome;
 use crate::ports::popularity::Reads;
 
 /// Keys with their versions, and when they came.
@@ -30,15 +30,15 @@ fn subject() -> SubjectKey {
 }
 
 #[async_trait]
-impl Source for World {
+impl PageSource for World {
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
         Ok(vec![self.version.load(Ordering::SeqCst); subjects.len()])
     }
 
-    async fn page(&self, path_query: &str) -> Result<Option<Page>, PushError> {
+    async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError> {
         let size = self.sizes[usize::from(!path_query.ends_with("/comments"))].load(Ordering::SeqCst);
         let version = self.version.load(Ordering::SeqCst) - self.behind.load(Ordering::SeqCst);
-        Ok(Some(Page {
+        Ok(Some(PushedPage {
             key: path_query.to_owned(),
             headers: [].into(),
             body: "x".repeat(size),
@@ -52,19 +52,19 @@ impl Source for World {
         Ok(1)
     }
 
-    async fn words(&self) -> Result<Words, PushError> {
-        Ok(Words { version: 1, terms: vec![] })
+    async fn words(&self) -> Result<PushedDictionary, PushError> {
+        Ok(PushedDictionary { version: 1, terms: vec![] })
     }
 }
 
 #[async_trait]
-impl Edge for World {
-    async fn push(&self, pages: &[Page], words: Option<&Words>) -> Result<Stored, EdgeError> {
+impl EdgeClient for World {
+    async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError> {
         let keys = pages.iter().map(|page| (page.key.clone(), page.version));
         let keys = keys.chain(words.map(|words| (DICTIONARY.to_owned(), words.version))).collect();
         self.pushes.lock().unwrap().push((Instant::now(), keys));
         sleep(Duration::from_millis(100)).await;
-        let stored = Stored { stored: pages.len() as u64, older: 0 };
+        let stored = PushOutcome { stored: pages.len() as u64, older: 0 };
         if self.fails.load(Ordering::SeqCst) { Err(EdgeError::Refused(500)) } else { Ok(stored) }
     }
 }
@@ -74,16 +74,16 @@ impl Edge for World {
 struct Process(Arc<World>, usize);
 
 #[async_trait]
-impl Heat for Process {
-    async fn add(&self, _: &[Reads]) -> Result<(), HeatError> {
+impl Popularity for Process {
+    async fn add(&self, _: &[Reads]) -> Result<(), PopularityError> {
         Ok(())
     }
 
-    async fn hottest(&self, _: usize) -> Result<Vec<Warm>, HeatError> {
-        Ok(vec![Warm { subject: subject(), heat: 1_000, lists: Lists::default() }])
+    async fn most_read(&self, _: usize) -> Result<Vec<PopularSubject>, PopularityError> {
+        Ok(vec![PopularSubject { subject: subject(), heat: 1_000, lists: ReadLists::default() }])
     }
 
-    async fn own(&self, names: &[String], life: Duration) -> Result<Vec<bool>, HeatError> {
+    async fn claim(&self, names: &[String], life: Duration) -> Result<Vec<bool>, PopularityError> {
         let mut lease = self.0.lease.lock().unwrap();
         let mine = lease.is_none_or(|(who, until)| who == self.1 || until <= Instant::now());
         if mine {
@@ -108,7 +108,7 @@ impl World {
             readers: Arc::default(),
             hot_per_minute: 1,
             fresh_for: 10,
-            figures: Figures::default(),
+            figures: PushMetrics::default(),
         })))
     }
 
@@ -205,12 +205,14 @@ async fn what_is_too_large_goes_in_parts_and_what_fits_nowhere_not_at_all() {
 
 #[test]
 fn pages_have_the_names_the_edge_knows_them_by() {
-    let check = |key: &str, lists: Lists, expected: &[&str]| {
+    let check = |key: &str, lists: ReadLists, expected: &[&str]| {
         let subject = SubjectKey::new("video", key).unwrap();
         assert_eq!(keys(&subject, lists), expected, "{key}");
     };
-    let some =
-        Lists::DEFAULT.and(Lists::of(Sort::Hot, 50)).and(Lists::of(Sort::New, 20)).and(Lists::of(Sort::New, 100));
+    let some = ReadLists::DEFAULT
+        .and(ReadLists::of(Sort::Hot, 50))
+        .and(ReadLists::of(Sort::New, 20))
+        .and(ReadLists::of(Sort::New, 100));
     check(
         "2",
         some,
@@ -225,7 +227,7 @@ fn pages_have_the_names_the_edge_knows_them_by() {
     );
     check(
         "a/b 中?~",
-        Lists::default(),
+        ReadLists::default(),
         &["/v1/subjects/video/a%2Fb%20%E4%B8%AD%3F~", "/v1/counts?subject=video%2Fa%2Fb%20%E4%B8%AD%3F~"],
     );
     check("..", some, &[]);

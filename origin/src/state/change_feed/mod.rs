@@ -20,7 +20,7 @@ use gailou_shared::wire::{Changed, ChangesDoc};
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
-use crate::domain::operation::{FEED_MS, Taken};
+use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
 use crate::ports::store::{Result, Store};
 
 /// How often each database is read.
@@ -39,7 +39,7 @@ const TAIL_MS: u64 = 120_000;
 const CLOCKS_MS: u64 = 10_000;
 /// How far back the long document reaches, in milliseconds: half an hour longer than any page is
 /// served.
-const DAY_MS: u64 = FEED_MS - 3 * LATE_MS;
+const DAY_MS: u64 = CHANGE_FEED_RETENTION_MS - 3 * LATE_MS;
 /// After this time without any database, in milliseconds, there is no document.
 const SILENT_MS: u64 = 5_000;
 
@@ -54,9 +54,9 @@ pub enum Span {
 
 /// The newest changes of all databases, at most [`ChangesDoc::MOST_ROWS`] comments.
 #[derive(Debug)]
-pub struct Feed(Mutex<Tail>);
+pub struct ChangeFeed(Mutex<Tail>);
 
-impl Feed {
+impl ChangeFeed {
     /// Nothing is known yet of so many databases.
     pub fn new(databases: usize) -> Self {
         let databases = (0..databases).map(|_| Database::default()).collect();
@@ -93,7 +93,7 @@ impl Feed {
 ///
 /// # Errors
 /// The store's.
-pub async fn begin(feed: &Feed, store: &dyn Store, clock: &Clock) -> Result<()> {
+pub async fn begin(feed: &ChangeFeed, store: &dyn Store, clock: &Clock) -> Result<()> {
     for database in 0..feed.databases() {
         read(feed, clock, database, |after| store.feed(database, after, ROWS)).await?;
     }
@@ -101,7 +101,7 @@ pub async fn begin(feed: &Feed, store: &dyn Store, clock: &Clock) -> Result<()> 
 }
 
 /// Reads one database again and again, while somebody has the feed.
-pub async fn follow(feed: Weak<Feed>, store: Arc<dyn Store>, clock: Clock, database: usize) {
+pub async fn follow(feed: Weak<ChangeFeed>, store: Arc<dyn Store>, clock: Clock, database: usize) {
     let mut tick = tokio::time::interval(POLL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut failed = false;
@@ -119,8 +119,8 @@ pub async fn follow(feed: Weak<Feed>, store: Arc<dyn Store>, clock: Clock, datab
 }
 
 /// Reads what is new in one database. `query` gives its next [`ROWS`] rows after a number.
-async fn read<F: Future<Output = Result<Vec<Taken>>>>(
-    feed: &Feed,
+async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
+    feed: &ChangeFeed,
     clock: &Clock,
     database: usize,
     query: impl Fn(u64) -> F,
@@ -176,7 +176,7 @@ struct Tail {
 
 impl Tail {
     /// Takes in what a query found that had ended by `now`.
-    fn take(&mut self, database: usize, rows: &[Taken], now: u64) {
+    fn take(&mut self, database: usize, rows: &[ChangeRow], now: u64) {
         for row in rows {
             let place = &mut self.databases[database];
             if row.seq <= place.settled || place.ahead.contains_key(&row.seq) {
@@ -206,7 +206,7 @@ impl Tail {
         while let Some((&(known, id), _)) = self.by_time.first_key_value() {
             if self.by_time.len() > ChangesDoc::MOST_ROWS {
                 self.dropped = self.dropped.max(Some(known));
-            } else if known + FEED_MS >= now {
+            } else if known + CHANGE_FEED_RETENTION_MS >= now {
                 return;
             }
             self.by_time.pop_first();

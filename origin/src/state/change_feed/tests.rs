@@ -11,22 +11,22 @@ use crate::state::change_feed::*;
 const NOW: u64 = 1_800_000_000_000;
 const MINUTE: u64 = 60_000;
 
-fn taken(seq: u64, at: u64, version: u64, id: u64) -> Taken {
-    Taken { seq, at, subject: SubjectKey::new("video", "1").unwrap(), version, id: CommentId::new(id).unwrap() }
+fn taken(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
+    ChangeRow { seq, at, subject: SubjectKey::new("video", "1").unwrap(), version, id: CommentId::new(id).unwrap() }
 }
 
 /// One database whose rows and clock a test sets, and the feed that reads it.
 struct World {
-    feed: Feed,
+    feed: ChangeFeed,
     clock: Arc<AtomicU64>,
-    rows: RefCell<BTreeMap<u64, Taken>>,
+    rows: RefCell<BTreeMap<u64, ChangeRow>>,
     queries: Cell<usize>,
 }
 
 impl World {
     fn new() -> Self {
         let clock = Arc::new(AtomicU64::new(NOW));
-        Self { feed: Feed::new(1), clock, rows: RefCell::default(), queries: Cell::new(0) }
+        Self { feed: ChangeFeed::new(1), clock, rows: RefCell::default(), queries: Cell::new(0) }
     }
 
     fn now(&self) -> u64 {
@@ -133,7 +133,7 @@ fn the_tail_ends_and_the_day_goes_on() {
     assert_eq!(world.rows(Span::Tail), []);
     assert_eq!(world.rows(Span::Day), [(10, 5)]);
     assert_eq!(world.document(Span::Day).since, world.now() - DAY_MS);
-    world.pass(FEED_MS);
+    world.pass(CHANGE_FEED_RETENTION_MS);
     world.read();
     assert_eq!(world.rows(Span::Day), []);
     assert_eq!(world.document(Span::Day).words, 3);
@@ -181,7 +181,7 @@ fn what_is_left_out_moves_since() {
 
 #[test]
 fn the_document_says_how_far_it_is_behind() {
-    let feed = Feed::new(2);
+    let feed = ChangeFeed::new(2);
     let clock = Arc::new(AtomicU64::new(NOW));
     let at = |now: u64, database: usize, good: bool| {
         clock.store(now, Ordering::SeqCst);

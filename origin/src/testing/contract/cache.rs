@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::adapters::redis::cache::RedisCache;
 use crate::ports::cache::{
-    Cache, Changes, End, Filling, Floors, Key, ListKey, Lives, Loaded, Move, Part, Put, Range, Stamp, Void,
+    Cache, Changes, End, Filling, Floors, Invalidation, Key, ListKey, Lives, Loaded, Move, Part, Put, Range, Stamp,
 };
 use crate::testing::memory_cache::Memory;
 
@@ -26,7 +26,7 @@ fn value(key: &Key, stamp: Stamp, version: u64, text: &str) -> Put {
 }
 
 fn void(key: &Key, version: u64) -> Changes {
-    Changes { values: HashMap::from([(key.clone(), Void { version, gone: false })]), ..Changes::default() }
+    Changes { values: HashMap::from([(key.clone(), Invalidation { version, gone: false })]), ..Changes::default() }
 }
 
 /// What is believed, and what is there at all.

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, SubjectKey};
 
-use crate::adapters::memory::revisions::Memory;
+use crate::adapters::memory::revisions::MemoryRevisions;
 use crate::domain::operation::{Persisted, Touched};
 use crate::ports::revisions::*;
 
@@ -10,58 +10,59 @@ fn subject(key: &str) -> SubjectKey {
     SubjectKey::new("video", key).unwrap()
 }
 
-fn gone(id: u64) -> Event {
-    Event::Removed { id: CommentId::new(id).unwrap() }
+fn gone(id: u64) -> RevisionEvent {
+    RevisionEvent::Removed { id: CommentId::new(id).unwrap() }
 }
 
-fn link(version: u64, ids: &[u64]) -> Link {
-    Link { version, events: ids.iter().map(|id| gone(*id)).collect() }
+fn link(version: u64, ids: &[u64]) -> Revision {
+    Revision { version, events: ids.iter().map(|id| gone(*id)).collect() }
 }
 
-async fn links_are_kept(events: &dyn Events) {
+async fn links_are_kept(events: &dyn Revisions) {
     let [one, other] = ["1", "2"].map(subject);
-    assert_eq!(events.beyond(&one, 0).await.unwrap(), []);
+    assert_eq!(events.since(&one, 0).await.unwrap(), []);
     let id = CommentId::new(1 << 62).unwrap();
-    let comment = Link { version: 1, events: vec![Event::Comment { id, root: id, parent: Some(id) }] };
-    events.keep(&[(one.clone(), comment.clone()), (other.clone(), link(7, &[]))]).await.unwrap();
-    events.keep(&[(one.clone(), link(2, &[5, 6]))]).await.unwrap();
-    assert_eq!(events.beyond(&one, 0).await.unwrap(), [comment, link(2, &[5, 6])]);
-    assert_eq!(events.beyond(&one, 1).await.unwrap(), [link(2, &[5, 6])]);
-    assert_eq!(events.beyond(&one, 2).await.unwrap(), []);
-    assert_eq!(events.beyond(&other, 0).await.unwrap(), [link(7, &[])]);
-    let many: Vec<_> = (3..=KEPT as u64 + 3).map(|version| (one.clone(), link(version, &[version]))).collect();
-    events.keep(&many).await.unwrap();
-    let kept = events.beyond(&one, 0).await.unwrap();
-    assert_eq!((kept.len(), kept[0].version), (KEPT, 4), "the newest");
+    let comment = Revision { version: 1, events: vec![RevisionEvent::Comment { id, root: id, parent: Some(id) }] };
+    events.append(&[(one.clone(), comment.clone()), (other.clone(), link(7, &[]))]).await.unwrap();
+    events.append(&[(one.clone(), link(2, &[5, 6]))]).await.unwrap();
+    assert_eq!(events.since(&one, 0).await.unwrap(), [comment, link(2, &[5, 6])]);
+    assert_eq!(events.since(&one, 1).await.unwrap(), [link(2, &[5, 6])]);
+    assert_eq!(events.since(&one, 2).await.unwrap(), []);
+    assert_eq!(events.since(&other, 0).await.unwrap(), [link(7, &[])]);
+    let many: Vec<_> =
+        (3..=MAX_REVISIONS_KEPT as u64 + 3).map(|version| (one.clone(), link(version, &[version]))).collect();
+    events.append(&many).await.unwrap();
+    let kept = events.since(&one, 0).await.unwrap();
+    assert_eq!((kept.len(), kept[0].version), (MAX_REVISIONS_KEPT, 4), "the newest");
     assert_eq!(follow(2, &kept, 9), (2, vec![]), "a gap is not gone over");
 }
 
 #[tokio::test]
 async fn in_memory() {
-    links_are_kept(&Memory::new()).await;
+    links_are_kept(&MemoryRevisions::new()).await;
 }
 
 #[cfg(feature = "cluster")]
 #[tokio::test]
 async fn in_redis() {
     use crate::adapters::redis::Connection;
-    use crate::adapters::redis::revisions::RedisEvents;
+    use crate::adapters::redis::revisions::RedisRevisions;
     let Some(server) = crate::testing::redis_server::Server::start().await else { return };
     let connection = Connection::open(&server.urls()).await.unwrap();
-    let events = RedisEvents::new(connection, "t");
+    let events = RedisRevisions::new(connection, "t");
     links_are_kept(&events).await;
     // Two processes tell out of order, and one of them twice.
     let one = subject("3");
     for version in [3, 1, 2, 2] {
-        events.keep(&[(one.clone(), link(version, &[version]))]).await.unwrap();
+        events.append(&[(one.clone(), link(version, &[version]))]).await.unwrap();
     }
-    let links = events.beyond(&one, 0).await.unwrap();
+    let links = events.since(&one, 0).await.unwrap();
     assert_eq!(follow(0, &links, 9), (3, vec![(1, gone(1)), (2, gone(2)), (3, gone(3))]));
 }
 
 #[test]
 fn a_chain_is_followed_to_its_first_gap() {
-    let check = |from, links: &[Link], most, end, ids: &[(u64, u64)]| {
+    let check = |from, links: &[Revision], most, end, ids: &[(u64, u64)]| {
         let expected: Vec<_> = ids.iter().map(|(version, id)| (*version, gone(*id))).collect();
         assert_eq!(follow(from, links, most), (end, expected), "{from} {most}");
     };
@@ -101,8 +102,8 @@ fn what_a_commit_did_is_told_as_readers_see_it() {
     let check = |touched: Touched, expected: &str| {
         let told = match event(&touched) {
             None => "",
-            Some(Event::Comment { .. }) => "comment",
-            Some(Event::Removed { .. }) => "removed",
+            Some(RevisionEvent::Comment { .. }) => "comment",
+            Some(RevisionEvent::Removed { .. }) => "removed",
         };
         assert_eq!(told, expected, "{touched:?}");
     };
@@ -113,9 +114,9 @@ fn what_a_commit_did_is_told_as_readers_see_it() {
     check(touched(true, false, false, true), "removed");
     check(touched(false, false, false, false), "");
     check(touched(true, false, false, false), "removed");
-    let many = vec![touched(false, true, true, false); TOLD + 1];
+    let many = vec![touched(false, true, true, false); MAX_EVENTS_PER_REVISION + 1];
     let persisted = Persisted { changed: vec![(subject("1"), 3)], touched: many, ..Persisted::default() };
-    assert_eq!(links(&persisted), [], "a missing link: readers begin anew");
+    assert_eq!(revisions_of(&persisted), [], "a missing link: readers begin anew");
     let persisted = Persisted { changed: vec![(subject("1"), 3)], ..Persisted::default() };
-    assert_eq!(links(&persisted), [(subject("1"), link(3, &[]))]);
+    assert_eq!(revisions_of(&persisted), [(subject("1"), link(3, &[]))]);
 }

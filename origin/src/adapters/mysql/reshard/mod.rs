@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::mysql::pool::{Session, sql};
 use crate::adapters::mysql::rows::damaged;
-use crate::adapters::mysql::{Mysql, dirty_rows};
+use crate::adapters::mysql::{MysqlStore, dirty_rows};
 use crate::ports::store::{Result, StoreError};
 
 /// How long the old rows are kept: a process reads the map every second, and one whose map is
@@ -83,7 +83,7 @@ fn even(owners: &[usize], databases: usize) -> Vec<Move> {
     moves
 }
 
-impl Mysql {
+impl MysqlStore {
     /// The moves after which the first `databases` of the configured ones hold as many slots each,
     /// and the others none.
     ///

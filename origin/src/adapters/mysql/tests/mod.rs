@@ -31,9 +31,9 @@ impl Databases {
         self.names.iter().map(|name| format!("{}/{name}", self.server)).collect()
     }
 
-    async fn open(&self) -> Mysql {
-        Mysql::migrate(&self.urls(), TABLES).await.unwrap();
-        Mysql::open(&self.urls(), TABLES, WeightsByType::new()).await.unwrap()
+    async fn open(&self) -> MysqlStore {
+        MysqlStore::migrate(&self.urls(), TABLES).await.unwrap();
+        MysqlStore::open(&self.urls(), TABLES, WeightsByType::new()).await.unwrap()
     }
 
     async fn drop(self) {
@@ -55,8 +55,8 @@ fn member(number: u64) -> MemberId {
 }
 
 /// A root comment as a writer stores it, with a like, under the lock of its slot.
-async fn put(store: &Mysql, key: &SubjectKey, id: CommentId, author: MemberId) -> Result<()> {
-    let (slot, subject, n) = (key.slot(), Mysql::subject_id(key), store.table(key.slot()));
+async fn put(store: &MysqlStore, key: &SubjectKey, id: CommentId, author: MemberId) -> Result<()> {
+    let (slot, subject, n) = (key.slot(), MysqlStore::subject_id(key), store.table(key.slot()));
     let mut s = store.session(store.shard(slot)).await?;
     s.begin().await?;
     let find = "SELECT CAST(state AS SIGNED) FROM slot WHERE slot = ? FOR UPDATE";
@@ -111,10 +111,10 @@ async fn databases_are_made_once_and_guarded() {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
-    let open = async |urls: &[String], tables| Mysql::open(urls, tables, WeightsByType::new()).await.map(|_| ());
-    Mysql::migrate(&urls[..2], 7).await.unwrap_err();
-    Mysql::migrate(&urls[..2], TABLES).await.unwrap();
-    let (again, other) = tokio::join!(Mysql::migrate(&urls[..2], TABLES), Mysql::migrate(&urls[..2], TABLES));
+    let open = async |urls: &[String], tables| MysqlStore::open(urls, tables, WeightsByType::new()).await.map(|_| ());
+    MysqlStore::migrate(&urls[..2], 7).await.unwrap_err();
+    MysqlStore::migrate(&urls[..2], TABLES).await.unwrap();
+    let (again, other) = tokio::join!(MysqlStore::migrate(&urls[..2], TABLES), MysqlStore::migrate(&urls[..2], TABLES));
     again.unwrap();
     other.unwrap();
     open(&urls[..2], TABLES).await.unwrap();
@@ -123,8 +123,8 @@ async fn databases_are_made_once_and_guarded() {
     wrong(open(&urls[..1], TABLES).await, "but 1 are configured");
     wrong(open(&urls, TABLES).await, "1049");
     // A database that is added has no slots until they are moved to it.
-    Mysql::migrate(&urls, TABLES).await.unwrap();
-    let store = Mysql::open(&urls, TABLES, WeightsByType::new()).await.unwrap();
+    MysqlStore::migrate(&urls, TABLES).await.unwrap();
+    let store = MysqlStore::open(&urls, TABLES, WeightsByType::new()).await.unwrap();
     assert!((0..SLOTS).filter_map(Slot::new).all(|slot| store.shard(slot) == usize::from(slot.get() >= 512)));
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
@@ -180,7 +180,7 @@ async fn reads_find_what_is_there() {
     );
     let standing = store.standing(&pairs).await.unwrap();
     let (visible, reaction) = (Some(true), Some(Reaction::Like));
-    let expected = Standing { position: 3, reaction, visible, likes: 1, dislikes: 0, reacted: 0 };
+    let expected = ReactionState { position: 3, reaction, visible, likes: 1, dislikes: 0, reacted: 0 };
     assert!(standing.iter().all(|s| *s == expected), "{standing:?}");
     // Pairs of one comment, and the same pair twice, get their own answers; hidden ones are told apart.
     let mut session = store.session(store.shard(ids[0].slot())).await.unwrap();
@@ -188,8 +188,8 @@ async fn reads_find_what_is_there() {
     session.raw(&hide).await.unwrap();
     let asked = [pairs[0], (ids[0], member(77)), pairs[1], pairs[0]];
     let standing = store.standing(&asked).await.unwrap();
-    let hidden = Standing { visible: Some(false), ..expected };
-    assert_eq!(standing, [hidden, Standing { reaction: None, ..hidden }, expected, hidden]);
+    let hidden = ReactionState { visible: Some(false), ..expected };
+    assert_eq!(standing, [hidden, ReactionState { reaction: None, ..hidden }, expected, hidden]);
     session.raw(&hide.replace("= 1", "= 0")).await.unwrap();
     // A comment without a row yet is counted by its reactions.
     let slot = key(1).slot();
@@ -243,7 +243,7 @@ async fn the_best_are_those_of_the_integers() {
     let Some(databases) = Databases::new(1) else { return };
     let mut store = databases.open().await;
     let key = key(1);
-    let (slot, subject, n) = (key.slot(), Mysql::subject_id(&key), store.table(key.slot()));
+    let (slot, subject, n) = (key.slot(), MysqlStore::subject_id(&key), store.table(key.slot()));
     put(&store, &key, CommentId::from_parts(1_600_000_000_000, slot, 0, 0), member(1)).await.unwrap();
     let mut random = rand::rngs::StdRng::seed_from_u64(3);
     let mut all = vec![];

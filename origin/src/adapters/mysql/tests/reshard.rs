@@ -10,7 +10,7 @@ use rand::{Rng as _, SeedableRng as _};
 use crate::adapters::mysql::reshard::copy::Tables;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
 use crate::adapters::mysql::tests::*;
-use crate::domain::operation::{Change, Event, PinnedBy, React, SubjectPatch};
+use crate::domain::operation::{Change, Operation, PinnedBy, React, SubjectPatch};
 use crate::domain::row::NewRow;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,12 +78,12 @@ struct Batches {
 }
 
 impl Batches {
-    fn next(&mut self) -> Vec<Stamped> {
+    fn next(&mut self) -> Vec<LoggedOperation> {
         let count = self.random.random_range(1..25);
-        (0..count).map(|_| self.event()).map(|event| Stamped::new(NOW, event)).collect()
+        (0..count).map(|_| self.event()).map(|event| LoggedOperation::new(NOW, event)).collect()
     }
 
-    fn event(&mut self) -> Event {
+    fn event(&mut self) -> Operation {
         let n = self.paths.len() as u64;
         if n < 5 || self.random.random_bool(0.4) {
             let parent = self.paths.get((n / 2) as usize).filter(|_| n > 20 && n % 4 > 1);
@@ -104,19 +104,19 @@ impl Batches {
             }
             6 => {
                 let patch = SubjectPatch { title: Some(Some(format!("title {n}"))), ..SubjectPatch::default() };
-                return Event::Subject { key: self.key.clone(), patch, audit: None };
+                return Operation::Subject { key: self.key.clone(), patch, audit: None };
             }
             7 => {
                 let snapshot = Snapshot::rank(vec![(n as i64, id)]);
-                return Event::Snapshot { slot: id.slot(), snapshot };
+                return Operation::Snapshot { slot: id.slot(), snapshot };
             }
             8 | 9 => {
                 let (by, react) = (member(self.random.random_range(1..9)), React::Take(Reaction::Like));
-                return Event::React { id, member: by, react };
+                return Operation::React { id, member: by, react };
             }
             _ => return like(id, self.random.random_range(1..9)),
         };
-        Event::Change { id, change, audit: None }
+        Operation::Change { id, change, audit: None }
     }
 }
 
@@ -126,7 +126,7 @@ async fn a_move_changes_nothing() {
     let (Some(databases), Some(quiet)) = (Databases::new(2), Databases::new(1)) else { return };
     let (store, still) = (Arc::new(databases.open().await), quiet.open().await);
     let author = comment(0, &key(1), None).author.id;
-    let slots = [key(1).slot(), Mysql::member_slot(author)];
+    let slots = [key(1).slot(), MysqlStore::member_slot(author)];
     let moving = Arc::new(AtomicBool::new(true));
     let mover = {
         let (store, moving) = (store.clone(), moving.clone());
@@ -154,7 +154,7 @@ async fn a_move_changes_nothing() {
     eprintln!("{events} events, {} comments, {moves} moves", batches.paths.len());
     assert!(moves >= 4);
     for slot in slots {
-        let sums = async |store: &Mysql| {
+        let sums = async |store: &MysqlStore| {
             let mut session = store.session(store.shard(slot)).await.unwrap();
             Tables::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gailou_shared::wire::{Author, State, Visibility};
 
 use crate::adapters::mysql::tests::*;
-use crate::domain::operation::{Audit, Change, Event, Outcome, PinnedBy, React, SubjectPatch};
+use crate::domain::operation::{Audit, Change, Operation, Outcome, PinnedBy, React, SubjectPatch};
 use crate::domain::reconcile::Reconcile as _;
 use crate::domain::row::{Imported, NewRow};
 
@@ -32,26 +32,26 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewRow
     }
 }
 
-pub(super) fn publish(new: &NewRow) -> Event {
-    Event::Publish(Box::new(new.clone()))
+pub(super) fn publish(new: &NewRow) -> Operation {
+    Operation::Publish(Box::new(new.clone()))
 }
 
-pub(super) fn like(id: CommentId, by: u64) -> Event {
-    Event::React { id, member: member(by), react: React::Put(Reaction::Like) }
+pub(super) fn like(id: CommentId, by: u64) -> Operation {
+    Operation::React { id, member: member(by), react: React::Put(Reaction::Like) }
 }
 
-fn logged(position: u64, event: Event) -> Stamped {
-    Stamped { at: NOW, position: Some(position), event }
+fn logged(position: u64, event: Operation) -> LoggedOperation {
+    LoggedOperation { at: NOW, position: Some(position), event }
 }
 
-async fn reconciled(store: &Mysql, keys: &[SubjectKey]) {
+async fn reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
     for key in keys {
         let found = store.reconcile(key, false).await.unwrap();
         assert!(found.is_empty(), "{key}: {found:?}");
     }
 }
 
-async fn rows(store: &Mysql, table: &str) -> i64 {
+async fn rows(store: &MysqlStore, table: &str) -> i64 {
     let mut count = 0;
     for shard in 0..store.pools.len() {
         for n in 0..store.tables {
@@ -69,7 +69,7 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     let Some(databases) = Databases::new(2) else { return };
     let store = databases.open().await;
     let keys: Vec<SubjectKey> = (1..=6).map(key).collect();
-    let persist = async |batch: &[Stamped]| store.persist(batch).await.unwrap();
+    let persist = async |batch: &[LoggedOperation]| store.persist(batch).await.unwrap();
     let (mut batch, mut paths) = (vec![], vec![]);
     for n in 0..120 {
         let key = &keys[n as usize % keys.len()];
@@ -91,7 +91,9 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     assert_eq!(store.names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
 
     let audit = || Some(Audit { actor: member(9), action: "test", reason: Some("it's".into()) });
-    let change = |n: usize, change| Stamped::new(NOW + 1, Event::Change { id: paths[n].id(), change, audit: audit() });
+    let change = |n: usize, change| {
+        LoggedOperation::new(NOW + 1, Operation::Change { id: paths[n].id(), change, audit: audit() })
+    };
     let edit =
         |text: &str| Change::Edit { content: text.into(), html: "e".into(), written: None, state: State::Published };
     persist(&[
@@ -100,9 +102,9 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         change(14, Change::Pin(Some(PinnedBy::Owner))),
         change(15, edit("new '中文'")),
         change(16, Change::Feature(true)),
-        Stamped::new(
+        LoggedOperation::new(
             NOW,
-            Event::React { id: paths[15].id(), member: member(1_015), react: React::Take(Reaction::Like) },
+            Operation::React { id: paths[15].id(), member: member(1_015), react: React::Take(Reaction::Like) },
         ),
     ])
     .await;
@@ -120,19 +122,24 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     let patch =
         SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };
     let unseen = key(77);
-    persist(&[Stamped::new(NOW, Event::Subject { key: unseen.clone(), patch, audit: audit() })]).await;
+    persist(&[LoggedOperation::new(NOW, Operation::Subject { key: unseen.clone(), patch, audit: audit() })]).await;
     let subject = store.subjects(&[unseen]).await.unwrap().remove(0).unwrap();
     assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
-    let keep = Event::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
+    let keep = Operation::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
     let term =
         |term: &str| Term { term: term.into(), category: "ads".into(), action: gailou_shared::words::Action::Mask };
-    let words = Event::Words(vec![term("b"), term("a"), term("a")]);
-    persist(&[Stamped::new(NOW, keep), Stamped::new(NOW, words.clone()), Stamped::new(NOW, words)]).await;
+    let words = Operation::Words(vec![term("b"), term("a"), term("a")]);
+    persist(&[
+        LoggedOperation::new(NOW, keep),
+        LoggedOperation::new(NOW, words.clone()),
+        LoggedOperation::new(NOW, words),
+    ])
+    .await;
     assert_eq!(store.snapshot(keys[0].slot(), snapshot.id()).await.unwrap(), Some(snapshot));
     let (version, terms) = store.words().await.unwrap();
     assert_eq!((version, terms.len()), (2, 2));
-    persist(&[Stamped::new(NOW + 26 * 3_600_000, Event::Sweep)]).await;
+    persist(&[LoggedOperation::new(NOW + 26 * 3_600_000, Operation::Sweep)]).await;
     assert_eq!((rows(&store, "snapshot").await, rows(&store, "idempotency").await), (0, 0));
     assert!(store.feed(0, 0, 100).await.unwrap().is_empty() && store.feed(1, 0, 100).await.unwrap().is_empty());
     databases.drop().await;
@@ -213,7 +220,7 @@ async fn writers_that_overlap_write_once() {
     for n in 0..10_000 {
         let id = paths[if n % 2 == 0 { 3 } else { n as usize % 1_000 }].id();
         let react = if n % 7 == 6 { React::Take(Reaction::Like) } else { React::Put(Reaction::Like) };
-        reactions.push(logged(n, Event::React { id, member: member(1 + n % 3_001), react }));
+        reactions.push(logged(n, Operation::React { id, member: member(1 + n % 3_001), react }));
     }
     let begun = tokio::time::Instant::now();
     let writers: Vec<_> = (0..6u64)
@@ -244,7 +251,7 @@ async fn writers_that_overlap_write_once() {
     assert_eq!((rows(&store, "comment").await, rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
     for stamped in &reactions {
-        let Event::React { id, member, react } = stamped.event else { continue };
+        let Operation::React { id, member, react } = stamped.event else { continue };
         let pair = expected.entry((id, member)).or_default();
         *pair = react.fold(*pair);
     }

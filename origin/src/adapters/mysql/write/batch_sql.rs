@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use gailou_shared::id::Slot;
 
-use crate::adapters::mysql::Mysql;
+use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::pool::{Session, hex};
 use crate::domain::columns;
 use crate::ports::store::Result;
@@ -89,7 +89,7 @@ pub(super) fn table_of(rows: &str, columns: &[&str]) -> String {
 /// Rows by the number of their slot's tables.
 pub(super) type ByTable = BTreeMap<u16, Vec<String>>;
 
-pub(super) fn by_table(db: &Mysql, rows: impl IntoIterator<Item = (Slot, String)>) -> ByTable {
+pub(super) fn by_table(db: &MysqlStore, rows: impl IntoIterator<Item = (Slot, String)>) -> ByTable {
     let mut tables = ByTable::new();
     for (slot, row) in rows {
         tables.entry(db.table(slot)).or_default().push(row);

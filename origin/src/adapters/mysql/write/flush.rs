@@ -8,18 +8,23 @@ use crate::adapters::mysql::rows::{
     damaged, mode_number, reaction_number, state_number, subject_state_number, visibility_number,
 };
 use crate::adapters::mysql::write::batch_sql::{Script, Values, by_table, numbers, signed, table_of};
-use crate::adapters::mysql::{Mysql, subject_slot};
+use crate::adapters::mysql::{MysqlStore, subject_slot};
 use crate::domain::fold::{Changes, CommentChange, Inserted};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
 /// The numbers of the batch's subjects, by their places.
 pub(super) fn subject_numbers(changes: &Changes<'_>) -> Vec<i64> {
-    changes.subjects.iter().map(|s| s.number.unwrap_or_else(|| Mysql::subject_id(&s.key))).collect()
+    changes.subjects.iter().map(|s| s.number.unwrap_or_else(|| MysqlStore::subject_id(&s.key))).collect()
 }
 
 /// Writes everything but the positions. Locks are taken in the order subject, comment, reaction.
-pub(super) async fn flush(db: &Mysql, session: &mut Session, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
+pub(super) async fn flush(
+    db: &MysqlStore,
+    session: &mut Session,
+    changes: &Changes<'_>,
+    subjects: &[i64],
+) -> Result<()> {
     let mut script = Script::new(session);
     write_subjects(db, &mut script, changes, subjects).await?;
     insert(db, &mut script, &changes.inserts, subjects).await?;
@@ -32,7 +37,12 @@ pub(super) async fn flush(db: &Mysql, session: &mut Session, changes: &Changes<'
     script.send().await
 }
 
-async fn write_subjects(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
+async fn write_subjects(
+    db: &MysqlStore,
+    script: &mut Script<'_>,
+    changes: &Changes<'_>,
+    subjects: &[i64],
+) -> Result<()> {
     let mut written: Vec<_> = changes.subjects.iter().zip(subjects).filter(|(s, _)| s.write).collect();
     written.sort_unstable_by_key(|(_, number)| **number);
     let rows = written.into_iter().map(|(s, number)| {
@@ -69,7 +79,7 @@ fn patch(patch: &SubjectPatch) -> Option<String> {
     (!set.is_empty()).then(|| set.join(", "))
 }
 
-async fn insert(db: &Mysql, script: &mut Script<'_>, inserts: &[Inserted<'_>], subjects: &[i64]) -> Result<()> {
+async fn insert(db: &MysqlStore, script: &mut Script<'_>, inserts: &[Inserted<'_>], subjects: &[i64]) -> Result<()> {
     let statement = "INSERT INTO comment_{n} (id, subject, list, root_id, parent_id, path, depth, floor, listed_floor, floors, \
                      state, visibility, flags, pinned_at, author_id, author_name, author_avatar, author_level, reply_to_id, \
                      reply_to_name, likes, dislikes, base_likes, base_dislikes, reacted, replies, created_at, edited_at) \
@@ -122,7 +132,7 @@ fn comment_row(comment: &Inserted<'_>, subject: i64) -> String {
         .end()
 }
 
-async fn update(db: &Mysql, script: &mut Script<'_>, updates: &[CommentChange]) -> Result<()> {
+async fn update(db: &MysqlStore, script: &mut Script<'_>, updates: &[CommentChange]) -> Result<()> {
     let count = |count: u64| Some(signed(count));
     // Two statements: what only counts touches no index.
     let rows = updates.iter().map(|CommentChange { id, row, .. }| {
@@ -161,7 +171,7 @@ async fn update(db: &Mysql, script: &mut Script<'_>, updates: &[CommentChange]) 
     script.rows(&statement, by_table(db, rows)).await
 }
 
-async fn edit(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>) -> Result<()> {
+async fn edit(db: &MysqlStore, script: &mut Script<'_>, changes: &Changes<'_>) -> Result<()> {
     for edit in &changes.edits {
         let (n, id, at) = (db.table(edit.id.slot()), edit.id, signed(edit.at));
         let value = |text: Option<&str>| Values::new().text(text).end();
@@ -183,7 +193,7 @@ async fn edit(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>) -> Res
     Ok(())
 }
 
-async fn react(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>) -> Result<()> {
+async fn react(db: &MysqlStore, script: &mut Script<'_>, changes: &Changes<'_>) -> Result<()> {
     let put = changes.reactions.iter().filter_map(|(id, member, reaction)| {
         let row = Values::new().number(id.signed()).number(member.signed());
         Some((id.slot(), row.number(reaction_number((*reaction)?)).end()))
@@ -200,7 +210,7 @@ async fn react(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>) -> Re
     script.rows(&statement, by_table(db, gone)).await
 }
 
-async fn rank(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
+async fn rank(db: &MysqlStore, script: &mut Script<'_>, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
     let mut roots: Vec<_> = changes.roots.iter().map(|root| (subjects[root.subject], root)).collect();
     roots.sort_unstable_by_key(|(subject, root)| (*subject, root.id));
     let put = roots.iter().filter_map(|(subject, root)| {
@@ -235,7 +245,7 @@ async fn rank(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>, subjec
 }
 
 /// Keys, second ids and sources.
-async fn remember(db: &Mysql, script: &mut Script<'_>, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
+async fn remember(db: &MysqlStore, script: &mut Script<'_>, changes: &Changes<'_>, subjects: &[i64]) -> Result<()> {
     let keys = changes.keys.iter().map(|(once, key)| {
         let row = Values::new().number(once.member.signed()).text(once.key).number(i64::from(once.slot.get()));
         let row = row.bytes(&key.request[..]).number(key.id.signed()).number(state_number(key.state));

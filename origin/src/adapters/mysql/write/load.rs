@@ -10,14 +10,14 @@ use sqlx::mysql::MySqlRow;
 use crate::adapters::mysql::pool::{Session, hex};
 use crate::adapters::mysql::rows::{count_at, damaged, id_at, member_id, subject_at};
 use crate::adapters::mysql::write::batch_sql::{by_table, numbers, table_of};
-use crate::adapters::mysql::{Mysql, rows, subject_slot};
+use crate::adapters::mysql::{MysqlStore, rows, subject_slot};
 use crate::domain::fold::{CommentRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
 use crate::ports::store::Result;
 
 /// Reads one kind: `statement` has `{rows}` for the table of what is asked for and `{n}` for the
 /// tables' number.
 async fn read(
-    db: &Mysql,
+    db: &MysqlStore,
     session: &mut Session,
     columns: &[&str],
     asked: impl Iterator<Item = (Slot, String)>,
@@ -39,7 +39,7 @@ fn ids(ids: &[CommentId]) -> impl Iterator<Item = (Slot, String)> {
 }
 
 pub(super) async fn load<'b>(
-    db: &Mysql,
+    db: &MysqlStore,
     session: &mut Session,
     wanted: &Wanted<'b>,
     loaded: &mut Loaded<'b>,
@@ -50,10 +50,10 @@ pub(super) async fn load<'b>(
     keys(db, session, wanted, loaded).await
 }
 
-async fn subjects(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
+async fn subjects(db: &MysqlStore, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
     let mut by_number = BTreeMap::new();
     for key in &wanted.subjects {
-        if let Some(other) = by_number.insert(Mysql::subject_id(key), *key) {
+        if let Some(other) = by_number.insert(MysqlStore::subject_id(key), *key) {
             return Err(damaged(format_args!("the subjects {key} and {other} have one hash")));
         }
     }
@@ -78,7 +78,7 @@ async fn subjects(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loaded
     Ok(())
 }
 
-async fn comments(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
+async fn comments(db: &MysqlStore, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
     let statement = "SELECT c.id, c.subject, c.author_id, c.path, c.created_at, c.floor, c.floors, c.state, c.visibility, \
                      c.flags, c.pinned_at, c.edited_at, c.likes, c.dislikes, c.replies, c.reacted \
                      FROM {rows} STRAIGHT_JOIN comment_{n} c ON c.id = j.id";
@@ -115,7 +115,7 @@ fn comment(r: &MySqlRow) -> Result<StoredComment> {
     Ok(StoredComment { subject: r.try_get(1)?, author: member_id(r.try_get(2)?)?, row })
 }
 
-async fn reactions(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
+async fn reactions(db: &MysqlStore, session: &mut Session, wanted: &Wanted<'_>, loaded: &mut Loaded<'_>) -> Result<()> {
     let pair = |(id, member): &(CommentId, MemberId)| (id.slot(), numbers(&[Some(id.signed()), Some(member.signed())]));
     let statement = "SELECT r.comment_id, r.member_id, r.reaction \
                      FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.comment_id = j.id AND r.member_id = j.member";
@@ -137,7 +137,7 @@ async fn reactions(db: &Mysql, session: &mut Session, wanted: &Wanted<'_>, loade
 
 /// Texts that are asked for go in as hexadecimal digits, and every answer names the place of its
 /// question.
-async fn keys<'b>(db: &Mysql, session: &mut Session, wanted: &Wanted<'b>, loaded: &mut Loaded<'b>) -> Result<()> {
+async fn keys<'b>(db: &MysqlStore, session: &mut Session, wanted: &Wanted<'b>, loaded: &mut Loaded<'b>) -> Result<()> {
     let asked = wanted.keys.iter().enumerate().map(|(n, once)| {
         let mut row = format!("[{n},{},{},\"", once.member, once.slot.get());
         hex(&mut row, once.key.as_bytes());

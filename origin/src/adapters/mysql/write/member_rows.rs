@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Author;
 
-use crate::adapters::mysql::Mysql;
+use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::Mark;
 use crate::adapters::mysql::pool::Session;
 use crate::adapters::mysql::write::batch_sql::{Script, Values, by_table};
@@ -26,10 +26,10 @@ impl<'b> Following<'b> {
     pub(super) fn by_shard(self, shard: impl Fn(Slot) -> usize) -> BTreeMap<usize, Self> {
         let mut parts: BTreeMap<usize, Self> = BTreeMap::new();
         for row in self.history {
-            parts.entry(shard(Mysql::member_slot(row.0))).or_default().history.push(row);
+            parts.entry(shard(MysqlStore::member_slot(row.0))).or_default().history.push(row);
         }
         for author in self.authors {
-            parts.entry(shard(Mysql::member_slot(author.id))).or_default().authors.push(author);
+            parts.entry(shard(MysqlStore::member_slot(author.id))).or_default().authors.push(author);
         }
         parts
     }
@@ -41,8 +41,8 @@ impl<'b> Following<'b> {
 }
 
 /// Writes them in one transaction of their database.
-pub(super) async fn follow(db: &Mysql, session: &mut Session, following: &Following<'_>) -> Result<()> {
-    let slot = |member: MemberId| Mysql::member_slot(member);
+pub(super) async fn follow(db: &MysqlStore, session: &mut Session, following: &Following<'_>) -> Result<()> {
+    let slot = |member: MemberId| MysqlStore::member_slot(member);
     let of = following.history.iter().map(|row| row.0).chain(following.authors.iter().map(|author| author.id));
     let held = slot_locks::share(session, of.map(slot)).await?;
     let mut history = following.history.clone();

@@ -21,12 +21,12 @@ use gailou_shared::words::Term;
 use member_rows::Following;
 use tokio::time::Instant;
 
-use crate::adapters::mysql::Mysql;
+use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::Mark;
 use crate::adapters::mysql::pool::{Session, sql};
 use crate::adapters::mysql::rows::damaged;
 use crate::domain::fold::{Fold, Loaded, Reach};
-use crate::domain::operation::{Event, FEED_MS, Outcome, Persisted, Stamped};
+use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, Outcome, Persisted};
 use crate::ports::shards::{Shards as _, Stream};
 use crate::ports::store::{Result, StoreError};
 
@@ -36,7 +36,7 @@ const SWEPT: usize = 2_000;
 /// Writes a batch. See [`crate::ports::store::Store::persist`].
 ///
 /// Slots that are on their way to another database are waited for a little.
-pub(super) async fn persist(db: &Mysql, batch: &[Stamped]) -> Result<Persisted> {
+pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Result<Persisted> {
     let begun = Instant::now();
     let mut outcomes: Vec<Option<Outcome>> = vec![None; batch.len()];
     let mut persisted = Persisted::default();
@@ -44,8 +44,8 @@ pub(super) async fn persist(db: &Mysql, batch: &[Stamped]) -> Result<Persisted> 
     let mut rest: Vec<usize> = Vec::with_capacity(batch.len());
     for (place, stamped) in batch.iter().enumerate() {
         match &stamped.event {
-            Event::Words(terms) => words(db, terms).await?,
-            Event::Sweep => sweep(db, stamped.at).await?,
+            Operation::Words(terms) => words(db, terms).await?,
+            Operation::Sweep => sweep(db, stamped.at).await?,
             _ => {
                 rest.push(place);
                 continue;
@@ -56,7 +56,7 @@ pub(super) async fn persist(db: &Mysql, batch: &[Stamped]) -> Result<Persisted> 
     while !rest.is_empty() {
         let parts: Vec<_> = by_shard(db, batch, &rest).into_iter().collect();
         let written = parts.iter().map(|(shard, places)| {
-            let part: Vec<&Stamped> = places.iter().map(|place| &batch[*place]).collect();
+            let part: Vec<&LoggedOperation> = places.iter().map(|place| &batch[*place]).collect();
             async move { write(db, *shard, &part).await }
         });
         let written = join_all(written).await;
@@ -86,17 +86,17 @@ pub(super) async fn persist(db: &Mysql, batch: &[Stamped]) -> Result<Persisted> 
 }
 
 /// The slot an event is about.
-fn slot(event: &Event) -> Slot {
+fn slot(event: &Operation) -> Slot {
     match event {
-        Event::Publish(new) => new.path.id().slot(),
-        Event::React { id, .. } | Event::Change { id, .. } => id.slot(),
-        Event::Subject { key, .. } => key.slot(),
-        Event::Snapshot { slot, .. } => *slot,
-        Event::Words(_) | Event::Sweep => Slot::FIRST,
+        Operation::Publish(new) => new.path.id().slot(),
+        Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
+        Operation::Subject { key, .. } => key.slot(),
+        Operation::Snapshot { slot, .. } => *slot,
+        Operation::Words(_) | Operation::Sweep => Slot::FIRST,
     }
 }
 
-fn by_shard(db: &Mysql, batch: &[Stamped], places: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], places: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for place in places {
         parts.entry(db.shard(slot(&batch[*place].event))).or_default().push(*place);
@@ -110,7 +110,7 @@ struct Written<'b> {
     following: Following<'b>,
 }
 
-async fn write<'b>(db: &Mysql, shard: usize, batch: &[&'b Stamped]) -> Result<Written<'b>> {
+async fn write<'b>(db: &MysqlStore, shard: usize, batch: &[&'b LoggedOperation]) -> Result<Written<'b>> {
     let mut session = db.session(shard).await?;
     session.begin().await?;
     let done = write_in(db, &mut session, batch).await;
@@ -129,7 +129,7 @@ async fn end<T>(mut session: Session, done: Result<T>) -> Result<T> {
     }
 }
 
-async fn write_in<'b>(db: &Mysql, session: &mut Session, batch: &[&'b Stamped]) -> Result<Written<'b>> {
+async fn write_in<'b>(db: &MysqlStore, session: &mut Session, batch: &[&'b LoggedOperation]) -> Result<Written<'b>> {
     let held = slot_locks::lock(session, batch.iter().map(|stamped| slot(&stamped.event))).await?;
     let mut loaded = Loaded::new(Reach::Slots, held.positions());
     while let Some(wanted) = loaded.wants(batch) {
@@ -149,11 +149,11 @@ async fn write_in<'b>(db: &Mysql, session: &mut Session, batch: &[&'b Stamped]) 
 }
 
 /// Keeps the snapshots of a batch.
-async fn snapshots(db: &Mysql, session: &mut Session, batch: &[&Stamped]) -> Result<Vec<(Slot, Mark)>> {
+async fn snapshots(db: &MysqlStore, session: &mut Session, batch: &[&LoggedOperation]) -> Result<Vec<(Slot, Mark)>> {
     let mut script = Script::new(session);
     let mut marks = Vec::new();
     for stamped in batch {
-        let Event::Snapshot { slot, snapshot } = &stamped.event else { continue };
+        let Operation::Snapshot { slot, snapshot } = &stamped.event else { continue };
         let row = Values::new().number(i64::from(slot.get())).bytes(&snapshot.id()[..]);
         let row = row.bytes(&snapshot.to_bytes()[..]).count(stamped.at).end();
         let table = db.table(*slot);
@@ -170,7 +170,7 @@ async fn snapshots(db: &Mysql, session: &mut Session, batch: &[&Stamped]) -> Res
 }
 
 /// Writes histories and names, database by database.
-async fn follow(db: &Mysql, mut following: Following<'_>, begun: Instant) -> Result<()> {
+async fn follow(db: &MysqlStore, mut following: Following<'_>, begun: Instant) -> Result<()> {
     loop {
         let parts = following.by_shard(|slot| db.shard(slot));
         let written = parts.into_iter().map(|(shard, part)| async move {
@@ -197,7 +197,7 @@ async fn follow(db: &Mysql, mut following: Following<'_>, begun: Instant) -> Res
 }
 
 /// Passes over a position. See [`crate::ports::shards::Shards::skip`].
-pub(super) async fn skip(db: &Mysql, stream: Stream, slot: Slot, position: u64) -> Result<()> {
+pub(super) async fn skip(db: &MysqlStore, stream: Stream, slot: Slot, position: u64) -> Result<()> {
     let begun = Instant::now();
     loop {
         let mut session = db.session(db.shard(slot)).await?;
@@ -219,7 +219,7 @@ pub(super) async fn skip(db: &Mysql, stream: Stream, slot: Slot, position: u64) 
 }
 
 /// Replaces the dictionary.
-async fn words(db: &Mysql, terms: &[Term]) -> Result<()> {
+async fn words(db: &MysqlStore, terms: &[Term]) -> Result<()> {
     let mut session = db.first().session().await?;
     session.begin().await?;
     let done = async {
@@ -250,14 +250,14 @@ async fn words(db: &Mysql, terms: &[Term]) -> Result<()> {
 }
 
 /// Deletes what has outlived its time, a little at a time.
-async fn sweep(db: &Mysql, at: u64) -> Result<()> {
+async fn sweep(db: &MysqlStore, at: u64) -> Result<()> {
     let old = [("snapshot", "used_at", limits::SNAPSHOT_MS), ("idempotency", "created_at", limits::IDEMPOTENCY_MS)];
     for shard in 0..db.shards() {
         let mut session = db.session(shard).await?;
         let tables = old
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
-        for (table, column, age) in tables.chain([("feed".to_owned(), "at", FEED_MS)]) {
+        for (table, column, age) in tables.chain([("feed".to_owned(), "at", CHANGE_FEED_RETENTION_MS)]) {
             let before = batch_sql::signed(at.saturating_sub(age));
             let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {SWEPT}");
             while session.run(sql(text.clone()).bind(before)).await? >= SWEPT as u64 {}

@@ -23,7 +23,7 @@ use gailou_shared::wire::Reaction;
 
 use crate::adapters::redis::{Call, Connection, Script};
 use crate::domain::operation::React;
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, Opening, Settled};
+use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
 
 /// Operations, or comments without any, in one script that many slots share: it holds up everybody else
 /// for about a millisecond.
@@ -153,14 +153,14 @@ impl Counters for RedisCounters {
         Ok(pending.filter_map(|(id, letter)| Some((id, thought(&letter)?))).collect())
     }
 
-    async fn persisted(&self, rows: &[Settled]) -> Result<Vec<CommentId>, CountersError> {
-        let args = |call: &mut Call<'_>, row: &Settled| {
+    async fn persisted(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError> {
+        let args = |call: &mut Call<'_>, row: &PersistedReaction| {
             call.arg(row.base.likes).arg(row.base.dislikes).arg(row.base.reacted).arg(row.operations.len());
             for (offset, member, react) in &row.operations {
                 call.arg(offset).arg(member.get()).arg(operation(*react));
             }
         };
-        let size = |row: &Settled| 1 + row.operations.len();
+        let size = |row: &PersistedReaction| 1 + row.operations.len();
         let answers = self.by_slot::<Vec<String>, _>(&PERSISTED, rows, |row| row.base.id, size, args).await?;
         Ok(answers.into_iter().flat_map(|(_, left)| left).filter_map(|id| id.parse().ok()).collect())
     }
@@ -174,16 +174,16 @@ impl Counters for RedisCounters {
         Ok(open.filter(|(_, open)| !open).map(|(slot, _)| slot).collect())
     }
 
-    async fn begin(&self, slots: &[Slot]) -> Result<Opening, CountersError> {
+    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError> {
         let token = format!("{:032x}", rand::random::<u128>());
         let begun = slots
             .iter()
             .map(|slot| async { self.run::<()>(BEGIN.call(&[self.keys.opening(*slot, &token)]).arg(OPENING)).await });
         try_join_all(begun).await?;
-        Ok(Opening { slots: slots.to_vec(), token })
+        Ok(Recovery { slots: slots.to_vec(), token })
     }
 
-    async fn reopen(&self, opening: &Opening, reached: &HashMap<Slot, u64>) -> Result<(), CountersError> {
+    async fn reopen(&self, opening: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError> {
         let opened = opening.slots.iter().map(|slot| async {
             let Some(reached) = reached.get(slot) else { return Ok(false) };
             let keys = [self.keys.opening(*slot, &opening.token), self.keys.open(*slot), self.keys.index(*slot)];

@@ -12,8 +12,8 @@ use rand::{Rng, SeedableRng};
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::domain::operation::React;
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Opening, Settled};
-use crate::ports::shards::Standing;
+use crate::ports::counters::{Base, Counters, CountersError, Fold, PersistedReaction, Recovery};
+use crate::ports::shards::ReactionState;
 use crate::testing::redis_server::Server;
 
 const COMMENTS: u64 = 2;
@@ -43,13 +43,13 @@ struct World {
     /// The tables hold everything before it.
     stored: u64,
     /// Read and not appended yet; appended and not folded yet.
-    read: Vec<(Operation, Standing)>,
-    appended: Vec<(u64, Standing)>,
+    read: Vec<(Operation, ReactionState)>,
+    appended: Vec<(u64, ReactionState)>,
     /// Known to Redis since the slot was opened: folded, or told by the job.
     known: BTreeSet<u64>,
     acknowledged: BTreeSet<u64>,
-    untold: Vec<Vec<Settled>>,
-    begun: Option<(Opening, u64)>,
+    untold: Vec<Vec<PersistedReaction>>,
+    begun: Option<(Recovery, u64)>,
 }
 
 fn slot() -> Slot {
@@ -90,11 +90,11 @@ impl World {
         (of(Reaction::Like), of(Reaction::Dislike))
     }
 
-    fn standing(&self, id: CommentId, member: MemberId) -> Standing {
+    fn standing(&self, id: CommentId, member: MemberId) -> ReactionState {
         let position = self.position();
         let state = self.state(id, |offset| offset < position);
         let (likes, dislikes) = Self::counts(&state);
-        Standing {
+        ReactionState {
             position,
             reaction: state.get(&member).copied(),
             visible: Some(true),
@@ -105,7 +105,7 @@ impl World {
     }
 
     fn row(&self, id: CommentId) -> Base {
-        let Standing { position, likes, dislikes, .. } = self.standing(id, member(0));
+        let ReactionState { position, likes, dislikes, .. } = self.standing(id, member(0));
         Base { id, likes, dislikes, reacted: position }
     }
 
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    async fn fold(&mut self, version: u64, mut standing: Standing) {
+    async fn fold(&mut self, version: u64, mut standing: ReactionState) {
         let Operation { id, member, react } = self.log[version as usize].unwrap();
         for _ in 0..3 {
             match self.counters.fold(Fold { id, member, react, version, standing }).await {
@@ -222,16 +222,17 @@ impl World {
             if let (true, Some(last)) = (until.is_multiple_of(2), operations.last()) {
                 base.reacted = last.0 + 1;
             }
-            Settled { base, operations }
+            PersistedReaction { base, operations }
         });
         let settled: Vec<_> = settled.collect();
         self.untold.push(settled);
     }
 
-    async fn tell(&mut self, told: &[Settled]) {
+    async fn tell(&mut self, told: &[PersistedReaction]) {
         let left = self.counters.persisted(told).await.unwrap();
         self.known.extend(told.iter().flat_map(|settled| &settled.operations).map(|operation| operation.0));
-        let left: Vec<_> = left.into_iter().map(|id| Settled { base: self.row(id), operations: vec![] }).collect();
+        let left: Vec<_> =
+            left.into_iter().map(|id| PersistedReaction { base: self.row(id), operations: vec![] }).collect();
         self.counters.persisted(&left).await.unwrap();
     }
 
@@ -298,7 +299,7 @@ impl World {
             self.tell(&told).await;
         }
         let rows: Vec<_> = (0..COMMENTS).map(|n| self.row(comment(n))).collect();
-        let all: Vec<_> = rows.iter().map(|base| Settled { base: *base, operations: vec![] }).collect();
+        let all: Vec<_> = rows.iter().map(|base| PersistedReaction { base: *base, operations: vec![] }).collect();
         assert!(self.counters.persisted(&all).await.unwrap().is_empty());
         let counts = self.counters.counts(&rows).await.unwrap();
         for row in rows {

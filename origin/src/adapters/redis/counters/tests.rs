@@ -8,8 +8,8 @@ use gailou_shared::wire::Reaction;
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::domain::operation::React;
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, Settled};
-use crate::ports::shards::Standing;
+use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction};
+use crate::ports::shards::ReactionState;
 use crate::testing::redis_server::Server;
 
 /// The largest offset that scripts tell from the next one, with room for a few more.
@@ -27,11 +27,11 @@ fn member(number: u64) -> MemberId {
     MemberId::new((1 << 62) + number).unwrap()
 }
 
-fn standing(position: u64) -> Standing {
-    Standing { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reacted: 0 }
+fn standing(position: u64) -> ReactionState {
+    ReactionState { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reacted: 0 }
 }
 
-fn fold(version: u64, who: u64, react: React, standing: Standing) -> Fold {
+fn fold(version: u64, who: u64, react: React, standing: ReactionState) -> Fold {
     Fold { id: comment(), member: member(who), react, version, standing }
 }
 
@@ -82,10 +82,10 @@ async fn a_standing_from_before_the_base_is_read_again() {
     assert!(matches!(early, Err(CountersError::Behind)), "{early:?}");
     counters.fold(fold(7, 1, LIKE, standing(5))).await.unwrap();
     let base = Base { id: comment(), likes: 11, dislikes: 1, reacted: 8 };
-    counters.persisted(&[Settled { base, operations: vec![(7, member(1), LIKE)] }]).await.unwrap();
+    counters.persisted(&[PersistedReaction { base, operations: vec![(7, member(1), LIKE)] }]).await.unwrap();
     let early = counters.fold(fold(9, 2, LIKE, standing(5))).await;
     assert!(matches!(early, Err(CountersError::Behind)), "{early:?}");
-    let now = Standing { likes: 11, ..standing(8) };
+    let now = ReactionState { likes: 11, ..standing(8) };
     assert_eq!(counters.fold(fold(9, 2, LIKE, now)).await.unwrap().likes, 12);
 }
 
@@ -100,19 +100,19 @@ async fn a_standing_from_before_a_view_that_was_evicted_is_read_again() {
     };
     // Told by the job, and found out by a reader.
     for (told, version) in [(true, 7), (false, 9)] {
-        let before = Standing { likes: version + 3, ..standing(version) };
+        let before = ReactionState { likes: version + 3, ..standing(version) };
         counters.fold(fold(version, version, LIKE, before)).await.unwrap();
         let base = Base { id: comment(), likes: version + 4, dislikes: 1, reacted: version + 1 };
         if told {
             let operations = vec![(version, member(version), LIKE)];
-            counters.persisted(&[Settled { base, operations }]).await.unwrap();
+            counters.persisted(&[PersistedReaction { base, operations }]).await.unwrap();
         } else {
             counters.counts(&[base]).await.unwrap();
         }
         evict().await;
         let late = counters.fold(fold(version + 1, 2, LIKE, before)).await;
         assert!(matches!(late, Err(CountersError::Behind)), "{late:?}");
-        let now = Standing { likes: version + 4, ..standing(version + 1) };
+        let now = ReactionState { likes: version + 4, ..standing(version + 1) };
         assert_eq!(counters.fold(fold(version + 1, 2, LIKE, now)).await.unwrap().likes, version + 5);
         evict().await;
     }
@@ -131,7 +131,7 @@ async fn a_view_lives_as_long_as_something_is_pending_in_it() {
     assert!((1..=60).contains(&ttl(&counters).await));
     assert!(counters.reactions(member(1), &[comment()]).await.unwrap().is_empty());
     counters
-        .fold(fold(2, 1, DISLIKE, Standing { likes: 11, reaction: Some(Reaction::Like), ..standing(2) }))
+        .fold(fold(2, 1, DISLIKE, ReactionState { likes: 11, reaction: Some(Reaction::Like), ..standing(2) }))
         .await
         .unwrap();
     assert_eq!(ttl(&counters).await, -1);
@@ -150,7 +150,7 @@ async fn slots_that_share_scripts_are_told_apart() {
     counters.reopen(&opening, &reached).await.unwrap();
     let id = |slot: &Slot, n| CommentId::from_parts(1_700_000_000_000, *slot, 0, n);
     let fold = |slot: &Slot, n, who| {
-        let standing = Standing { likes: n, ..standing(u64::from(slot.get())) };
+        let standing = ReactionState { likes: n, ..standing(u64::from(slot.get())) };
         counters.fold(Fold { id: id(slot, n), ..fold(100 + n, who, LIKE, standing) })
     };
     // The first is sent alone; the others wait for it and go together.
@@ -167,7 +167,7 @@ async fn slots_that_share_scripts_are_told_apart() {
     let counts = counters.counts(&rows.iter().map(|row| base(row, 0)).collect::<Vec<_>>()).await.unwrap();
     assert!(rows.iter().all(|(id, n)| counts[id] == (n + 2, 1)), "{counts:?}");
     // Told of the first comment of each slot, they name the second and third.
-    let settled = rows.iter().filter(|(_, n)| *n == 0).map(|row| Settled {
+    let settled = rows.iter().filter(|(_, n)| *n == 0).map(|row| PersistedReaction {
         base: Base { likes: 2, ..base(row, 200) },
         operations: vec![(100, member(1), LIKE), (100, member(2), LIKE)],
     });
@@ -186,7 +186,7 @@ async fn what_nobody_told_is_named() {
     counters.fold(fold(1, 1, LIKE, standing(0))).await.unwrap();
     let other = CommentId::from_parts(1_700_000_000_001, slot(), 0, 0);
     let base = Base { id: other, likes: 0, dislikes: 0, reacted: 5 };
-    let left = counters.persisted(&[Settled { base, operations: vec![] }]).await.unwrap();
+    let left = counters.persisted(&[PersistedReaction { base, operations: vec![] }]).await.unwrap();
     assert_eq!(left, [comment()]);
 }
 

@@ -22,7 +22,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use crate::adapters::redis::{Call, Connection, Script};
 use crate::clock::Clock;
 use crate::domain::codec::operation::{decode, encode};
-use crate::domain::operation::{Event, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewRow;
 use crate::ports::pending::{Pending, PendingError, Reserved};
 
@@ -79,7 +79,7 @@ impl RedisPending {
 
 #[async_trait]
 impl Pending for RedisPending {
-    async fn reserve(&self, event: &Stamped) -> Result<Reserved, PendingError> {
+    async fn reserve(&self, event: &LoggedOperation) -> Result<Reserved, PendingError> {
         let (row, bytes) = publish(event)?;
         let (member, key) = reservation(row)?;
         let keys = [self.reservation_key(member, key), format!("{}:since", self.tag(member))];
@@ -95,20 +95,20 @@ impl Pending for RedisPending {
         })
     }
 
-    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<Stamped>, PendingError> {
+    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
         let key = self.reservation_key(member, key);
         let before: Option<Vec<u8>> =
             self.connection.query(&key, ::redis::cmd("GET").arg(&key)).await.map_err(unavailable)?;
         before.map(|before| Ok(held(&before)?.0)).transpose()
     }
 
-    async fn release(&self, event: &Stamped) -> Result<(), PendingError> {
+    async fn release(&self, event: &LoggedOperation) -> Result<(), PendingError> {
         let (row, bytes) = publish(event)?;
         let (member, key) = reservation(row)?;
         self.run(RELEASE.call(&[self.reservation_key(member, key)]).arg(bytes)).await
     }
 
-    async fn put(&self, event: &Stamped) -> Result<(), PendingError> {
+    async fn put(&self, event: &LoggedOperation) -> Result<(), PendingError> {
         let (row, bytes) = publish(event)?;
         let (id, member) = (row.path.id(), row.author.id);
         let key = self.comment_key(id);
@@ -125,7 +125,7 @@ impl Pending for RedisPending {
         Ok(())
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Stamped>, PendingError> {
+    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
         let mut slots = BTreeMap::<Slot, Vec<CommentId>>::new();
         for id in ids {
             slots.entry(id.slot()).or_default().push(*id);
@@ -152,9 +152,9 @@ impl Pending for RedisPending {
 }
 
 /// The new row and the bytes of an event that is a comment.
-fn publish(event: &Stamped) -> Result<(&NewRow, Vec<u8>), PendingError> {
+fn publish(event: &LoggedOperation) -> Result<(&NewRow, Vec<u8>), PendingError> {
     match (&event.event, encode(event)) {
-        (Event::Publish(row), Some(bytes)) => Ok((row, bytes)),
+        (Operation::Publish(row), Some(bytes)) => Ok((row, bytes)),
         _ => Err(PendingError("only new comments can be pending".into())),
     }
 }
@@ -166,7 +166,7 @@ fn reservation(row: &NewRow) -> Result<(MemberId, &str), PendingError> {
 }
 
 /// The event that holds a key, and whether it is known to be appended.
-fn held(value: &[u8]) -> Result<(Stamped, bool), PendingError> {
+fn held(value: &[u8]) -> Result<(LoggedOperation, bool), PendingError> {
     let (letter, bytes) = value.split_first().ok_or_else(|| PendingError("a reservation is empty".into()))?;
     Ok((decode(bytes).map_err(unavailable)?, *letter == APPENDED))
 }

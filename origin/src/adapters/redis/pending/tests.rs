@@ -8,7 +8,7 @@ use gailou_shared::wire::{Author, State, Visibility};
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::pending::{OWN, RESERVED, RedisPending, SHOWN};
 use crate::clock::Clock;
-use crate::domain::operation::{Event, Stamped};
+use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewRow;
 use crate::ports::pending::{Pending, Reserved};
 use crate::testing::redis_server::Server;
@@ -19,7 +19,7 @@ fn member() -> MemberId {
     MemberId::new((1 << 62) + 5).unwrap()
 }
 
-fn event(at: u64, number: u64, key: Option<&str>) -> Stamped {
+fn event(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
     let subject = SubjectKey::new("article", "1").unwrap();
     let id = CommentId::from_parts(NOW + number, Slot::new(number as u16 % 3).unwrap(), 0, 0);
     let row = NewRow {
@@ -38,11 +38,11 @@ fn event(at: u64, number: u64, key: Option<&str>) -> Stamped {
         idempotency: key.map(|key| (key.to_owned(), [7; 32])),
         imported: None,
     };
-    Stamped::new(at, Event::Publish(Box::new(row)))
+    LoggedOperation::new(at, Operation::Publish(Box::new(row)))
 }
 
-fn id(event: &Stamped) -> CommentId {
-    let Event::Publish(row) = &event.event else { panic!("{event:?}") };
+fn id(event: &LoggedOperation) -> CommentId {
+    let Operation::Publish(row) = &event.event else { panic!("{event:?}") };
     row.path.id()
 }
 

@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 
 use crate::adapters::redis::{Connection, Script};
-use crate::ports::popularity::{ASKED, HEATED, Heat, HeatError, Lists, Reads, Warm};
+use crate::ports::popularity::{ASKED, HEATED, PopularSubject, Popularity, PopularityError, ReadLists, Reads};
 
 /// How long heat is kept that nobody adds to.
 const KEPT: Duration = Duration::from_secs(3_600);
 
 /// The sums in Redis, under a cluster's name.
 #[derive(Debug)]
-pub struct RedisHeat {
+pub struct RedisPopularity {
     connection: Connection,
     name: String,
     /// Names this process among the holders of leases.
@@ -25,13 +25,13 @@ pub struct RedisHeat {
     own: Script,
 }
 
-impl From<crate::adapters::redis::Error> for HeatError {
+impl From<crate::adapters::redis::Error> for PopularityError {
     fn from(error: crate::adapters::redis::Error) -> Self {
         Self(error.to_string())
     }
 }
 
-impl RedisHeat {
+impl RedisPopularity {
     pub fn new(connection: Connection, name: &str) -> Self {
         Self {
             connection,
@@ -42,7 +42,7 @@ impl RedisHeat {
         }
     }
 
-    async fn run(&self, reads: &[Reads], count: usize) -> Result<Vec<String>, HeatError> {
+    async fn run(&self, reads: &[Reads], count: usize) -> Result<Vec<String>, PopularityError> {
         let keys = ["hot", "asked"].map(|part| format!("{{{}}}:{part}", self.name));
         let mut call = self.heat.call(&keys);
         call.arg(HEATED).arg(KEPT.as_secs()).arg(ASKED.as_secs()).arg(count);
@@ -54,26 +54,26 @@ impl RedisHeat {
 }
 
 #[async_trait]
-impl Heat for RedisHeat {
-    async fn add(&self, reads: &[Reads]) -> Result<(), HeatError> {
+impl Popularity for RedisPopularity {
+    async fn add(&self, reads: &[Reads]) -> Result<(), PopularityError> {
         if reads.is_empty() {
             return Ok(());
         }
         self.run(reads, 0).await.map(drop)
     }
 
-    async fn hottest(&self, count: usize) -> Result<Vec<Warm>, HeatError> {
+    async fn most_read(&self, count: usize) -> Result<Vec<PopularSubject>, PopularityError> {
         let answer = self.run(&[], count).await?;
         let (rows, _) = answer.as_chunks::<3>();
         let warm = rows.iter().filter_map(|[subject, heat, lists]| {
             let (kind, key) = subject.split_once('/')?;
             let subject = SubjectKey::new(kind, key).ok()?;
-            Some(Warm { subject, heat: heat.parse().ok()?, lists: Lists::from_bits(lists.parse().ok()?) })
+            Some(PopularSubject { subject, heat: heat.parse().ok()?, lists: ReadLists::from_bits(lists.parse().ok()?) })
         });
         Ok(warm.collect())
     }
 
-    async fn own(&self, names: &[String], life: Duration) -> Result<Vec<bool>, HeatError> {
+    async fn claim(&self, names: &[String], life: Duration) -> Result<Vec<bool>, PopularityError> {
         if names.is_empty() {
             return Ok(vec![]);
         }

@@ -15,19 +15,19 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::rows::damaged;
 use crate::domain::fold::{Fold, Loaded, Positions, Reach};
-use crate::domain::operation::{Event, FEED_MS, Persisted, Stamped};
+use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, Persisted};
 use crate::ports::store::{Result, StoreError};
 
 /// Writes a batch. See [`crate::ports::store::Store::persist`].
 pub(super) fn persist(
     writer: &mut Connection,
     weights: impl Fn(&str) -> Weights,
-    batch: &[Stamped],
+    batch: &[LoggedOperation],
 ) -> Result<Persisted> {
     if batch.iter().any(|stamped| stamped.position.is_some()) {
         return Err(StoreError::Database("no log stands before these tables".into()));
     }
-    let batch: Vec<&Stamped> = batch.iter().collect();
+    let batch: Vec<&LoggedOperation> = batch.iter().collect();
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut loaded = Loaded::new(Reach::Whole, Positions::default());
     while let Some(wanted) = loaded.wants(&batch) {
@@ -45,21 +45,21 @@ pub(super) fn persist(
 }
 
 /// What no fold is needed for.
-fn aside(tx: &Transaction<'_>, stamped: &Stamped) -> Result<()> {
+fn aside(tx: &Transaction<'_>, stamped: &LoggedOperation) -> Result<()> {
     match &stamped.event {
-        Event::Publish(_) | Event::React { .. } | Event::Change { .. } | Event::Subject { .. } => {}
-        Event::Snapshot { snapshot, .. } => {
+        Operation::Publish(_) | Operation::React { .. } | Operation::Change { .. } | Operation::Subject { .. } => {}
+        Operation::Snapshot { snapshot, .. } => {
             tx.prepare_cached(
                 "INSERT INTO snapshot (id, ids, used_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET used_at = excluded.used_at",
             )?
             .execute(params![snapshot.id(), snapshot.to_bytes(), stamped.at])?;
         }
-        Event::Words(terms) => words(tx, terms)?,
-        Event::Sweep => {
+        Operation::Words(terms) => words(tx, terms)?,
+        Operation::Sweep => {
             let before = |age| stamped.at.saturating_sub(age);
             tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_MS)])?;
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_MS)])?;
-            tx.execute("DELETE FROM feed WHERE at < ?1", [before(FEED_MS)])?;
+            tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
         }
     }
     Ok(())
@@ -85,8 +85,8 @@ mod tests {
     use gailou_shared::path::Path;
     use gailou_shared::wire::{Author, State, Visibility};
 
-    use crate::adapters::sqlite::Sqlite;
-    use crate::domain::operation::{Change, Event, FEED_MS, Stamped};
+    use crate::adapters::sqlite::SqliteStore;
+    use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, Change, LoggedOperation, Operation};
     use crate::domain::row::NewRow;
     use crate::ports::store::{Store as _, StoreError};
 
@@ -95,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn the_feed_is_kept_for_its_time_and_nothing_comes_from_a_log() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Sqlite::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
+        let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
         let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
         let new = NewRow {
             subject: SubjectKey::new("article", "a").unwrap(),
@@ -113,10 +113,11 @@ mod tests {
             idempotency: None,
             imported: None,
         };
-        let publish = Stamped::new(NOW, Event::Publish(Box::new(new)));
-        let logged = Stamped { position: Some(0), ..publish.clone() };
+        let publish = LoggedOperation::new(NOW, Operation::Publish(Box::new(new)));
+        let logged = LoggedOperation { position: Some(0), ..publish.clone() };
         assert!(matches!(store.persist(&[logged]).await, Err(StoreError::Database(_))));
-        let change = |state| Stamped::new(NOW, Event::Change { id, change: Change::State(state), audit: None });
+        let change =
+            |state| LoggedOperation::new(NOW, Operation::Change { id, change: Change::State(state), audit: None });
         store.persist(&[publish]).await.unwrap();
         assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
         store.persist(&[change(State::Deleted)]).await.unwrap();
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
         assert_eq!(store.feed(0, 1, 10).await.unwrap(), feed[1..]);
         assert_eq!(store.feed(1, 0, 10).await.unwrap(), []);
-        store.persist(&[Stamped::new(NOW + FEED_MS + 1, Event::Sweep)]).await.unwrap();
+        store.persist(&[LoggedOperation::new(NOW + CHANGE_FEED_RETENTION_MS + 1, Operation::Sweep)]).await.unwrap();
         assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
         // Its numbers go on.
         store.persist(&[change(State::Hidden)]).await.unwrap();

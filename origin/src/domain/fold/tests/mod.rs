@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tables::Tables;
 
 use crate::domain::fold::*;
-use crate::domain::operation::{Change, React, Stamped};
+use crate::domain::operation::{Change, LoggedOperation, React};
 use crate::domain::row::Imported;
 use crate::ports::store::StoreError;
 
@@ -87,7 +87,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewRow {
 
 /// The story as events; with positions where `logged`. Without, nothing has a second id: what answers
 /// a comment that was not stored is refused before it comes here.
-fn events(steps: &[Step], logged: bool) -> Vec<Stamped> {
+fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
     let mut made: Vec<Vec<NewRow>> = vec![vec![], vec![]];
     for (n, step) in steps.iter().enumerate() {
         let Step::Publish { subject: of, parent, member, state, key, source } = step else { continue };
@@ -117,21 +117,21 @@ fn events(steps: &[Step], logged: bool) -> Vec<Stamped> {
         let before: Vec<_> = all.iter().filter(|new| new.created_at < NOW + n as u64).collect();
         let (position, event) = match step {
             Step::Publish { .. } => {
-                (position(Stream::Comments), Event::Publish(Box::new(by_number[&(n as u64)].clone())))
+                (position(Stream::Comments), Operation::Publish(Box::new(by_number[&(n as u64)].clone())))
             }
             Step::Again(i) if !before.is_empty() => {
-                (position(Stream::Comments), Event::Publish(Box::new((**i.get(&before)).clone())))
+                (position(Stream::Comments), Operation::Publish(Box::new((**i.get(&before)).clone())))
             }
             Step::React(i, member, react) if !all.is_empty() => {
                 let (id, member) = (i.get(&all).path.id(), MemberId::new(*member).unwrap());
-                (position(Stream::Reactions), Event::React { id, member, react: *react })
+                (position(Stream::Reactions), Operation::React { id, member, react: *react })
             }
             Step::Change(i, change) if !all.is_empty() => {
-                (None, Event::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
+                (None, Operation::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
             }
             _ => continue,
         };
-        events.push(Stamped { at: NOW + n as u64, position, event });
+        events.push(LoggedOperation { at: NOW + n as u64, position, event });
     }
     events
 }
@@ -164,7 +164,7 @@ proptest! {
             tables.persist(Reach::Slots, chunk).unwrap();
         }
         for stamped in &events {
-            if let Event::Publish(new) = &stamped.event {
+            if let Operation::Publish(new) = &stamped.event {
                 let id = new.path.id();
                 prop_assert!(tables.comments.contains_key(&id) != tables.aliases.contains_key(&id), "{}", id);
             }
@@ -178,16 +178,16 @@ proptest! {
     }
 }
 
-fn logged(position: u64, event: Event) -> Stamped {
-    Stamped { at: NOW, position: Some(position), event }
+fn logged(position: u64, event: Operation) -> LoggedOperation {
+    LoggedOperation { at: NOW, position: Some(position), event }
 }
 
-fn publish(new: &NewRow) -> Event {
-    Event::Publish(Box::new(new.clone()))
+fn publish(new: &NewRow) -> Operation {
+    Operation::Publish(Box::new(new.clone()))
 }
 
-fn like(id: CommentId, member: u64) -> Event {
-    Event::React { id, member: MemberId::new(member).unwrap(), react: React::Put(Reaction::Like) }
+fn like(id: CommentId, member: u64) -> Operation {
+    Operation::React { id, member: MemberId::new(member).unwrap(), react: React::Put(Reaction::Like) }
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn two_comments_never_share_an_id() {
     let mut tables = Tables::default();
     tables.persist(Reach::Slots, &[logged(0, publish(&new))]).unwrap();
     let edit = Change::Edit { content: "better".into(), html: String::new(), written: None, state: State::Published };
-    let edit = Event::Change { id: new.path.id(), change: edit, audit: None };
-    tables.persist(Reach::Slots, &[Stamped::new(NOW, edit)]).unwrap();
+    let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
+    tables.persist(Reach::Slots, &[LoggedOperation::new(NOW, edit)]).unwrap();
     let outcomes = tables.persist(Reach::Slots, &[logged(1, publish(&new))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [Outcome::Published { floor: Some(1) }]), "{outcomes:?}");
     let other = NewRow { content: "other".into(), ..new };
@@ -250,12 +250,12 @@ fn what_was_seen_is_told_again() {
 fn a_key_that_is_forgotten_is_free_again() {
     let once = |n| NewRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
     let mut tables = Tables::default();
-    let late = Stamped::new(NOW + gailou_shared::limits::IDEMPOTENCY_MS, publish(&once(1)));
-    tables.persist(Reach::Whole, &[Stamped::new(NOW, publish(&once(0))), late]).unwrap();
+    let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_MS, publish(&once(1)));
+    tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
     assert_eq!(tables.comments.len(), 2);
     let other = NewRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
     let at = NOW + gailou_shared::limits::IDEMPOTENCY_MS + 1;
-    let outcomes = tables.persist(Reach::Whole, &[Stamped::new(at, publish(&other))]).unwrap().outcomes;
+    let outcomes = tables.persist(Reach::Whole, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [Outcome::Mismatch]));
 }
 
@@ -264,9 +264,9 @@ fn the_feed_has_what_readers_saw_and_nothing_else() {
     let check = |state: State, change: Change, expected: bool| {
         let new = NewRow { state, ..comment(0, &subject(0), None) };
         let mut tables = Tables::default();
-        tables.persist(Reach::Whole, &[Stamped::new(NOW, publish(&new))]).unwrap();
-        let event = Event::Change { id: new.path.id(), change: change.clone(), audit: None };
-        let touched = tables.persist(Reach::Whole, &[Stamped::new(NOW, event)]).unwrap().touched;
+        tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
+        let event = Operation::Change { id: new.path.id(), change: change.clone(), audit: None };
+        let touched = tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, event)]).unwrap().touched;
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
     let edit = |state| Change::Edit { content: "new".into(), html: String::new(), written: None, state };

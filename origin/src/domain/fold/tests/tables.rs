@@ -12,7 +12,7 @@ use crate::domain::fold::changes::HotKey;
 use crate::domain::fold::{
     Changes, CommentRow, Fold, Loaded, Positions, Reach, StoredComment, StoredKey, StoredSubject, Wanted,
 };
-use crate::domain::operation::{Outcome, Persisted, Stamped};
+use crate::domain::operation::{LoggedOperation, Outcome, Persisted};
 use crate::ports::shards::Stream;
 use crate::ports::store::Result;
 
@@ -51,7 +51,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn persist(&mut self, reach: Reach, batch: &[Stamped]) -> Result<Persisted> {
+    pub(super) fn persist(&mut self, reach: Reach, batch: &[LoggedOperation]) -> Result<Persisted> {
         let batch: Vec<_> = batch.iter().collect();
         let mut positions = Positions::default();
         self.next.iter().for_each(|((stream, slot), next)| positions.set(*stream, *slot, *next));

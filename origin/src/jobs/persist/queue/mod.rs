@@ -14,8 +14,8 @@ use std::time::Duration;
 use gailou_shared::id::Slot;
 use tokio::time::Instant;
 
-use crate::domain::operation::Stamped;
-use crate::ports::broker::Message;
+use crate::domain::operation::LoggedOperation;
+use crate::ports::broker::Record;
 
 /// A partition is not read on from here: eight full batches wait. With 16 partitions that is 128,000 events.
 const WAITING_EVENTS: usize = 8_000;
@@ -31,10 +31,10 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// An event with the message it came in.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) message: Message,
+pub(crate) struct QueuedRecord {
+    pub(crate) message: Record,
     pub(crate) slot: Slot,
-    pub(crate) stamped: Stamped,
+    pub(crate) stamped: LoggedOperation,
     /// See [`Progress`].
     pub(crate) assignment: u64,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Taken {
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub(crate) shard: usize,
-    pub(crate) events: Vec<Taken>,
+    pub(crate) events: Vec<QueuedRecord>,
     /// Whether its slots have failed before.
     suspect: bool,
 }
@@ -58,7 +58,7 @@ impl Flight {
 /// The events of one slot that wait.
 #[derive(Debug, Default)]
 struct Line {
-    waiting: VecDeque<Taken>,
+    waiting: VecDeque<QueuedRecord>,
     flying: bool,
     /// Failures in a row.
     failures: usize,
@@ -156,7 +156,7 @@ impl Queue {
 
     /// Notes that a message was taken; under which assignment. A message before the last one taken
     /// means that the partition begins again.
-    pub(crate) fn take(&mut self, message: &Message) -> u64 {
+    pub(crate) fn take(&mut self, message: &Record) -> u64 {
         if self.partitions.get(&message.partition).is_none_or(|progress| message.offset < progress.next) {
             self.assign(message.partition);
         }
@@ -168,7 +168,7 @@ impl Queue {
     }
 
     /// Puts an event at the end of its slot's line.
-    pub(crate) fn push(&mut self, event: Taken) {
+    pub(crate) fn push(&mut self, event: QueuedRecord) {
         self.lines.entry(event.slot).or_default().waiting.push_back(event);
     }
 
@@ -291,7 +291,7 @@ impl Queue {
     }
 
     /// Nothing is to be done with a message any more.
-    pub(crate) fn done(&mut self, message: &Message, assignment: u64) {
+    pub(crate) fn done(&mut self, message: &Record, assignment: u64) {
         let progress = self.partitions.get_mut(&message.partition).filter(|p| p.assignment == assignment);
         let Some(progress) = progress else { return };
         if progress.open.remove(&message.offset) {

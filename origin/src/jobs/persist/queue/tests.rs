@@ -6,10 +6,10 @@ const P: u32 = 4;
 
 fn taken(queue: &mut Queue, slot: u16, offset: u64) {
     let partition = u32::from(slot) % P;
-    let message = Message { topic: Topic::Reactions, partition, offset, payload: vec![0; 10] };
+    let message = Record { topic: Topic::Reactions, partition, offset, payload: vec![0; 10] };
     let assignment = queue.take(&message);
     let stamped = like(comment(slot, 1), offset + 1);
-    queue.push(Taken { message, slot: Slot::new(slot).unwrap(), stamped, assignment });
+    queue.push(QueuedRecord { message, slot: Slot::new(slot).unwrap(), stamped, assignment });
 }
 
 fn offsets(flight: &Flight) -> Vec<(u16, u64)> {
