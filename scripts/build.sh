@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds what is deployed: target/release/gailou, which can be part of a cluster, and the Worker in
-# edge/build.
+# Builds what is deployed: target/release/gailou with the page and the drivers of a cluster, and the
+# Worker in edge/build.
 
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-setup run && build_origin release --features cluster && build_edge
+setup run && build_web && build_origin release --features cluster && build_edge

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the scripts share: where things are, steps that say what they do, programs that are stopped.
-# To be sourced. Not here: what gets installed (setup.sh), what gets tested (test.sh).
+# What the scripts share: paths, steps that print one line each, children that are always stopped.
+# This file is sourced. Not here: what is installed (setup.sh) and what is tested (test.sh).
 #
-# Every child runs in a process group of its own, so that one signal reaches all it has started,
-# and a signal to the script is acted upon at once, not after the child has ended.
+# Every child runs in its own process group: one signal then reaches everything it has started, and
+# the script handles a signal at once instead of after the child has ended.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TOOLS=$ROOT/.tools
@@ -13,14 +13,14 @@ TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
 cd "$ROOT" || exit 1
 mkdir -p "$LOGS"
 
-# The pinned tools first, then the project's own Node programs (and Node itself, where setup.sh put
-# one), then what rustup installed without telling the shell, and servers where only root looks.
+# First the pinned tools, then the Node programs of the project (and Node itself, if setup.sh has
+# installed it there), then the programs of rustup, which may be missing in PATH, and of the servers.
 PATH=$TOOLS/bin:$ROOT/node_modules/.bin:$PATH:$HOME/.cargo/bin:/usr/sbin
 export PATH CARGO_TERM_COLOR=never CARGO_TERM_PROGRESS_WHEN=never
 
-# Puts a program's end on this script's end, even when the script is killed outright.
-TIED=()
-if command -v setpriv >/dev/null; then TIED=(setpriv --pdeathsig TERM --); fi
+# Ends a program together with this script, even after a kill -9 of the script.
+END_WITH_SCRIPT=()
+if command -v setpriv >/dev/null; then END_WITH_SCRIPT=(setpriv --pdeathsig TERM --); fi
 
 STOP_SECONDS=10
 children=()
@@ -38,13 +38,13 @@ duration() {
 
 clear_line() { if [ -n "$live_line" ]; then printf '\r\033[K'; fi; }
 
-# report STATUS SECONDS NAME: the one line of a finished step.
+# report STATUS SECONDS NAME: prints the line of a finished step.
 report() {
   clear_line
   printf '  %-6s %12s  %s\n' "$1" "$(duration "$2")" "$3"
 }
 
-# log_tail FILE...: the end of what a failed program said.
+# log_tail FILE...: prints the last lines of a failed program's logs.
 log_tail() {
   local file
   for file in "$@"; do
@@ -55,11 +55,12 @@ log_tail() {
   done >&2
 }
 
-# Runs a command or function in the background, in its own process group; its number is in $child.
+# spawn OUT ERR COMMAND...: runs a command or function in the background, in its own process group.
+# Its process id is in $child.
 spawn() {
   local out=$1 err=$2
   shift 2
-  # Here and now: what an earlier run said must not be read as this one's word.
+  # At once: nothing may read the output of an earlier run as the output of this one.
   : >"$out"
   : >"$err"
   set -m
@@ -73,17 +74,18 @@ spawn() {
   children+=("$child")
 }
 
-# start NAME COMMAND...: a program that stays: .tools/log/NAME.out is what it says, NAME.log its log.
+# start NAME COMMAND...: starts a server. Its standard output goes to .tools/log/NAME.out, its
+# standard error to NAME.log.
 start() {
   local name=$1
   shift
-  spawn "$LOGS/$name.out" "$LOGS/$name.log" "${TIED[@]}" "$@"
+  spawn "$LOGS/$name.out" "$LOGS/$name.log" "${END_WITH_SCRIPT[@]}" "$@"
 }
 
 alive() { kill -0 "$1" 2>/dev/null; }
 group_alive() { kill -0 -- "-$1" 2>/dev/null; }
 
-# stop PID...: ends these process groups, kindly first, all at the same time.
+# stop PID...: ends these process groups together: by SIGTERM, then by SIGKILL after STOP_SECONDS.
 stop() {
   local pid left tries=0
   for pid in "$@"; do kill -TERM -- "-$pid" 2>/dev/null; done
@@ -99,7 +101,7 @@ stop() {
   return 0
 }
 
-# The second Ctrl-C does not wait.
+# A second Ctrl-C ends the wait.
 stop_children() {
   trap 'hurry=1' INT TERM HUP
   trap - EXIT
@@ -107,14 +109,14 @@ stop_children() {
   children=()
 }
 
-# What a script has to undo beyond its children; a script may write its own.
+# A script that must clean up more than its children defines its own.
 at_exit() { :; }
 
 trap 'status=$?; clear_line; stop_children; at_exit; exit $status' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# finish PID: waits for a child, forgets it, and answers with its status.
+# finish PID: waits for a child, removes it from the list, and returns its status.
 finish() {
   local pid status=0 rest=()
   wait "$1" 2>/dev/null || status=$?
@@ -123,10 +125,11 @@ finish() {
   return $status
 }
 
-# step NAME LOG COMMAND...: runs it quietly, its output in .tools/log/LOG.log, and prints one line
-# when it ends; meanwhile a line that moves on a terminal, or a sign of life each minute elsewhere.
+# step NAME LOG COMMAND...: runs a command with its output in .tools/log/LOG.log and prints one line
+# when it ends. Until then a terminal shows its last line of output; elsewhere a line is printed
+# every minute.
 step() {
-  local name=$1 log=$LOGS/$2.log began=$SECONDS told=0 pid status=0 spent last
+  local name=$1 log=$LOGS/$2.log began=$SECONDS printed=0 pid status=0 spent last
   shift 2
   spawn "$log" "$log" "$@"
   pid=$child
@@ -136,14 +139,14 @@ step() {
     if [ -n "$live_line" ]; then
       last=$(printf '  %-6s %12s  %s: %s' ... "$(duration $spent)" "$name" "$(tail -n 1 "$log" | tr -d '\r' | sed 's/^ *//')")
       printf '\r\033[K%s' "${last:0:${COLUMNS:-80} - 1}"
-    elif [ $spent -ge $((told * 60 + 2)) ]; then
-      if [ $told = 0 ]; then say "  ...                  $name"; else say "  ...    $(printf '%12s' "$(duration $spent)")  $name"; fi
-      told=$((told + 1))
+    elif [ $spent -ge $((printed * 60 + 2)) ]; then
+      if [ $printed = 0 ]; then say "  ...                  $name"; else say "  ...    $(printf '%12s' "$(duration $spent)")  $name"; fi
+      printed=$((printed + 1))
     fi
     sleep 0.2
   done
   finish "$pid" || status=$?
-  # Whatever the step left running goes with it.
+  # End what the step has left running.
   if group_alive "$pid"; then stop "$pid"; fi
   spent=$((SECONDS - began))
   if [ $status = 0 ]; then
@@ -155,10 +158,10 @@ step() {
   return $status
 }
 
-# answers PORT: whether something listens there.
+# answers PORT: whether a program listens on this port.
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# http_ok PORT: whether GET / is answered with 200.
+# http_ok PORT: whether GET / returns 200.
 http_ok() {
   local status
   status=$(
@@ -169,7 +172,8 @@ http_ok() {
   [[ $status == HTTP/1.?\ 200* ]]
 }
 
-# wait_line PID FILE REGEX SECONDS: waits for a line of a running program; its first group is in $found.
+# wait_line PID FILE REGEX SECONDS: waits until a running program has printed such a line. The first
+# group of the expression is in $found.
 wait_line() {
   local pid=$1 file=$2 regex=$3 until=$((SECONDS + $4)) line
   while :; do
@@ -182,7 +186,7 @@ wait_line() {
   done
 }
 
-# start_origin PROGRAM ARGUMENT...: its process is in $origin, its address in $origin_url.
+# start_origin PROGRAM ARGUMENT...: its process id is in $origin, its address in $origin_url.
 # shellcheck disable=SC2034 # read by the scripts that source this
 start_origin() {
   start origin "$@"
@@ -195,8 +199,8 @@ start_origin() {
   fi
 }
 
-# start_edge PORT DIR ORIGIN_URL ARGUMENT...: wrangler dev with its state in DIR; its process is in
-# $edge, its address in $edge_url. Port 0 picks a free one.
+# start_edge PORT DIR ORIGIN_URL ARGUMENT...: runs wrangler dev with its state in DIR. Its process id
+# is in $edge, its address in $edge_url. Port 0 takes any free port.
 start_edge() {
   start edge env CI=1 WRANGLER_SEND_METRICS=false CLOUDFLARE_CF_FETCH_ENABLED=false EDGE_BUILT=1 \
     wrangler dev --ip 127.0.0.1 --port "$1" --inspector-port 0 --persist-to "$2" --var "ORIGIN:$3" "${@:4}"
@@ -210,10 +214,10 @@ start_edge() {
     done
   fi
   log_tail "$LOGS/edge.out" "$LOGS/edge.log"
-  fail "the edge did not start"
+  fail "the Worker did not start"
 }
 
-# edge_is_fresh: whether edge/build was made from what lies there now.
+# edge_is_fresh: whether edge/build is newer than everything it is built from.
 edge_is_fresh() {
   [ -s edge/build/index.js ] || return 1
   local newer
@@ -224,10 +228,16 @@ edge_is_fresh() {
 
 build_edge() {
   if edge_is_fresh; then return 0; fi
-  step "build the edge (Worker, release)" build-edge sh scripts/build-edge.sh
+  step "build the Worker" build-edge sh scripts/build-edge.sh
 }
 
-# build_origin release|dev ARGUMENT...: those go to cargo.
+# build_web: the page in edge/web/dist, which the origin holds and the Worker serves.
+build_web() {
+  [ -f edge/web/build.mjs ] || return 0
+  step "build the page" build-web npm run --silent build
+}
+
+# build_origin PROFILE ARGUMENT...: the arguments go to cargo. The page must be built before.
 build_origin() {
   step "build the origin ($1)" "build-origin-$1" cargo build --locked --profile "$1" --package gailou --bin gailou "${@:2}"
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Builds and starts everything on the embedded default: the origin, its demo threads, the edge.
-# Stays until Ctrl-C, SIGTERM, or until one of the two ends; stops both.
+# Builds and starts everything on the embedded default. The origin comes first, with its demo threads:
+# it serves the page by itself. The Worker is built while the page is already there, and joins.
+# Runs until Ctrl-C or SIGTERM, or until one of the two ends; then it stops both.
 #
-#   PORT (8787) is the page's, ORIGIN_PORT (8080) the origin's; GAILOU_* goes to the origin as it is.
+# PORT (8787) is the Worker's port, ORIGIN_PORT (8080) the origin's. GAILOU_* variables reach the
+# origin unchanged.
 
-# Run by make, it does not outlive it, however make ends.
+# Started by make, this script must not outlive it.
 if [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then
   exec env -u MAKELEVEL setpriv --pdeathsig TERM -- "$0" "$@"
 fi
@@ -14,79 +16,90 @@ fi
 
 PORT=${PORT:-8787}
 ORIGIN_PORT=${ORIGIN_PORT:-8080}
-GAILOU=$TARGET/release/gailou
+GAILOU=$TARGET/quick/gailou
 
-# need_port NAME NUMBER
-need_port() {
+# check_port NAME NUMBER
+check_port() {
   if ! [[ $2 =~ ^[1-9][0-9]{0,4}$ ]] || [ "$2" -gt 65535 ]; then die "$1=$2 is not a port from 1 to 65535"; fi
 }
 
-# need_free NAME NUMBER
-need_free() {
+# check_port_is_free NAME NUMBER
+check_port_is_free() {
   if answers "$2"; then
-    die "port $2 is in use: stop what listens there, or choose another one: make run $1=$(($2 < 65000 ? $2 + 10 : $2 - 10))"
+    fail "port $2 is in use: stop the program that listens there, or choose another port: make run $1=$(($2 < 65000 ? $2 + 10 : $2 - 10))"
   fi
 }
 
-need_free_ports() {
-  need_free PORT "$PORT"
-  need_free ORIGIN_PORT "$ORIGIN_PORT"
+# The Worker reads its secrets from a file, because every user of the machine can read a command line.
+write_worker_secrets() {
+  (
+    umask 077
+    for name in EDGE_SECRET TOKEN_SECRET; do
+      variable=GAILOU_$name
+      if [ -n "${!variable:-}" ]; then printf "%s='%s'\n" $name "${!variable}"; fi
+    done >"$1"
+  )
 }
 
-need_port PORT "$PORT"
-need_port ORIGIN_PORT "$ORIGIN_PORT"
+run_origin() {
+  # The drivers of a cluster take minutes to build, and the embedded default does not use them.
+  local features=() began
+  if [ -n "${GAILOU_MYSQL_URLS:-}" ]; then features=(--features cluster); fi
+  build_origin quick "${features[@]}" || return
+  check_port_is_free ORIGIN_PORT "$ORIGIN_PORT" || return
+  began=$SECONDS
+  start_origin "$GAILOU" --bind "127.0.0.1:$ORIGIN_PORT" || return
+  report ok $((SECONDS - began)) "start the origin"
+  step "import the demo threads" import "$GAILOU" import edge/web/demo-threads.jsonl
+}
+
+run_worker() {
+  setup_edge && build_edge || return
+  check_port_is_free PORT "$PORT" || return
+  # The Worker keeps copies of the origin's pages: the copies of an earlier run may show other data.
+  rm -rf .wrangler/run
+  mkdir -p .wrangler/run
+  local secrets=.wrangler/run/secrets.env arguments=() began=$SECONDS
+  write_worker_secrets $secrets
+  # With a file of secrets, wrangler does not read .dev.vars.
+  if [ -s $secrets ]; then arguments=(--env-file $secrets); fi
+  start_edge "$PORT" .wrangler/run "$origin_url" "${arguments[@]}" || return
+  report ok $((SECONDS - began)) "start the Worker"
+}
+
+check_port PORT "$PORT"
+check_port ORIGIN_PORT "$ORIGIN_PORT"
 [ "$PORT" != "$ORIGIN_PORT" ] || die "PORT and ORIGIN_PORT are both $PORT"
-need_free_ports
+check_port_is_free PORT "$PORT" && check_port_is_free ORIGIN_PORT "$ORIGIN_PORT" || exit 1
 
 say "Setting up and building. The first time takes some minutes; logs are in .tools/log."
-setup run || exit 1
-# The drivers of a cluster take minutes to build; embedded, nobody needs them.
-features=()
-# A program that can be part of a cluster (make build) stays one.
-if [ -n "${GAILOU_MYSQL_URLS:-}" ] || grep -qs librdkafka "$GAILOU"; then features=(--features cluster); fi
-build_origin release "${features[@]}" || exit 1
-build_edge || exit 1
+setup_rust && setup_node && build_web && run_origin || exit 1
 
-need_free_ports
-began=$SECONDS
-start_origin "$GAILOU" --bind "127.0.0.1:$ORIGIN_PORT" || exit 1
-report ok $((SECONDS - began)) "start the origin at $origin_url"
-
-step "import the demo threads" import "$GAILOU" import edge/web/demo-threads.jsonl || exit 1
-
-# What the edge keeps are copies of this origin's pages: those of an earlier run may be of other data.
-rm -rf .wrangler/run
-mkdir -p .wrangler/run
-# In a file, because every user of the machine can read a command line.
-secrets=.wrangler/run/secrets.env
-(
-  umask 077
-  for name in EDGE_SECRET TOKEN_SECRET; do
-    variable=GAILOU_$name
-    if [ -n "${!variable:-}" ]; then printf "%s='%s'\n" $name "${!variable}"; fi
-  done >$secrets
-)
-# Wrangler then leaves .dev.vars unread.
-from_file=()
-if [ -s $secrets ]; then from_file=(--env-file "$secrets"); fi
-began=$SECONDS
-start_edge "$PORT" .wrangler/run "$origin_url" "${from_file[@]}" || exit 1
-report ok $((SECONDS - began)) "start the edge at $edge_url"
+# From here on, a request to stop is the normal end.
+trap 'clear_line; say "Stopping."; exit 0' INT TERM HUP
 
 say ""
-say "Open http://127.0.0.1:$PORT"
+say "Open $origin_url"
 say ""
-say "Ctrl-C stops it. Logs: .tools/log/origin.log, .tools/log/edge.out"
+say "The Worker in front of it is next; the page is already complete without it."
+edge=
+if run_worker; then
+  say ""
+  say "Open http://127.0.0.1:$PORT for the same page through the Worker."
+else
+  if [ -n "$edge" ]; then stop "$edge"; fi
+  edge=
+  fail "the Worker does not run; $origin_url keeps running without it"
+fi
+say ""
+say "Ctrl-C stops everything. Logs: .tools/log/origin.log, .tools/log/edge.out"
 
-# Asked to stop, it has done what it should.
-trap 'say "Stopping."; exit 0' INT TERM HUP
-
-while alive "$origin" && alive "$edge"; do sleep 0.3; done 2>/dev/null
+while alive "$origin" && { [ -z "$edge" ] || alive "$edge"; }; do sleep 0.3; done 2>/dev/null
 if alive "$origin"; then
   wait "$edge"
   status=$?
   log_tail "$LOGS/edge.out" "$LOGS/edge.log"
-  die "the edge ended by itself (status $status)"
+  die "the Worker ended by itself (status $status)"
 fi
 wait "$origin"
 status=$?

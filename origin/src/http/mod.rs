@@ -7,6 +7,7 @@
 //! 5. CORS and the request's id.
 
 mod admin;
+mod assets;
 mod comments;
 mod edge;
 pub mod events;
@@ -65,9 +66,9 @@ pub fn router(app: Arc<AppState>) -> HotPath {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics));
-    let routes = if app.role.serves() { probes.merge(contract()) } else { probes };
+    let routes =
+        if app.role.serves() { probes.merge(contract()).fallback(assets::serve) } else { probes.fallback(not_found) };
     let routes = routes
-        .fallback(|| async { ApiError::new(Code::NotFound, "there is nothing at this address") })
         .method_not_allowed_fallback(|| async {
             ApiError::new(Code::MethodNotAllowed, "this address does not take this method")
         })
@@ -102,6 +103,10 @@ fn contract() -> Router<Arc<AppState>> {
         .route("/t/{type}/{key}", get(html::get_thread))
         .route("/v1/edge/changes", get(edge::get_changes))
         .route("/openapi.json", get(health::openapi))
+}
+
+async fn not_found() -> ApiError {
+    ApiError::new(Code::NotFound, "there is nothing at this address")
 }
 
 /// A page that is ready is answered here; everything else goes on to the routes.
