@@ -1,10 +1,12 @@
 //! `/t/{type}/{key}`: a page of comments as HTML, readable and indexable without JavaScript: a
 //! document, or with `fragment=1` what a host's server puts into a page of its own.
 //!
-//! Not here: the markup ([`render`]), and any script. The page is strangers' texts, so its policy
+//! Not here: the markup ([`markup`]), and any script. The page is strangers' texts, so its policy
 //! lets nothing run and nothing load.
 
-mod render;
+mod json_ld;
+mod markup;
+mod text;
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,9 +42,9 @@ pub(super) async fn get_thread(State(app): State<Arc<AppState>>, request: Reques
             let page = page::roots(&app, &key, asked).await?;
             let subject = page.subject.as_ref().ok_or_else(|| ApiError::internal("a page of roots has its subject"))?;
             let body = if fragment {
-                render::fragment(subject, &page)
+                markup::fragment(subject, &page)
             } else {
-                render::document(subject, &page, asked.cursor.is_none())
+                markup::document(subject, &page, asked.cursor.is_none())
             };
             let (shows, version) = (cache_tags::shows(&page), page.version());
             Ok(BuiltPage {
@@ -67,8 +69,8 @@ pub(super) async fn get_thread(State(app): State<Arc<AppState>>, request: Reques
 /// no style but its own two.
 pub(super) fn headers() -> HeaderMap {
     static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
-        let styles =
-            render::STYLES.map(|style| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(style)))).concat();
+        let styles = [markup::THREAD_STYLE, markup::DOCUMENT_STYLE];
+        let styles = styles.map(|style| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(style)))).concat();
         let rest = "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
         HeaderValue::try_from(format!("default-src 'none'; style-src{styles}; {rest}")).ok()
     });
