@@ -9,7 +9,7 @@ help: ## this list
 run: ## start everything on this machine; PORT=8787 and ORIGIN_PORT=8080 change where
 	@scripts/run.sh
 
-build: ## target/release/gailou and the Worker in edge/build
+build: ## target/release/gailou, the Worker in edge/build and the page in edge/web/dist
 	@scripts/build.sh
 
 test: ## every gate and every test
@@ -31,4 +31,4 @@ chaos: ## kill, freeze and cut off every part of a cluster under load; ROUNDS=3 
 	@CHAOS_ROUNDS=$(ROUNDS) CHAOS_SECONDS=$(SECONDS) scripts/chaos.sh
 
 clean: ## delete what was built; comments (data/) and installed tools stay
-	rm -rf target edge/build edge/fuzz/target .wrangler .tools/log
+	rm -rf target edge/build edge/web/dist edge/fuzz/target .wrangler .tools/log

@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 setup bench || exit 1
+build_web || exit 1
 build_edge || exit 1
 
 # figures NAME COMMAND...: a step, and then what it printed.

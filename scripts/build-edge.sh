@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the Worker into edge/build. wrangler runs it before dev and deploy; EDGE_BUILT=1 says
+# Builds the Worker into edge/build and the page into edge/web/dist. wrangler runs it before dev and deploy; EDGE_BUILT=1 says
 # that the build is there already. Tools come from .tools/bin and node_modules, else from PATH;
 # nothing is downloaded here.
 set -eu
 cd "$(dirname "$0")/.."
 
-if [ "${EDGE_BUILT:-}" = 1 ] && [ -f edge/build/index.js ]; then
+if [ "${EDGE_BUILT:-}" = 1 ] && [ -f edge/build/index.js ] && [ -f edge/web/dist/gailou.js ]; then
     exit 0
 fi
 
@@ -25,6 +25,7 @@ ESBUILD_BIN=$(need esbuild "npm ci")
 WASM_OPT_BIN=$(need wasm-opt "npm ci")
 export WASM_BINDGEN_BIN ESBUILD_BIN WASM_OPT_BIN
 
+node edge/web/build.mjs
 worker-build --profile edge edge
 
 # The names of functions are a tenth of what is uploaded, and only a debugger would read them.

@@ -226,15 +226,15 @@ edge_is_fresh() {
   [ -z "$newer" ]
 }
 
+# build_web: the page in edge/web/dist, which the origin holds and the Worker serves. It takes less
+# than a second; a file that stays the same keeps its time, so cargo has nothing to build again.
+build_web() {
+  step "build the page" build-web npm run --silent build
+}
+
 build_edge() {
   if edge_is_fresh; then return 0; fi
   step "build the Worker" build-edge sh scripts/build-edge.sh
-}
-
-# build_web: the page in edge/web/dist, which the origin holds and the Worker serves.
-build_web() {
-  [ -f edge/web/build.mjs ] || return 0
-  step "build the page" build-web npm run --silent build
 }
 
 # build_origin PROFILE ARGUMENT...: the arguments go to cargo. The page must be built before.

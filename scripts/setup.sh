@@ -193,7 +193,7 @@ setup_fuzz() {
 setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
-    check) setup_rust && rust_components && rust_target wasm32-unknown-unknown ;;
+    check) setup_rust && rust_components && rust_target wasm32-unknown-unknown && setup_node ;;
     bench) setup_rust && setup_edge && setup_services ;;
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;

@@ -52,7 +52,8 @@ CLUSTER=(--features gailou-tests/cluster)
 STORIES=(changes concurrency errors likes openapi paging reading threads writes)
 
 builds() {
-  cargo build --locked --workspace --bins "${CLUSTER[@]}" &&
+  npm run --silent build &&
+    cargo build --locked --workspace --bins "${CLUSTER[@]}" &&
     if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
 }
 
@@ -71,6 +72,13 @@ cluster_tests() {
 # Its servers are its own: they are killed.
 chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos; }
 
+# The scripts of package.json.
+page_checks() {
+  stage "types (page)" types-web npm run --silent types
+  stage "format and lints (page)" lint-web npm run --silent lint
+  stage "unit tests (page)" test-web npm run --silent test
+}
+
 lints() {
   stage "format" fmt cargo fmt --all --check -- --color never
   stage "lints (host)" clippy cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -80,17 +88,19 @@ lints() {
 }
 
 check() {
+  page_checks
   lints
   stage "unit tests" unit cargo test --locked --workspace --lib --bins
 }
 
 all() {
+  page_checks
   lints
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
     cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
   stage "unused dependencies" machete cargo-machete --with-metadata
   stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
-  stage "build origin and edge" builds builds
+  stage "build page, origin and edge" builds builds
   start_services || exit 1
   stage "tests (Rust)" cargo-test rust_tests
   stage "the stories in a cluster" cargo-test-cluster cluster_tests

@@ -1,0 +1,128 @@
+/** The calls of the HTTP contract that the element makes, one method each. */
+
+import type {
+  Ancestors,
+  Comment,
+  CommentContext,
+  Guest,
+  Overlay,
+  Page,
+  Reaction,
+  ReactionState,
+  Sort,
+} from '../wire.ts';
+import { subjectPath } from './paths.ts';
+import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
+
+export interface ListQuery {
+  sort: Sort;
+  limit: number;
+  cursor?: string;
+}
+
+export interface ReadOptions {
+  pastCaches?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export class ApiClient {
+  /** The address of the server, without a slash at the end. */
+  readonly base: string;
+  readonly #token: () => string | null;
+
+  /** `token` gives the reader's token at the time of a call. Lists are asked for without it. */
+  constructor(base: string, token: () => string | null) {
+    this.base = base;
+    this.#token = token;
+  }
+
+  listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
+    return this.#read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
+  }
+
+  /** All descendants of a comment, flat. */
+  listReplies(id: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
+    return this.#read(`/v1/comments/${id}/replies?${encodeQuery(query)}`, options);
+  }
+
+  comment(id: string): Promise<ApiAnswer<Comment>> {
+    return this.#read(`/v1/comments/${id}`);
+  }
+
+  /** As `comment`, but as its author sees it. */
+  ownComment(id: string): Promise<ApiAnswer<Comment>> {
+    return this.#send('GET', `/v1/comments/${id}`);
+  }
+
+  ancestors(id: string): Promise<ApiAnswer<Ancestors>> {
+    return this.#read(`/v1/comments/${id}/ancestors`);
+  }
+
+  context(id: string, signal: AbortSignal): Promise<ApiAnswer<CommentContext>> {
+    return this.#read(`/v1/comments/${id}/context`, { signal });
+  }
+
+  /** At most 400 ids. */
+  overlay(ids: string[]): Promise<ApiAnswer<Overlay>> {
+    return this.#send('GET', `/v1/me/overlay?ids=${ids.join(',')}`);
+  }
+
+  createGuest(name: string): Promise<ApiAnswer<Guest>> {
+    return this.#request({ method: 'POST', url: '/v1/guests', body: { name } });
+  }
+
+  post(
+    subject: string,
+    body: { content: string; parent_id?: string },
+    idempotencyKey: string,
+  ): Promise<ApiAnswer<Comment>> {
+    return this.#send('POST', `${subjectPath(subject)}/comments`, { body, idempotencyKey });
+  }
+
+  edit(id: string, content: string): Promise<ApiAnswer<Comment>> {
+    return this.#send('PATCH', `/v1/comments/${id}`, { body: { content } });
+  }
+
+  delete(id: string): Promise<ApiAnswer<null>> {
+    return this.#send('DELETE', `/v1/comments/${id}`);
+  }
+
+  putReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
+    return this.#send('PUT', `/v1/comments/${id}/${kind}`);
+  }
+
+  deleteReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
+    return this.#send('DELETE', `/v1/comments/${id}/${kind}`);
+  }
+
+  /** The event stream of everything since this version of the subject. */
+  eventsUrl(subject: string, after: number): string {
+    return `${this.base}${subjectPath(subject)}/events?after=${after}`;
+  }
+
+  #read<Data>(path: string, { pastCaches, signal }: ReadOptions = {}): Promise<ApiAnswer<Data>> {
+    const request: ApiRequest = { method: 'GET', url: path };
+    if (pastCaches) request.pastCaches = true;
+    if (signal) request.signal = signal;
+    return this.#request(request);
+  }
+
+  /** With the reader's token. */
+  #send<Data>(
+    method: ApiRequest['method'],
+    path: string,
+    options: Pick<ApiRequest, 'body' | 'idempotencyKey'> = {},
+  ): Promise<ApiAnswer<Data>> {
+    return this.#request({ method, url: path, token: this.#token(), ...options });
+  }
+
+  #request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {
+    return sendRequest({ ...request, url: this.base + request.url });
+  }
+}
+
+function encodeQuery({ sort, limit, cursor }: ListQuery): string {
+  const query = new URLSearchParams({ sort, limit: String(limit) });
+  if (cursor) query.set('cursor', cursor);
+  return query.toString();
+}

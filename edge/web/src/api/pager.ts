@@ -1,0 +1,82 @@
+/** Follows the cursors of one list and gives each comment once, whatever the cursors go through. */
+
+import type { Comment, Page, Subject } from '../wire.ts';
+import type { ListQuery, ReadOptions } from './client.ts';
+import { ApiProblem } from './problem.ts';
+import type { ApiAnswer } from './transport.ts';
+
+/** So many pages without anything new are followed before the reader is asked to go on. */
+const MAX_EMPTY_PAGES = 10;
+/** The contract's largest page. A list that starts again has mostly been shown already. */
+const RESTART_LIMIT = 100;
+
+export interface ListPage {
+  items: Comment[];
+  /** Null when there was nothing left to fetch. */
+  subject: Subject | null;
+  /** The version of the subject that the page shows. */
+  epoch: number;
+  isStale: boolean;
+  isEnded: boolean;
+}
+
+type FetchPage = (query: ListQuery, options: ReadOptions) => Promise<ApiAnswer<Page>>;
+
+export class ListPager {
+  /** The ids of everything it gave. */
+  readonly seen = new Set<string>();
+  isStarted = false;
+  isEnded = false;
+  readonly #fetchPage: FetchPage;
+  #query: ListQuery;
+  #cursor: string | null = null;
+
+  constructor(fetchPage: FetchPage, query: ListQuery) {
+    this.#fetchPage = fetchPage;
+    this.#query = query;
+  }
+
+  /** The next page with something new, else the last one; it may be empty while there is more. */
+  async next(options: ReadOptions = {}): Promise<ListPage> {
+    let page: ListPage | null = null;
+    for (let pages = 0; pages < MAX_EMPTY_PAGES && !this.isEnded; pages += 1) {
+      page = await this.#nextPage(options);
+      if (page.items.length > 0) break;
+    }
+    return page ?? { items: [], subject: null, epoch: 0, isStale: false, isEnded: true };
+  }
+
+  async #nextPage(options: ReadOptions): Promise<ListPage> {
+    const answer = await this.#fetch(options);
+    const { data, page, subject } = answer.data;
+    this.#cursor = page.next;
+    this.isStarted = true;
+    this.isEnded = !page.next;
+    const items = data.filter((comment) => !this.seen.has(comment.id));
+    for (const comment of items) this.seen.add(comment.id);
+    return {
+      items,
+      subject,
+      epoch: Number(page.epoch),
+      isStale: answer.isStale,
+      isEnded: this.isEnded,
+    };
+  }
+
+  async #fetch(options: ReadOptions): Promise<ApiAnswer<Page>> {
+    if (!this.#cursor) return this.#fetchPage(this.#query, options);
+    try {
+      return await this.#fetchPage({ ...this.#query, cursor: this.#cursor }, options);
+    } catch (problem) {
+      if (!isCursorRefused(problem)) throw problem;
+      // The snapshot of the cursor is gone: once more from the top, past every cache.
+      this.#cursor = null;
+      this.#query = { ...this.#query, limit: RESTART_LIMIT };
+      return this.#fetchPage(this.#query, { ...options, pastCaches: true });
+    }
+  }
+}
+
+function isCursorRefused(problem: unknown): boolean {
+  return problem instanceof ApiProblem && ['cursor_expired', 'bad_cursor'].includes(problem.code);
+}

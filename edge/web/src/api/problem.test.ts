@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ApiProblem, parseRetryAfterMs, problemFrom } from './problem.ts';
+
+describe('outcome', () => {
+  for (const [status, isOutcomeUnknown, isRepeatable] of [
+    [0, true, true],
+    [400, false, false],
+    [409, false, false],
+    [429, false, true],
+    [500, false, true],
+    [502, true, true],
+    [503, true, true],
+    [504, true, true],
+  ] as const) {
+    test(`status_${status}`, () => {
+      const problem = new ApiProblem({ status });
+      assert.equal(problem.isOutcomeUnknown, isOutcomeUnknown);
+      assert.equal(problem.isRepeatable, isRepeatable);
+    });
+  }
+});
+
+test('categories_are_named_once', () => {
+  const errors = [{ category: 'spam' }, { detail: 'abuse' }, { category: 'spam' }, {}];
+  assert.equal(new ApiProblem({ errors }).categories, 'spam, abuse');
+});
+
+test('field_detail_is_null_for_a_field_without_error', () => {
+  const problem = new ApiProblem({ errors: [{ field: 'name', detail: 'taken' }] });
+  assert.equal(problem.fieldDetail('name'), 'taken');
+  assert.equal(problem.fieldDetail('content'), null);
+});
+
+describe('problem_from_an_answer', () => {
+  test('takes_code_detail_and_retry_after', () => {
+    const response = new Response(null, { status: 429, headers: { 'Retry-After': '7' } });
+    const problem = problemFrom(response, { code: 'rate_limited', title: 'Slow down' });
+    assert.equal(problem.code, 'rate_limited');
+    assert.equal(problem.detail, 'Slow down');
+    assert.equal(problem.retryAfterMs, 7_000);
+  });
+
+  test('without_a_body_the_status_decides', () => {
+    assert.equal(problemFrom(new Response(null, { status: 500 }), null).code, 'internal');
+    assert.equal(problemFrom(new Response(null, { status: 502 }), null).code, 'unavailable');
+  });
+});
+
+describe('retry_after', () => {
+  const now = Date.UTC(2026, 10, 22, 12, 0, 0);
+  for (const [value, ms] of [
+    [null, 0],
+    ['', 0],
+    ['0', 0],
+    ['30', 30_000],
+    ['Sun, 22 Nov 2026 12:00:05 GMT', 5_000],
+    ['Sun, 22 Nov 2026 11:59:00 GMT', 0],
+    ['soon', 0],
+  ] as const) {
+    test(`${value}`, () => assert.equal(parseRetryAfterMs(value, now), ms));
+  }
+});

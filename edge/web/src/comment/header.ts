@@ -1,0 +1,56 @@
+/** The first line of a comment: author, badges, time and floor. */
+
+import { h } from '../dom/html.ts';
+import type { Locale } from '../text/locale.ts';
+import { hasFlag, isTombstone, type ShownComment } from './model.ts';
+import { authorNameOf, timeLink } from './parts.ts';
+
+export interface HeaderIds {
+  author: string;
+  when: string;
+  floor: string;
+}
+
+export class CommentHeader {
+  readonly node: HTMLDivElement;
+  readonly #locale: Locale;
+  readonly #author: HTMLSpanElement;
+  readonly #edited: HTMLSpanElement;
+  readonly #floor: HTMLSpanElement;
+
+  /** The ids name the comment for a screen reader. */
+  constructor(comment: ShownComment, locale: Locale, ids: HeaderIds) {
+    this.#locale = locale;
+    this.#author = h('span', { class: 'author', id: ids.author });
+    this.#edited = h('span', { class: 'edited' }, locale.text.edited);
+    this.#floor = h('span', { class: 'floor', id: ids.floor });
+    const when = timeLink(comment, locale, ids.when);
+    this.node = h('div', { class: 'head' }, this.#author, when, this.#edited, this.#floor);
+  }
+
+  render(comment: ShownComment, isPinned: boolean): void {
+    const { text } = this.#locale;
+    this.#author.textContent = authorNameOf(comment, this.#locale);
+    this.renderBadges(comment, isPinned);
+    this.#edited.hidden = isTombstone(comment) || !comment.edited_at;
+    this.#floor.textContent = comment.floor ? text.floor(comment.floor) : '';
+    if (comment.floor) this.#floor.title = text.floorLabel(comment.floor);
+  }
+
+  renderBadges(comment: ShownComment, isPinned: boolean): void {
+    for (const badge of this.node.querySelectorAll('.badge')) badge.remove();
+    const { text } = this.#locale;
+    const badges: HTMLElement[] = [];
+    const level = comment.author?.level;
+    if (level) {
+      badges.push(h('span', { class: 'badge', title: text.levelLabel(level) }, text.level(level)));
+    }
+    if (isPinned || hasFlag(comment, 'pinned') || hasFlag(comment, 'owner_pinned')) {
+      badges.push(h('span', { class: 'badge pinned' }, text.pinned));
+    }
+    if (hasFlag(comment, 'featured')) {
+      badges.push(h('span', { class: 'badge featured' }, text.featured));
+    }
+    this.#author.after(...badges);
+  }
+}

@@ -1,0 +1,47 @@
+/** A comment as the page shows it, and questions about it. Pure: no DOM. */
+
+import type { Comment, CommentState, OverlayEntry, Reaction, ReactionState } from '../wire.ts';
+
+/** Also a comment that is on its way to the server. */
+export type ShownComment = Omit<Comment, 'state'> & { state: CommentState | 'sending' };
+
+/** The part of the overlay of a comment that the reader has nothing to do with. */
+export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = Object.freeze({
+  reaction: null,
+  can_edit: false,
+  can_delete: false,
+});
+
+export function hasFlag(comment: ShownComment, flag: Comment['flags'][number]): boolean {
+  return comment.flags.includes(flag);
+}
+
+/** A deleted comment keeps its place, but has no author. */
+export function isTombstone(comment: ShownComment): boolean {
+  return !comment.author;
+}
+
+export function tombstoneOf<Shown extends ShownComment>(comment: Shown): Shown {
+  return {
+    ...comment,
+    state: 'deleted',
+    content: '',
+    html: '',
+    author: null,
+    mentions: [],
+    media: [],
+  };
+}
+
+/** The counts once `wanted` is the reader's reaction. */
+export function reactionStateWith(
+  { likes, dislikes, reaction }: ReactionState,
+  wanted: Reaction | null,
+): ReactionState {
+  const change = (kind: Reaction) => Number(wanted === kind) - Number(reaction === kind);
+  return {
+    likes: Math.max(0, likes + change('like')),
+    dislikes: Math.max(0, dislikes + change('dislike')),
+    reaction: wanted,
+  };
+}

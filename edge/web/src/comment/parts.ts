@@ -1,0 +1,78 @@
+/** The parts of a comment that lists, buildings and permalinks draw alike. */
+
+import { h } from '../dom/html.ts';
+import { safeHtml } from '../dom/safe-html.ts';
+import { safeUrl } from '../dom/safe-url.ts';
+import type { Locale } from '../text/locale.ts';
+import type { Author, Media } from '../wire.ts';
+import { isTombstone, type ShownComment } from './model.ts';
+
+export function authorNameOf(comment: ShownComment, locale: Locale): string {
+  if (!comment.author) return locale.text.deletedAuthor;
+  return comment.author.name || locale.text.anonymous;
+}
+
+/** The picture of an author over the first letter of the name, which shows until it is loaded. */
+export function avatarOf(author: Author | null, name: string): HTMLDivElement {
+  const node = h('div', { class: 'avatar', 'aria-hidden': 'true' });
+  const [letter] = name;
+  node.append(letter ? letter.toUpperCase() : '·');
+  // One lightness for every hue: the white letter has a contrast of 4.5:1 and more.
+  node.style.background = `oklch(0.48 0.09 ${hueOf(author?.id || '0')})`;
+  const address = author?.avatar ? safeUrl(author.avatar) : null;
+  if (address) node.append(avatarImage(address, node));
+  return node;
+}
+
+function avatarImage(address: string, node: HTMLElement): HTMLImageElement {
+  const image = h('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
+  image.addEventListener('error', () => image.remove());
+  image.addEventListener('load', () => node.replaceChildren(image));
+  image.src = address;
+  return image;
+}
+
+/** The same hue for the same id, in degrees. */
+export function hueOf(id: string): number {
+  let hash = 0;
+  for (const char of id) hash = (hash * 31 + char.charCodeAt(0)) % 100_003;
+  return (hash * 47) % 360;
+}
+
+/** How long ago a comment was written, as a link to the comment. */
+export function timeLink(comment: ShownComment, locale: Locale, id?: string): HTMLAnchorElement {
+  const at = new Date(comment.created_at);
+  return h(
+    'a',
+    { class: 'when', href: `#comment-${comment.id}`, id },
+    h(
+      'time',
+      { datetime: at.toISOString(), title: locale.fullTime(at) },
+      locale.timeAgo(comment.created_at),
+    ),
+  );
+}
+
+/** The text and the pictures of a comment; a sentence in the place of a deleted one. */
+export function bodyOf(comment: ShownComment, locale: Locale): HTMLDivElement {
+  if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
+  if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
+  const body = h('div', { class: 'body', dir: 'auto' });
+  body.append(safeHtml(comment.html));
+  for (const item of comment.media) {
+    const address = safeUrl(item.url);
+    if (address) body.append(h('div', { class: 'media' }, mediaImage(item, address)));
+  }
+  return body;
+}
+
+function mediaImage({ width, height }: Media, address: string): HTMLImageElement {
+  return h('img', {
+    src: address,
+    alt: '',
+    loading: 'lazy',
+    referrerpolicy: 'no-referrer',
+    width,
+    height,
+  });
+}

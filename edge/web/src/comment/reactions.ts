@@ -1,0 +1,104 @@
+/**
+ * The like and dislike buttons of one comment. A press shows at once and is sent; an error takes
+ * everything back to what the server last confirmed.
+ */
+
+import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
+import type { CommentThread } from '../thread/thread.ts';
+import type { Reaction, ReactionState } from '../wire.ts';
+import { reactionStateWith } from './model.ts';
+import type { CommentView } from './view.ts';
+
+interface ReactionButton {
+  readonly node: HTMLButtonElement;
+  readonly count: HTMLSpanElement;
+}
+
+export class ReactionButtons {
+  readonly #thread: CommentThread;
+  readonly #view: CommentView;
+  readonly #like: ReactionButton;
+  readonly #dislike: ReactionButton;
+  #wanted: Reaction | null = null;
+  #isSending = false;
+
+  constructor(thread: CommentThread, view: CommentView) {
+    this.#thread = thread;
+    this.#view = view;
+    this.#like = this.#buildButton('like');
+    this.#dislike = this.#buildButton('dislike');
+  }
+
+  get nodes(): HTMLButtonElement[] {
+    return [this.#like.node, this.#dislike.node];
+  }
+
+  focus(): void {
+    this.#like.node.focus();
+  }
+
+  render(isVisible: boolean): void {
+    const { comment, own } = this.#view;
+    this.#renderButton(this.#like, comment.likes, own.reaction === 'like');
+    this.#renderButton(this.#dislike, comment.dislikes, own.reaction === 'dislike');
+    for (const node of this.nodes) node.hidden = !isVisible;
+  }
+
+  #renderButton({ node, count }: ReactionButton, number: number, isPressed: boolean): void {
+    count.textContent = number > 0 ? this.#thread.locale.shortNumber(number) : '';
+    node.setAttribute('aria-pressed', String(isPressed));
+  }
+
+  #buildButton(kind: Reaction): ReactionButton {
+    const count = h('span');
+    const node = h(
+      'button',
+      {
+        type: 'button',
+        class: `act ${kind}`,
+        'aria-pressed': 'false',
+        on: { click: () => this.#react(kind) },
+      },
+      icon(THUMB_PATH),
+      screenReaderText(this.#thread.text[kind]),
+      ' ',
+      count,
+    );
+    return { node, count };
+  }
+
+  async #react(kind: Reaction): Promise<void> {
+    const { reader, writing } = this.#thread;
+    this.#view.showMessage('');
+    if (!this.#thread.identity.token && !(await reader.askToBecomeGuest(this.#view))) return;
+    const before = this.#state();
+    this.#wanted = before.reaction === kind ? null : kind;
+    writing.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
+    if (!this.#isSending) await this.#sendUntilSettled(before);
+  }
+
+  #state(): ReactionState {
+    const { likes, dislikes } = this.#view.comment;
+    return { likes, dislikes, reaction: this.#view.own.reaction };
+  }
+
+  /** Of the presses made while a request is under way, the last one is sent after it. */
+  async #sendUntilSettled(before: ReactionState): Promise<void> {
+    const { writing } = this.#thread;
+    const { id } = this.#view.comment;
+    let confirmed = before;
+    let sent: Reaction | null;
+    this.#isSending = true;
+    try {
+      do {
+        sent = this.#wanted;
+        confirmed = await writing.sendReaction(id, sent, confirmed);
+      } while (this.#wanted !== sent);
+    } catch (problem) {
+      this.#thread.report(problem, this.#view);
+    } finally {
+      this.#isSending = false;
+      writing.showReaction(id, confirmed);
+    }
+  }
+}

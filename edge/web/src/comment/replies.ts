@@ -1,0 +1,87 @@
+/** The replies under one comment: the few that a list brings along, and all of them on request. */
+
+import { type ListPage, ListPager } from '../api/pager.ts';
+import { h } from '../dom/html.ts';
+import type { CommentThread } from '../thread/thread.ts';
+import type { Comment } from '../wire.ts';
+import type { CommentView } from './view.ts';
+
+const REPLIES_PER_PAGE = 50;
+
+export class ReplyList {
+  readonly list = h('ol', { class: 'replies', role: 'list' });
+  readonly moreButton: HTMLButtonElement;
+  /** Null until the reader asks for all replies. */
+  pager: ListPager | null = null;
+  readonly #thread: CommentThread;
+  readonly #view: CommentView;
+
+  constructor(thread: CommentThread, view: CommentView) {
+    this.#thread = thread;
+    this.#view = view;
+    this.moreButton = h('button', {
+      type: 'button',
+      class: 'link more-replies',
+      hidden: true,
+      on: { click: () => this.#expand() },
+    });
+  }
+
+  /** Shows the replies of a comment in a list, unless the reader has opened all of them. */
+  showTop(comment: Comment): void {
+    if (this.pager) return;
+    const replies = comment.top_replies ?? [];
+    const order = [...replies];
+    // Parents first, so that a tree can draw an answer under what it answers.
+    if (this.#thread.mode === 'tree') order.sort((a, b) => a.path.length - b.path.length);
+    for (const reply of order) this.#thread.comments.place(reply, this.#view.scope);
+    const left = comment.more_replies || (replies.length > 0 ? 0 : comment.replies);
+    this.#showMoreButton(left > 0);
+  }
+
+  #showMoreButton(isVisible: boolean): void {
+    const { text } = this.#thread;
+    this.moreButton.hidden = !isVisible;
+    this.moreButton.textContent = this.pager?.isStarted
+      ? text.moreReplies
+      : text.showReplies(this.#view.comment.replies);
+  }
+
+  /** Shows the next page of all replies, the oldest first. */
+  async #expand(): Promise<void> {
+    if (this.moreButton.getAttribute('aria-disabled') === 'true') return;
+    this.moreButton.setAttribute('aria-disabled', 'true');
+    this.#view.showMessage('');
+    try {
+      this.pager ??= this.#newPager();
+      this.#showPage(await this.pager.next(), this.pager);
+    } catch (problem) {
+      this.#thread.report(problem, this.#view);
+    } finally {
+      this.moreButton.removeAttribute('aria-disabled');
+    }
+  }
+
+  #newPager(): ListPager {
+    const { api } = this.#thread;
+    const { id } = this.#view.comment;
+    return new ListPager((query, options) => api.listReplies(id, query, options), {
+      sort: 'old',
+      limit: REPLIES_PER_PAGE,
+    });
+  }
+
+  /** The first page takes the place of the top replies. */
+  #showPage({ items, isEnded, isStale }: ListPage, pager: ListPager): void {
+    const { comments, frame, reader, text } = this.#thread;
+    const kept = comments.forgetReplies(this.#view, items, pager.seen);
+    const placed = items.map((reply) => comments.place(reply, this.#view.scope));
+    const views = placed.filter((view) => view !== null);
+    for (const view of kept) comments.seat(view);
+    this.#showMoreButton(!isEnded);
+    frame.showStale(isStale);
+    frame.announce(text.repliesLoaded(views.length));
+    views[0]?.focus();
+    reader.loadOverlay(items.map((reply) => reply.id));
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * One comment on the page. Its parts are made once and patched, so the focus and open forms
+ * survive every update.
+ */
+
+import { h, uniqueId } from '../dom/html.ts';
+import type { CommentScope } from '../thread/comment-scope.ts';
+import type { CommentThread } from '../thread/thread.ts';
+import type { OverlayEntry } from '../wire.ts';
+import { BuildingToggle } from './building.ts';
+import { CommentHeader } from './header.ts';
+import { InlineForms } from './inline-forms.ts';
+import type { ShownComment } from './model.ts';
+import { authorNameOf, avatarOf, bodyOf } from './parts.ts';
+import { ReactionButtons } from './reactions.ts';
+import { ReplyList } from './replies.ts';
+
+export class CommentView {
+  /** The list item: the article, its replies, and the button for more of them. */
+  readonly node: HTMLLIElement;
+  readonly scope: CommentScope;
+  readonly replies: ReplyList;
+  readonly forms: InlineForms;
+  readonly reactions: ReactionButtons;
+  readonly building: BuildingToggle;
+  /** Holds the question for a guest's name, when a reaction needs one. */
+  readonly prompt = h('div');
+  comment: ShownComment;
+  own: Readonly<OverlayEntry>;
+  isPinned = false;
+  /** The reader or the event stream put it here: a cached list may not hold it yet. */
+  isKept = false;
+  readonly #thread: CommentThread;
+  readonly #article: HTMLElement;
+  readonly #header: CommentHeader;
+  readonly #answered = h('p', { class: 'answer', hidden: true });
+  readonly #state = h('p', { class: 'state' });
+  readonly #message = h('p', { class: 'error', role: 'alert' });
+  #avatar = h('div', { class: 'avatar' });
+  #body = h('div');
+
+  constructor(thread: CommentThread, comment: ShownComment, scope: CommentScope) {
+    this.#thread = thread;
+    this.comment = comment;
+    this.scope = scope;
+    this.own = thread.reader.overlayEntry(comment.id);
+    const ids = { author: uniqueId('author'), when: uniqueId('when'), floor: uniqueId('floor') };
+    this.#header = new CommentHeader(comment, thread.locale, ids);
+    this.reactions = new ReactionButtons(thread, this);
+    this.building = new BuildingToggle(thread, this);
+    this.forms = new InlineForms(thread, this);
+    this.replies = new ReplyList(thread, this);
+    this.#article = h(
+      'article',
+      {
+        tabindex: -1,
+        'data-id': comment.id,
+        'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
+      },
+      this.#avatar,
+      this.#buildMain(),
+    );
+    const { list, moreButton } = this.replies;
+    this.node = h('li', { class: 'item' }, this.#article, list, moreButton);
+    this.#render();
+  }
+
+  get authorName(): string {
+    return authorNameOf(this.comment, this.#thread.locale);
+  }
+
+  update(comment: ShownComment): void {
+    this.comment = { ...this.comment, ...comment };
+    this.#render();
+  }
+
+  /** Takes over what the overlay says about the reader and this comment. */
+  applyOverlay(entry: Readonly<OverlayEntry>): void {
+    this.own = { ...this.own, ...entry };
+    this.renderActions();
+  }
+
+  setPinned(): void {
+    this.isPinned = true;
+    this.#header.renderBadges(this.comment, true);
+  }
+
+  /** Marks the comment that a permalink names. */
+  markAsTarget(): void {
+    this.node.classList.add('target');
+  }
+
+  focus(): void {
+    this.#article.focus();
+  }
+
+  /** A problem with what the reader did to this comment; an empty text takes it away. */
+  showMessage(message: string): void {
+    this.#message.textContent = message;
+  }
+
+  hideBody(isHidden: boolean): void {
+    this.#body.hidden = isHidden;
+  }
+
+  /** Shows the line "replying to …", or hides it where the place in the list says the same. */
+  showAnswered(isVisible: boolean): void {
+    const { parent_id, reply_to } = this.comment;
+    this.#answered.hidden = !isVisible || !reply_to;
+    if (!isVisible || !reply_to) return;
+    const { text } = this.#thread;
+    this.#answered.replaceChildren(
+      `${text.replyingTo} `,
+      h('a', { href: `#comment-${parent_id}` }, reply_to.name || text.anonymous),
+    );
+  }
+
+  renderActions(): void {
+    this.reactions.render(this.comment.state === 'published');
+    this.forms.render();
+    this.building.render();
+  }
+
+  #buildMain(): HTMLElement {
+    const { replyButton, editButton, deleteButton, slot } = this.forms;
+    const actions = h(
+      'div',
+      { class: 'actions' },
+      ...this.reactions.nodes,
+      replyButton,
+      this.building.button,
+      editButton,
+      deleteButton,
+    );
+    return h(
+      'div',
+      { class: 'main' },
+      this.#header.node,
+      this.#answered,
+      this.#state,
+      this.building.chain,
+      this.#body,
+      actions,
+      this.#message,
+      this.prompt,
+      slot,
+    );
+  }
+
+  #render(): void {
+    const { comment } = this;
+    const { locale } = this.#thread;
+    const avatar = avatarOf(comment.author, comment.author ? this.authorName : '·');
+    this.#avatar.replaceWith(avatar);
+    this.#avatar = avatar;
+    this.#header.render(comment, this.isPinned);
+    this.#state.textContent = this.#stateText();
+    this.#state.hidden = !this.#state.textContent;
+    const body = bodyOf(comment, locale);
+    body.hidden = this.#body.hidden;
+    this.#body.replaceWith(body);
+    this.#body = body;
+    this.node.classList.toggle('sending', comment.state === 'sending');
+    this.renderActions();
+  }
+
+  #stateText(): string {
+    const { text } = this.#thread;
+    const { state, visibility } = this.comment;
+    if (state === 'sending') return text.sending;
+    if (state === 'review') return text.review;
+    if (state === 'rejected') return text.rejected;
+    return visibility === 'self' ? text.selfOnly : '';
+  }
+}

@@ -1,0 +1,263 @@
+/** Writes a comment, a reply or an edit: checks the text, sends it, and says what became of it. */
+
+import { ApiProblem } from '../api/problem.ts';
+import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
+import type { ApiAnswer } from '../api/transport.ts';
+import type { ShownComment } from '../comment/model.ts';
+import { authorNameOf } from '../comment/parts.ts';
+import { closeOnEscape, h } from '../dom/html.ts';
+import type { CommentThread } from '../thread/thread.ts';
+import { countCodePoints } from '../util/count.ts';
+import { tabStorage } from '../util/json-storage.ts';
+import type { Comment } from '../wire.ts';
+import { ComposerDraft } from './draft.ts';
+import { ComposerForm } from './form.ts';
+
+/** The server's limit. */
+const MAX_CONTENT_CODE_POINTS = 5_000;
+/** From here on the form counts what is left. */
+const WARN_CONTENT_CODE_POINTS = 4_500;
+
+/** A new comment, unless one of these is there. */
+export interface ComposerPurpose {
+  /** The comment to reply to. */
+  parent?: ShownComment;
+  /** The comment to edit. */
+  edit?: ShownComment;
+}
+
+export class Composer {
+  readonly #thread: CommentThread;
+  readonly #parent: ShownComment | null;
+  readonly #edit: ShownComment | null;
+  readonly #close: (() => void) | null;
+  readonly #form: ComposerForm;
+  readonly #draft: ComposerDraft;
+  #isBusy = false;
+
+  /** `close` takes the form away; the form at the top of a thread has none. */
+  constructor(
+    thread: CommentThread,
+    { parent, edit }: ComposerPurpose = {},
+    close: (() => void) | null = null,
+  ) {
+    this.#thread = thread;
+    this.#parent = parent ?? null;
+    this.#edit = edit ?? null;
+    this.#close = close;
+    const scope = `${thread.api.base}|${thread.subject}|${parent?.id ?? ''}`;
+    // An edit begins with the text of the comment each time.
+    this.#draft = new ComposerDraft(edit ? null : tabStorage, scope);
+    this.#form = new ComposerForm(
+      {
+        label: this.#label(),
+        placeholder: parent ? this.#label() : thread.text.placeholder,
+        submit: this.#submitLabel(),
+      },
+      {
+        onInput: () => this.#onInput(),
+        onSubmit: () => this.#submit(),
+        onCancel: close,
+      },
+      thread.text,
+    );
+    this.#form.text.input.value = edit ? edit.content : (this.#draft.restore() ?? '');
+    this.showIdentity();
+    this.#showCount();
+    if (close) closeOnEscape(this.#form.node, close);
+  }
+
+  get form(): HTMLFormElement {
+    return this.#form.node;
+  }
+
+  get isEmpty(): boolean {
+    return this.#form.text.input.value === '';
+  }
+
+  focus(): void {
+    this.#form.text.input.focus();
+  }
+
+  /** Shows who posts, or asks for a name when no identity is known. */
+  showIdentity(): void {
+    const { identity, text } = this.#thread;
+    const { member } = identity;
+    const { postingAs } = this.#form;
+    this.#form.asksName = !member && !this.#edit;
+    postingAs.replaceChildren();
+    if (!member || this.#edit) return;
+    postingAs.append(text.postingAs(member.name || text.anonymous));
+    if (identity.isFromHost) return;
+    postingAs.append(
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'aria-label': text.changeName,
+          on: { click: () => this.#changeName(member.name) },
+        },
+        text.change,
+      ),
+    );
+  }
+
+  #label(): string {
+    const { locale, text } = this.#thread;
+    if (this.#edit) return text.editComment;
+    return this.#parent ? text.writeReply(authorNameOf(this.#parent, locale)) : text.write;
+  }
+
+  #submitLabel(): string {
+    const { text } = this.#thread;
+    if (this.#edit) return text.save;
+    return this.#parent ? text.reply : text.post;
+  }
+
+  #content(): string {
+    return this.#form.text.input.value.trim();
+  }
+
+  #onInput(): void {
+    this.#form.clearTextError();
+    if (!this.#isBusy) this.#form.submitButton.textContent = this.#submitLabel();
+    this.#saveDraft();
+    this.#showCount();
+  }
+
+  #saveDraft(): void {
+    this.#draft.save(this.#form.text.input.value);
+  }
+
+  #showCount(): void {
+    const { counter, text } = this.#form;
+    const used = countCodePoints(text.input.value);
+    counter.hidden = used < WARN_CONTENT_CODE_POINTS;
+    counter.textContent = this.#thread.text.counter(MAX_CONTENT_CODE_POINTS - used);
+    counter.classList.toggle('over', used > MAX_CONTENT_CODE_POINTS);
+  }
+
+  #changeName(name: string | undefined): void {
+    this.#thread.identity.dropGuest();
+    this.#thread.reader.onIdentityChange();
+    this.#askName(name);
+  }
+
+  #askName(name: string | undefined): void {
+    const { input } = this.#form.name;
+    this.showIdentity();
+    input.value = input.value || name || '';
+    input.focus();
+  }
+
+  /** False, with the field marked, when the server would refuse the form anyway. */
+  #isComplete(): boolean {
+    const { text } = this.#thread;
+    const content = this.#content();
+    if (!content) {
+      this.#form.showTextError(text.needText);
+      return false;
+    }
+    if (countCodePoints(content) > MAX_CONTENT_CODE_POINTS) {
+      this.#form.showTextError(text.tooLong(MAX_CONTENT_CODE_POINTS));
+      return false;
+    }
+    if (this.#form.asksName && !this.#form.name.input.value.trim()) {
+      this.#form.showNameError(text.needName);
+      return false;
+    }
+    return true;
+  }
+
+  async #submit(): Promise<void> {
+    if (this.#isBusy || !this.#isComplete()) return;
+    this.#setBusy(true);
+    this.#form.clearTextError();
+    const content = this.#content();
+    const name = this.#form.name.input.value.trim();
+    const { writing } = this.#thread;
+    const sending = this.#edit ? null : writing.showSending(content, this.#parent, name);
+    try {
+      const { data } = await retryWhileOutcomeUnknown(
+        () => this.#attempt(content, name),
+        (waitMs, retry) => this.#showWaiting(waitMs, retry),
+      );
+      this.#succeed(data, sending);
+    } catch (problem) {
+      sending?.remove();
+      this.#fail(problem);
+    }
+  }
+
+  async #attempt(content: string, name: string): Promise<ApiAnswer<Comment>> {
+    const { api, identity, reader, subject } = this.#thread;
+    if (this.#edit) return api.edit(this.#edit.id, content);
+    if (!identity.member) await reader.becomeGuest(name);
+    const key = this.#draft.keyFor(content);
+    this.#saveDraft();
+    const body = this.#parent ? { content, parent_id: this.#parent.id } : { content };
+    return api.post(subject, body, key);
+  }
+
+  #showWaiting(waitMs: number, retry: number): void {
+    const { text } = this.#thread;
+    this.#form.progress.textContent = text.retrying(Math.ceil(waitMs / 1000), retry, MAX_RETRIES);
+  }
+
+  #setBusy(isBusy: boolean): void {
+    this.#isBusy = isBusy;
+    this.#form.setBusy(isBusy, isBusy ? this.#thread.text.sending : this.#submitLabel());
+  }
+
+  #succeed(comment: Comment, sending: HTMLElement | null): void {
+    const { writing } = this.#thread;
+    this.#setBusy(false);
+    this.#form.progress.textContent = '';
+    if (this.#edit) {
+      writing.acceptEdit(comment);
+      this.#close?.();
+      return;
+    }
+    this.#draft.forgetKey();
+    this.#form.text.input.value = '';
+    this.#saveDraft();
+    this.#showCount();
+    this.#close?.();
+    sending?.remove();
+    writing.acceptPost(comment);
+  }
+
+  #fail(problem: unknown): void {
+    this.#setBusy(false);
+    if (!(problem instanceof ApiProblem)) throw problem;
+    const { identity, reader, text } = this.#thread;
+    if (problem.code === 'idempotency_mismatch') this.#draft.forgetKey();
+    if (problem.isRepeatable) this.#form.submitButton.textContent = text.retry;
+    const { guest } = identity;
+    if (reader.dropRefusedToken(problem)) {
+      this.#askName(guest?.member.name);
+      if (this.#form.asksName) {
+        this.#form.showNameError(text.errors.guest_expired);
+        return;
+      }
+    }
+    if (problem.code === 'subject_closed') this.#thread.close();
+    this.#showProblem(problem);
+  }
+
+  #showProblem(problem: ApiProblem): void {
+    const { locale, text } = this.#thread;
+    const nameDetail = this.#form.asksName ? problem.fieldDetail('name') : null;
+    if (nameDetail) {
+      this.#form.showNameError(nameDetail);
+      return;
+    }
+    // The sentence about a rejected text names its categories already.
+    const errors = problem.code === 'content_rejected' ? [] : problem.errors;
+    const details = errors.map((error) => error.detail);
+    const parts = [locale.describeProblem(problem), ...details, text.keptText];
+    this.#form.showTextError(parts.filter(Boolean).join(' '));
+    this.#form.text.error.dataset.code = problem.code;
+  }
+}

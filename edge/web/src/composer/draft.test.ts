@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tabStorage } from '../util/json-storage.ts';
+import { ComposerDraft } from './draft.ts';
+
+let scopes = 0;
+
+function newScope(): string {
+  scopes += 1;
+  return `test-${scopes}`;
+}
+
+test('same_content_keeps_its_key', () => {
+  const draft = new ComposerDraft(tabStorage, newScope());
+  const key = draft.keyFor('hello');
+  assert.equal(draft.keyFor('hello'), key);
+  assert.notEqual(draft.keyFor('hello!'), key);
+});
+
+test('key_survives_a_reload', () => {
+  const scope = newScope();
+  const before = new ComposerDraft(tabStorage, scope);
+  const key = before.keyFor('hello');
+  before.save('hello ');
+  const after = new ComposerDraft(tabStorage, scope);
+  assert.equal(after.restore(), 'hello ');
+  assert.equal(after.keyFor('hello'), key);
+});
+
+test('changed_text_loses_its_key', () => {
+  const scope = newScope();
+  const before = new ComposerDraft(tabStorage, scope);
+  const key = before.keyFor('hello');
+  before.save('hello, all');
+  const after = new ComposerDraft(tabStorage, scope);
+  after.restore();
+  assert.notEqual(after.keyFor('hello'), key);
+});
+
+test('empty_text_leaves_no_draft', () => {
+  const scope = newScope();
+  const draft = new ComposerDraft(tabStorage, scope);
+  draft.save('hello');
+  draft.save('');
+  assert.equal(new ComposerDraft(tabStorage, scope).restore(), null);
+});
+
+test('without_a_storage_nothing_is_kept', () => {
+  const draft = new ComposerDraft(null, newScope());
+  draft.save('hello');
+  assert.equal(draft.restore(), null);
+});

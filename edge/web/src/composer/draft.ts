@@ -1,0 +1,50 @@
+/**
+ * The text of a composer and the idempotency key it was sent with. It is kept in the tab, so a post
+ * whose outcome is unknown stays safe to repeat even after a reload.
+ */
+
+import { newIdempotencyKey } from '../api/retry.ts';
+import type { JsonStorage } from '../util/json-storage.ts';
+
+interface StoredDraft {
+  text: string;
+  key: string | null;
+}
+
+export class ComposerDraft {
+  readonly #storage: JsonStorage | null;
+  readonly #storageKey: string;
+  /** The last text that was sent, and its key. */
+  #sent: { text: string; key: string } | null = null;
+
+  /** `scope` names the thread and the parent. Without a storage nothing is kept. */
+  constructor(storage: JsonStorage | null, scope: string) {
+    this.#storage = storage;
+    this.#storageKey = `gailou:draft:${scope}`;
+  }
+
+  /** The stored text; null when there is none. */
+  restore(): string | null {
+    const draft = this.#storage?.get<StoredDraft>(this.#storageKey);
+    if (!draft) return null;
+    if (draft.key) this.#sent = { text: draft.text.trim(), key: draft.key };
+    return draft.text;
+  }
+
+  /** A text that is no longer the sent one loses its key. */
+  save(text: string): void {
+    const key = this.#sent?.text === text.trim() ? this.#sent.key : null;
+    if (text) this.#storage?.set(this.#storageKey, { text, key } satisfies StoredDraft);
+    else this.#storage?.remove(this.#storageKey);
+  }
+
+  /** The key for sending `content`: the same one as long as the content is the same. */
+  keyFor(content: string): string {
+    if (this.#sent?.text !== content) this.#sent = { text: content, key: newIdempotencyKey() };
+    return this.#sent.key;
+  }
+
+  forgetKey(): void {
+    this.#sent = null;
+  }
+}

@@ -1,0 +1,158 @@
+/** The DOM of a composer. It knows how to show texts and errors; what they mean is `composer.ts`. */
+
+import { h, uniqueId } from '../dom/html.ts';
+import type { Strings } from '../text/en.ts';
+
+/** The longest name that the server takes, in UTF-16 units. */
+export const MAX_NAME_LENGTH = 40;
+
+export interface ComposerHandlers {
+  onInput: () => void;
+  onSubmit: () => void;
+  /** Adds a cancel button. */
+  onCancel: (() => void) | null;
+}
+
+export interface ComposerLabels {
+  /** The accessible name of the text field. */
+  label: string;
+  placeholder: string;
+  submit: string;
+}
+
+/** An input and the paragraph that says what is wrong with it. */
+interface Field<Input extends HTMLElement> {
+  readonly input: Input;
+  readonly error: HTMLParagraphElement;
+}
+
+export class ComposerForm {
+  readonly node: HTMLFormElement;
+  readonly text: Field<HTMLTextAreaElement>;
+  readonly name: Field<HTMLInputElement>;
+  /** Who posts, and the button that changes a guest's name. */
+  readonly postingAs = h('span', { class: 'who' });
+  readonly counter = h('span', { class: 'counter' });
+  readonly progress = h('p', { class: 'progress', role: 'status' });
+  readonly submitButton: HTMLButtonElement;
+  readonly #nameRow: HTMLDivElement;
+
+  constructor(labels: ComposerLabels, handlers: ComposerHandlers, strings: Strings) {
+    this.text = textField(labels.placeholder, handlers);
+    this.name = nameField(strings.namePlaceholder);
+    this.#nameRow = h(
+      'div',
+      { hidden: true },
+      h(
+        'div',
+        { class: 'name' },
+        h('label', { for: this.name.input.id }, strings.yourName),
+        this.name.input,
+      ),
+      this.name.error,
+    );
+    this.submitButton = h('button', { type: 'submit', class: 'button primary' }, labels.submit);
+    this.node = h(
+      'form',
+      {
+        class: 'composer',
+        novalidate: true,
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            handlers.onSubmit();
+          },
+        },
+      },
+      h('label', { class: 'sr', for: this.text.input.id }, labels.label),
+      this.#nameRow,
+      this.text.input,
+      this.text.error,
+      this.progress,
+      h(
+        'div',
+        { class: 'bar' },
+        this.postingAs,
+        this.counter,
+        handlers.onCancel && cancelButton(handlers.onCancel, strings.cancel),
+        this.submitButton,
+      ),
+    );
+  }
+
+  get asksName(): boolean {
+    return !this.#nameRow.hidden;
+  }
+
+  set asksName(asks: boolean) {
+    this.#nameRow.hidden = !asks;
+  }
+
+  setBusy(isBusy: boolean, submitLabel: string): void {
+    this.text.input.readOnly = isBusy;
+    this.name.input.readOnly = isBusy;
+    // A `disabled` button would lose the focus of a keyboard.
+    this.submitButton.setAttribute('aria-disabled', String(isBusy));
+    this.submitButton.textContent = submitLabel;
+    if (isBusy) this.progress.textContent = '';
+  }
+
+  showTextError(sentence: string): void {
+    this.#showError(this.text, sentence);
+  }
+
+  showNameError(sentence: string): void {
+    this.#showError(this.name, sentence);
+  }
+
+  clearTextError(): void {
+    clearError(this.text);
+  }
+
+  #showError(field: Field<HTMLElement>, sentence: string): void {
+    this.progress.textContent = '';
+    field.error.textContent = sentence;
+    field.input.setAttribute('aria-invalid', 'true');
+    field.input.focus();
+  }
+}
+
+function clearError({ input, error }: Field<HTMLElement>): void {
+  error.textContent = '';
+  input.removeAttribute('aria-invalid');
+}
+
+function textField(placeholder: string, handlers: ComposerHandlers): Field<HTMLTextAreaElement> {
+  const error = h('p', { class: 'error', role: 'alert', id: uniqueId('error') });
+  const input = h('textarea', {
+    id: uniqueId('text'),
+    rows: 3,
+    placeholder,
+    'aria-describedby': error.id,
+    on: {
+      input: handlers.onInput,
+      keydown: (event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) handlers.onSubmit();
+      },
+    },
+  });
+  return { input, error };
+}
+
+function nameField(placeholder: string): Field<HTMLInputElement> {
+  const error = h('p', { class: 'error', role: 'alert', id: uniqueId('error') });
+  const input = h('input', {
+    id: uniqueId('name'),
+    maxlength: MAX_NAME_LENGTH,
+    autocomplete: 'nickname',
+    placeholder,
+    'aria-describedby': error.id,
+  });
+  const field = { input, error };
+  input.addEventListener('input', () => clearError(field));
+  return field;
+}
+
+function cancelButton(cancel: () => void, label: string): HTMLButtonElement {
+  return h('button', { type: 'button', class: 'button', on: { click: cancel } }, label);
+}

@@ -1,0 +1,76 @@
+/** Small helpers to make DOM nodes. They never parse HTML: see `safe-html.ts` for that. */
+
+type Attribute = string | number | boolean | null | undefined;
+
+type Listeners = {
+  readonly [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => unknown;
+};
+
+interface Properties {
+  readonly on?: Listeners;
+  readonly [attribute: string]: Attribute | Listeners;
+}
+
+/**
+ * Makes an element. Attributes that are null, undefined or false are left out, and true is an
+ * attribute without a value. Children that are null are left out.
+ */
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  properties: Properties = {},
+  ...children: (Node | string | null)[]
+): HTMLElementTagNameMap[Tag] {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === 'object') addListeners(node, value);
+    else node.setAttribute(name, value === true ? '' : String(value));
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+function addListeners(node: HTMLElement, listeners: Listeners): void {
+  for (const [type, listener] of Object.entries(listeners)) {
+    node.addEventListener(type, listener as EventListener);
+  }
+}
+
+/** A text that only a screen reader speaks. */
+export function screenReaderText(text: string): HTMLSpanElement {
+  return h('span', { class: 'sr' }, text);
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+export const THUMB_PATH =
+  'M7 11v9H4v-9zM7 11l3.6-8c1.7 0 2.9 1.2 2.9 2.8V9.5h5a2 2 0 0 1 2 2.4l-1.4 6.5' +
+  'a2 2 0 0 1-2 1.6H7';
+
+/** A decorative icon of one SVG path in a box of 24 by 24. */
+export function icon(path: string): SVGSVGElement {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  const shape = document.createElementNS(SVG, 'path');
+  shape.setAttribute('d', path);
+  svg.append(shape);
+  return svg;
+}
+
+let lastId = 0;
+
+/** An id unique in the page, for `aria-labelledby` and `for`. */
+export function uniqueId(prefix: string): string {
+  lastId += 1;
+  return `${prefix}-${lastId}`;
+}
+
+/** Calls `close` on Esc, but not while an input method is composing. */
+export function closeOnEscape(node: HTMLElement, close: () => void): void {
+  node.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || event.isComposing) return;
+    event.stopPropagation();
+    close();
+  });
+}

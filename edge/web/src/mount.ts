@@ -1,0 +1,44 @@
+/** Puts an element where the script tag asks for one. */
+
+import { SCRIPT_ORIGIN } from './script.ts';
+import { SERVED_SELECTOR } from './thread/frame.ts';
+
+const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live'];
+
+/**
+ * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
+ * after the script tag, else at the end of the page. Without `data-subject` it does nothing.
+ */
+export function mount(script: HTMLScriptElement | null): void {
+  if (!script?.dataset.subject) return;
+  const element = document.createElement('gailou-comments');
+  element.setAttribute('api', script.dataset.api || SCRIPT_ORIGIN);
+  for (const name of PASSED_ATTRIBUTES) {
+    const value = script.dataset[name];
+    if (value) element.setAttribute(name, value);
+  }
+  const isInHead = document.head.contains(script);
+  const place = () => placeElement(element, script, isInHead);
+  if (document.body && !isInHead) place();
+  else document.addEventListener('DOMContentLoaded', place);
+}
+
+function placeElement(element: HTMLElement, script: HTMLScriptElement, isInHead: boolean): void {
+  const served = findServed(script.dataset.subject);
+  if (served) {
+    const mark = document.createComment('');
+    served.replaceWith(mark);
+    element.append(served);
+    mark.replaceWith(element);
+  } else if (isInHead) {
+    document.body.append(element);
+  } else {
+    script.after(element);
+  }
+}
+
+function findServed(subject: string | undefined): HTMLElement | undefined {
+  return [...document.querySelectorAll<HTMLElement>(SERVED_SELECTOR)].find(
+    (each) => each.dataset.subject === subject && !each.closest('gailou-comments'),
+  );
+}

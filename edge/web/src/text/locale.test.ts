@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ApiProblem } from '../api/problem.ts';
+import { en } from './en.ts';
+import { Locale } from './locale.ts';
+import { zh } from './zh.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** The keys of an object and of the objects in it. */
+const keysOf = (texts: object, prefix = ''): string[] =>
+  Object.entries(texts).flatMap(([key, value]) =>
+    typeof value === 'object' ? keysOf(value, `${key}.`) : [prefix + key],
+  );
+
+describe('language', () => {
+  for (const [tag, language] of [
+    ['zh', 'zh'],
+    ['zh-CN', 'zh'],
+    ['ZH-tw', 'zh'],
+    ['en-GB', 'en'],
+    ['fr', 'en'],
+    ['', 'en'],
+  ] as const) {
+    test(`"${tag}" is ${language}`, () => assert.equal(new Locale(tag).language, language));
+  }
+
+  test('both_languages_have_the_same_texts', () => assert.deepEqual(keysOf(zh), keysOf(en)));
+});
+
+describe('time_ago', () => {
+  const now = Date.UTC(2026, 10, 22, 12);
+  for (const [agoMs, english, chinese] of [
+    [-5 * MINUTE_MS, 'just now', '刚刚'],
+    [59_999, 'just now', '刚刚'],
+    [MINUTE_MS, '1 minute ago', '1分钟前'],
+    [59 * MINUTE_MS, '59 minutes ago', '59分钟前'],
+    [60 * MINUTE_MS, '1 hour ago', '1小时前'],
+    [DAY_MS, 'yesterday', '昨天'],
+    [29 * DAY_MS, '29 days ago', '29天前'],
+    [30 * DAY_MS, 'Oct 23, 2026', '2026年10月23日'],
+  ] as const) {
+    test(`${agoMs} ms`, () => {
+      assert.equal(new Locale('en').timeAgo(now - agoMs, now), english);
+      assert.equal(new Locale('zh').timeAgo(now - agoMs, now), chinese);
+    });
+  }
+});
+
+describe('describe_problem', () => {
+  const describeInEnglish = (fields: ConstructorParameters<typeof ApiProblem>[0]) =>
+    new Locale('en').describeProblem(new ApiProblem(fields));
+
+  test('known_code_has_its_sentence', () =>
+    assert.equal(describeInEnglish({ code: 'muted', detail: 'x' }), en.errors.muted));
+
+  test('unknown_code_has_the_servers_detail', () =>
+    assert.equal(describeInEnglish({ code: 'new_one', detail: 'Because.' }), 'Because.'));
+
+  test('without_detail_it_is_internal', () =>
+    assert.equal(describeInEnglish({ code: 'new_one' }), en.errors.internal));
+
+  test('rejected_text_names_its_categories', () =>
+    assert.match(
+      describeInEnglish({ code: 'content_rejected', errors: [{ category: 'abuse' }] }),
+      /\(categories: abuse\)\.$/,
+    ));
+
+  test('wait_is_rounded_up_to_seconds', () =>
+    assert.match(
+      describeInEnglish({ code: 'rate_limited', retryAfterMs: 1_001 }),
+      /try again in 2 s\.$/,
+    ));
+});

@@ -1,0 +1,70 @@
+/** Texts, numbers and times in one language. It needs no DOM. */
+
+import type { ApiProblem } from '../api/problem.ts';
+import { en, type Strings } from './en.ts';
+import { zh } from './zh.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+export class Locale {
+  readonly language: 'en' | 'zh';
+  /** The value of an HTML `lang` attribute. */
+  readonly tag: 'en' | 'zh-CN';
+  readonly text: Strings;
+  readonly #compact: Intl.NumberFormat;
+  readonly #relative: Intl.RelativeTimeFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #dateAndTime: Intl.DateTimeFormat;
+
+  /** Every tag that begins with `zh` is Chinese; every other one is English. */
+  constructor(tag: string) {
+    this.language = /^zh/i.test(tag) ? 'zh' : 'en';
+    this.tag = this.language === 'zh' ? 'zh-CN' : 'en';
+    this.text = this.language === 'zh' ? zh : en;
+    this.#compact = new Intl.NumberFormat(this.tag, {
+      notation: 'compact',
+      maximumFractionDigits: 1,
+    });
+    this.#relative = new Intl.RelativeTimeFormat(this.tag, { numeric: 'auto' });
+    this.#date = new Intl.DateTimeFormat(this.tag, { dateStyle: 'medium' });
+    this.#dateAndTime = new Intl.DateTimeFormat(this.tag, {
+      dateStyle: 'full',
+      timeStyle: 'short',
+    });
+  }
+
+  /** `12345` → `12.3K`. */
+  shortNumber(value: number): string {
+    return this.#compact.format(value);
+  }
+
+  fullTime(at: Date): string {
+    return this.#dateAndTime.format(at);
+  }
+
+  /** `5 minutes ago`; a date from 30 days on. A time in the future reads as `just now`. */
+  timeAgo(atMs: number, nowMs = Date.now()): string {
+    const minutes = Math.floor((nowMs - atMs) / MINUTE_MS);
+    if (minutes < 1) return this.text.now;
+    if (minutes < 60) return this.#relative.format(-minutes, 'minute');
+    const hours = Math.floor(minutes / 60);
+    if (hours < 24) return this.#relative.format(-hours, 'hour');
+    const days = Math.floor(hours / 24);
+    if (days < 30) return this.#relative.format(-days, 'day');
+    return this.#date.format(atMs);
+  }
+
+  /** A sentence for the reader about what went wrong. */
+  describeProblem(problem: ApiProblem): string {
+    const sentence = this.#problemSentence(problem);
+    if (!problem.retryAfterMs) return sentence;
+    return `${sentence} ${this.text.retryIn(Math.ceil(problem.retryAfterMs / SECOND_MS))}`;
+  }
+
+  #problemSentence(problem: ApiProblem): string {
+    if (problem.code === 'content_rejected') return this.text.contentRejected(problem.categories);
+    const sentences: Readonly<Record<string, string | undefined>> = this.text.errors;
+    return sentences[problem.code] ?? (problem.detail || this.text.errors.internal);
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What the event stream brings. A list must not move under the reader's eyes, so new comments wait
+ * behind a button; edits and removals show in their place.
+ */
+
+import { isTombstone, tombstoneOf } from '../comment/model.ts';
+import { jitter, type Timer } from '../util/time.ts';
+import type { Comment } from '../wire.ts';
+import type { CommentThread } from './thread.ts';
+
+/** More new comments than that load the list anew. */
+const MAX_ARRIVED = 20;
+/** After this the caches have what was missed. Jitter keeps readers from asking together. */
+const CACHE_CATCH_UP_MS = 5_000;
+
+export class Arrivals {
+  readonly #thread: CommentThread;
+  readonly #arrived = new Set<string>();
+  /** Events were missed, and the reader decides when the list is loaded anew. */
+  #isBehind = false;
+  #reloadTimer: Timer | undefined;
+
+  constructor(thread: CommentThread) {
+    this.#thread = thread;
+  }
+
+  stop(): void {
+    clearTimeout(this.#reloadTimer);
+  }
+
+  /** A comment is new, or its text has changed. */
+  onComment(id: string): void {
+    const { comments, recent } = this.#thread;
+    recent.forgetRemoval(id);
+    if (comments.viewsOf(id).length > 0) {
+      this.#refresh(id);
+      return;
+    }
+    this.#arrived.add(id);
+    this.showCount();
+  }
+
+  /** Cached lists may show the comment for a moment more, so its removal is remembered. */
+  onRemoved(id: string): void {
+    const { comments, recent } = this.#thread;
+    recent.rememberRemoval(id);
+    this.forget(id);
+    comments.updateEach(id, tombstoneOf);
+  }
+
+  /**
+   * Events were missed, and the server does not know which. The list is loaded anew a little later, unless the reader is busy
+   * in it. A stream that closes before that does not repeat the reset, so the timer is independent
+   * of the stream.
+   */
+  onReset(): void {
+    clearTimeout(this.#reloadTimer);
+    if (!this.#thread.isIdle) {
+      this.#askToReload();
+      return;
+    }
+    this.#reloadTimer = setTimeout(() => {
+      if (this.#thread.isIdle) this.#thread.roots.loadFirst({ pastCaches: true });
+      else this.#askToReload();
+    }, jitter(CACHE_CATCH_UP_MS));
+  }
+
+  forget(id: string): void {
+    this.#arrived.delete(id);
+    this.showCount();
+  }
+
+  /** The list was loaded: what it shows is not new any more. */
+  forgetListed(): void {
+    this.#isBehind = false;
+    for (const id of this.#thread.comments.main.views.keys()) this.#arrived.delete(id);
+    this.showCount();
+  }
+
+  showCount(): void {
+    const { comments, frame, text } = this.#thread;
+    const count = this.#arrived.size;
+    frame.arrivedButton.hidden = !(count || this.#isBehind) || comments.linked !== null;
+    frame.arrivedButton.textContent = this.#isBehind ? text.reload : text.newComments(count);
+  }
+
+  /** Puts the new comments on top of the list, or loads the list anew when there are too many. */
+  async show(): Promise<void> {
+    const { comments, reader, roots } = this.#thread;
+    const ids = [...this.#arrived];
+    this.#arrived.clear();
+    if (this.#isBehind || ids.length > MAX_ARRIVED) {
+      roots.loadFirst({ pastCaches: true });
+      return;
+    }
+    this.showCount();
+    const fetched = await Promise.all(ids.map((id) => this.#fetchComment(id)));
+    const views = fetched.flatMap((comment) => {
+      if (!comment || isTombstone(comment)) return [];
+      return comments.place(comment, comments.main, { isKept: true }) ?? [];
+    });
+    for (const view of views) view.node.classList.add('new');
+    this.#thread.updateEmpty();
+    views.at(-1)?.focus();
+    reader.loadOverlay(views.map((view) => view.comment.id));
+  }
+
+  #askToReload(): void {
+    this.#isBehind = true;
+    this.showCount();
+  }
+
+  /** Fetches the text of a shown comment; once more a little later when a cache had the old one. */
+  async #refresh(id: string, { isRepetition = false } = {}): Promise<void> {
+    const { comments, recent } = this.#thread;
+    const shown = comments.viewsOf(id)[0];
+    if (!shown) return;
+    const editedAtBefore = shown.comment.edited_at ?? 0;
+    const comment = await this.#fetchComment(id);
+    if (!comment) return;
+    comments.updateEach(id, () => recent.applyTo(comment));
+    if (isRepetition || (comment.edited_at ?? 0) > editedAtBefore) return;
+    setTimeout(() => this.#refresh(id, { isRepetition: true }), jitter(CACHE_CATCH_UP_MS));
+  }
+
+  /** Null for one that is gone again. */
+  async #fetchComment(id: string): Promise<Comment | null> {
+    try {
+      return (await this.#thread.api.comment(id)).data;
+    } catch {
+      return null;
+    }
+  }
+}

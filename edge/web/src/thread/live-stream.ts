@@ -1,0 +1,81 @@
+/**
+ * The event stream of a thread: when it is open, where it goes on, and when it is asked for again.
+ * What an event means is `arrivals.ts`.
+ */
+
+import { parseJson } from '../api/transport.ts';
+import { jitter, type Timer } from '../util/time.ts';
+import type { CommentThread } from './thread.ts';
+
+/** The wait after a refused stream; doubled each time, up to the longest. */
+const FIRST_RECONNECT_WAIT_MS = 15_000;
+const MAX_RECONNECT_WAIT_MS = 300_000;
+
+interface EventData {
+  id?: string;
+  comments?: number;
+}
+
+export class LiveStream {
+  readonly #thread: CommentThread;
+  readonly #isAllowed: () => boolean;
+  /** The version of the subject that the list shows, or of the last event. */
+  #version = 0;
+  #reconnectWaitMs = FIRST_RECONNECT_WAIT_MS;
+  #reconnectTimer: Timer | undefined;
+  #stream: EventSource | null = null;
+
+  /** `isAllowed` is the decision of the page; a hidden page never holds a stream. */
+  constructor(thread: CommentThread, isAllowed: () => boolean) {
+    this.#thread = thread;
+    this.#isAllowed = isAllowed;
+  }
+
+  /** The version of the first list; an open stream is further already. */
+  startFrom(version: number): void {
+    this.#version = this.#version || version;
+  }
+
+  /** Opens or closes the stream. */
+  update(): void {
+    const isWanted =
+      this.#isAllowed() && !document.hidden && this.#thread.roots.isLoaded && window.EventSource;
+    if (!isWanted) this.close();
+    else if (!this.#stream) this.#open();
+  }
+
+  close(): void {
+    clearTimeout(this.#reconnectTimer);
+    this.#stream?.close();
+    this.#stream = null;
+  }
+
+  #open(): void {
+    const { api, arrivals, subject } = this.#thread;
+    const stream = new EventSource(api.eventsUrl(subject, this.#version));
+    this.#listen(stream, 'comment', ({ id }) => id && arrivals.onComment(id));
+    this.#listen(stream, 'counts', ({ comments }) => {
+      if (typeof comments === 'number') this.#thread.setCount(comments);
+    });
+    this.#listen(stream, 'removed', ({ id }) => id && arrivals.onRemoved(id));
+    this.#listen(stream, 'reset', () => arrivals.onReset());
+    stream.addEventListener('error', () => this.#onError(stream));
+    this.#stream = stream;
+  }
+
+  #listen(stream: EventSource, name: string, action: (data: EventData) => unknown): void {
+    stream.addEventListener(name, (event: MessageEvent<string>) => {
+      this.#version = Number(event.lastEventId) || this.#version;
+      this.#reconnectWaitMs = FIRST_RECONNECT_WAIT_MS;
+      action((parseJson(event.data) ?? {}) as EventData);
+    });
+  }
+
+  /** The browser reopens a broken stream itself; a refused one stays closed until the timer ends. */
+  #onError(stream: EventSource): void {
+    if (stream.readyState !== EventSource.CLOSED || stream !== this.#stream) return;
+    this.close();
+    this.#reconnectTimer = setTimeout(() => this.update(), jitter(this.#reconnectWaitMs));
+    this.#reconnectWaitMs = Math.min(2 * this.#reconnectWaitMs, MAX_RECONNECT_WAIT_MS);
+  }
+}

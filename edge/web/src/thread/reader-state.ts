@@ -1,0 +1,143 @@
+/**
+ * What depends on the reader: own reactions and rights (the overlay), own posts that a cached list
+ * does not show yet, and the token. Lists are the same for everybody; this is applied on top.
+ */
+
+import { subjectNameOf } from '../api/paths.ts';
+import { ApiProblem } from '../api/problem.ts';
+import { isTombstone, NO_OVERLAY_ENTRY } from '../comment/model.ts';
+import type { CommentView } from '../comment/view.ts';
+import { askGuestName } from '../composer/guest-name.ts';
+import type { Overlay, OverlayEntry } from '../wire.ts';
+import type { CommentThread } from './thread.ts';
+
+/** The contract's limit for one call. */
+const MAX_OVERLAY_IDS = 400;
+
+export class ReaderState {
+  readonly #thread: CommentThread;
+  readonly #overlay = new Map<string, Readonly<OverlayEntry>>();
+  /** When the reader last reacted to a comment, on the clock of `performance.now()`. */
+  readonly #reactedAtMs = new Map<string, number>();
+
+  constructor(thread: CommentThread) {
+    this.#thread = thread;
+  }
+
+  overlayEntry(id: string): Readonly<OverlayEntry> {
+    return this.#overlay.get(id) ?? NO_OVERLAY_ENTRY;
+  }
+
+  setOverlayEntry(id: string, changes: Partial<OverlayEntry>): void {
+    const entry = { ...this.overlayEntry(id), ...changes };
+    this.#overlay.set(id, entry);
+    for (const view of this.#thread.comments.viewsOf(id)) view.applyOverlay(entry);
+  }
+
+  setReaction(id: string, reaction: OverlayEntry['reaction']): void {
+    this.#reactedAtMs.set(id, performance.now());
+    this.setOverlayEntry(id, { reaction });
+  }
+
+  /** Fetches the overlay of these comments; without it a list is still readable. */
+  async loadOverlay(ids: string[]): Promise<void> {
+    const { api, identity } = this.#thread;
+    const { token } = identity;
+    if (!token || token === identity.refusedToken) return;
+    const startedAtMs = performance.now();
+    const wanted = [...new Set(ids)];
+    // Without ids too: the answer also has the reader's posts that no list shows.
+    for (let at = 0; at === 0 || at < wanted.length; at += MAX_OVERLAY_IDS) {
+      try {
+        const { data } = await api.overlay(wanted.slice(at, at + MAX_OVERLAY_IDS));
+        if (token !== identity.token) return;
+        this.#applyOverlay(data, startedAtMs);
+      } catch (problem) {
+        if (problem instanceof ApiProblem) this.dropRefusedToken(problem);
+        return;
+      }
+    }
+  }
+
+  #applyOverlay({ data, pending }: Overlay, startedAtMs: number): void {
+    const { comments, subject } = this.#thread;
+    for (const [id, entry] of Object.entries(data)) {
+      // A reaction given while the answer was under way is the newer one.
+      const isNewer = (this.#reactedAtMs.get(id) ?? 0) > startedAtMs;
+      const { reaction } = isNewer ? this.overlayEntry(id) : entry;
+      this.setOverlayEntry(id, { ...entry, reaction });
+    }
+    for (const comment of pending) {
+      if (comments.viewsOf(comment.id).length > 0) continue;
+      if (subjectNameOf(comment.subject) !== subject) continue;
+      if (comments.linked && comments.main.views.size === 0) continue;
+      this.setOverlayEntry(comment.id, { can_edit: false, can_delete: true });
+      comments.place(comment, comments.main, { isKept: true });
+    }
+    this.#thread.updateEmpty();
+  }
+
+  /** Shows own posts of the last moments that the list, perhaps a cached page, does not have. */
+  showRecentPosts(): void {
+    const { comments, recent } = this.#thread;
+    for (const comment of recent.posts()) {
+      if (comments.main.views.has(comment.id)) continue;
+      comments.place(comment, comments.main, { isKept: true });
+      this.#checkRecentPost(comment.id);
+    }
+  }
+
+  /** Takes a recent post away again when the server does not have it any more. */
+  async #checkRecentPost(id: string): Promise<void> {
+    const { api, comments, recent } = this.#thread;
+    try {
+      const { data } = await api.ownComment(id);
+      if (!isTombstone(data) && data.state !== 'rejected') {
+        for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
+        return;
+      }
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem) || problem.status !== 404) return;
+    }
+    recent.forgetPost(id);
+    comments.remove(id);
+    this.#thread.updateEmpty();
+  }
+
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  async becomeGuest(name: string): Promise<void> {
+    const { api, identity } = this.#thread;
+    const { data } = await api.createGuest(name);
+    identity.keepGuest(data);
+    this.onIdentityChange();
+  }
+
+  /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
+  async askToBecomeGuest(view: CommentView): Promise<boolean> {
+    const isGuest = await askGuestName(this.#thread, view.prompt);
+    view.reactions.focus();
+    return isGuest;
+  }
+
+  onIdentityChange(): void {
+    const { comments, composers } = this.#thread;
+    for (const composer of composers) composer.showIdentity();
+    this.#overlay.clear();
+    for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
+    this.loadOverlay(comments.ids);
+  }
+
+  /** Forgets a token that the server refuses; true when it was a guest's, who can be asked again. */
+  dropRefusedToken(problem: ApiProblem): boolean {
+    if (!['token_invalid', 'token_missing'].includes(problem.code)) return false;
+    const { identity } = this.#thread;
+    if (identity.isFromHost) {
+      identity.refusedToken = identity.hostToken;
+      this.#thread.emit('gailou:sign-in', { code: problem.code });
+      return false;
+    }
+    identity.dropGuest();
+    this.onIdentityChange();
+    return true;
+  }
+}

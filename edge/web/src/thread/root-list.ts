@@ -1,0 +1,178 @@
+/** Loads the list of roots: the first page, and the next one when its foot comes near. */
+
+import { type ListPage, ListPager } from '../api/pager.ts';
+import { ApiProblem } from '../api/problem.ts';
+import type { CommentView } from '../comment/view.ts';
+import type { Comment } from '../wire.ts';
+import type { CommentThread } from './thread.ts';
+
+const ROOTS_PER_PAGE = 20;
+/** The next page is fetched when the foot is so near to the window. */
+const FOOT_MARGIN = '600px';
+
+export class RootList {
+  readonly #thread: CommentThread;
+  readonly #observer: IntersectionObserver | null;
+  #pager: ListPager | null = null;
+  /** Ends when another load begins. */
+  #load = new AbortController();
+  #isLoadingMore = false;
+
+  constructor(thread: CommentThread) {
+    this.#thread = thread;
+    this.#observer = this.#watchFoot();
+  }
+
+  /** Whether a first page is shown. */
+  get isLoaded(): boolean {
+    return this.#pager !== null;
+  }
+
+  get isEnded(): boolean {
+    return this.#pager?.isEnded ?? false;
+  }
+
+  stop(): void {
+    this.#load.abort();
+    this.#observer?.disconnect();
+  }
+
+  /** Ends the load that is under way and begins another one. */
+  beginLoad(): AbortSignal {
+    this.#load.abort();
+    this.#load = new AbortController();
+    this.#thread.frame.releaseHeight();
+    return this.#load.signal;
+  }
+
+  showBusy(isBusy: boolean): void {
+    this.#thread.frame.showBusy(isBusy, this.#thread.comments.main.views.size > 0);
+  }
+
+  async loadFirst({ pastCaches = false } = {}): Promise<void> {
+    const { api, sort, subject } = this.#thread;
+    const signal = this.beginLoad();
+    this.#pager = null;
+    this.showBusy(true);
+    const pager = new ListPager((query, options) => api.listRoots(subject, query, options), {
+      sort,
+      limit: ROOTS_PER_PAGE,
+    });
+    try {
+      const page = await pager.next({ signal, pastCaches });
+      if (signal.aborted) return;
+      this.#pager = pager;
+      this.#showFirst(page);
+    } catch (problem) {
+      if (signal.aborted) return;
+      this.#showLoadError(problem);
+    }
+    this.showBusy(false);
+  }
+
+  /** `byButton` moves the focus to the first new comment. */
+  async #loadMore({ byButton = false } = {}): Promise<void> {
+    const { comments, frame } = this.#thread;
+    const pager = this.#pager;
+    if (!pager || pager.isEnded || this.#isLoadingMore || comments.linked) return;
+    const { signal } = this.#load;
+    this.#isLoadingMore = true;
+    frame.footError.textContent = '';
+    frame.footButton.setAttribute('aria-disabled', 'true');
+    try {
+      const page = await pager.next({ signal });
+      if (pager === this.#pager) this.#showNext(page, byButton);
+    } catch (problem) {
+      if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);
+    } finally {
+      this.#isLoadingMore = false;
+      frame.footButton.removeAttribute('aria-disabled');
+    }
+  }
+
+  onFootButton(): void {
+    if (this.#pager) this.#loadMore({ byButton: true });
+    else this.loadFirst();
+  }
+
+  #showFirst(page: ListPage): void {
+    const { arrivals, comments, frame, live, reader } = this.#thread;
+    comments.main.clear();
+    this.#thread.applySubject(page.subject);
+    this.#showPinned();
+    this.#showRoots(page.items);
+    reader.showRecentPosts();
+    arrivals.forgetListed();
+    frame.showStale(page.isStale);
+    this.#updateFoot();
+    frame.takeOver();
+    live.startFrom(page.epoch);
+    live.update();
+    reader.loadOverlay([...comments.main.views.keys()]);
+  }
+
+  #showNext(page: ListPage, byButton: boolean): void {
+    const { frame, reader, text } = this.#thread;
+    const views = this.#showRoots(page.items);
+    if (page.subject) this.#thread.setCount(page.subject.comments);
+    frame.showStale(page.isStale);
+    this.#updateFoot();
+    if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
+    if (byButton) views[0]?.focus();
+    reader.loadOverlay(
+      page.items.flatMap(({ id, top_replies }) => [
+        id,
+        ...(top_replies ?? []).map((each) => each.id),
+      ]),
+    );
+  }
+
+  #showPinned(): void {
+    const { comments, pinned } = this.#thread;
+    for (const comment of pinned) {
+      const view = comments.place(comment, comments.main);
+      view?.setPinned();
+      view?.replies.showTop(comment);
+    }
+  }
+
+  /** The views of those that were not in their place already. */
+  #showRoots(items: Comment[]): CommentView[] {
+    const { comments } = this.#thread;
+    return items.flatMap((comment) => {
+      const placed = comments.place(comment, comments.main);
+      comments.main.views.get(comment.id)?.replies.showTop(comment);
+      return placed ?? [];
+    });
+  }
+
+  #showLoadError(problem: unknown): void {
+    if (!(problem instanceof ApiProblem)) throw problem;
+    const { frame, locale, text } = this.#thread;
+    const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
+    frame.showLoadError(sentence, text.tryAgain);
+  }
+
+  #updateFoot(): void {
+    const { frame, text } = this.#thread;
+    frame.footButton.textContent = text.loadMore;
+    frame.footButton.hidden = this.isEnded;
+    this.#thread.updateEmpty();
+    // A foot that stays inside the window is reported again only when it is observed again.
+    this.#observer?.unobserve(frame.foot);
+    this.#observer?.observe(frame.foot);
+  }
+
+  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
+  #watchFoot(): IntersectionObserver | null {
+    if (!window.IntersectionObserver) return null;
+    const { foot, footError } = this.#thread.frame;
+    const onIntersection: IntersectionObserverCallback = (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting) || footError.textContent) return;
+      this.#loadMore();
+    };
+    const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });
+    observer.observe(foot);
+    return observer;
+  }
+}

@@ -1,0 +1,113 @@
+/** The comments on the page, and where each of them is drawn. It fetches nothing. */
+
+import type { ShownComment } from '../comment/model.ts';
+import { CommentView } from '../comment/view.ts';
+import type { Comment } from '../wire.ts';
+import { CommentScope } from './comment-scope.ts';
+import type { CommentThread } from './thread.ts';
+
+/** Deeper replies of a tree keep the indentation of this level. */
+const MAX_TREE_INDENT = 3;
+
+export class ShownComments {
+  readonly main: CommentScope;
+  /** The neighbourhood of a linked comment, while one is shown in the place of the list. */
+  linked: CommentScope | null = null;
+  readonly #thread: CommentThread;
+
+  constructor(thread: CommentThread, list: HTMLOListElement) {
+    this.#thread = thread;
+    this.main = new CommentScope(list);
+  }
+
+  /** The scope in front of the reader. */
+  get current(): CommentScope {
+    return this.linked ?? this.main;
+  }
+
+  get ids(): string[] {
+    return this.#scopes.flatMap((scope) => [...scope.views.keys()]);
+  }
+
+  viewsOf(id: string): CommentView[] {
+    return this.#scopes.flatMap((scope) => scope.views.get(id) ?? []);
+  }
+
+  /** A comment may have two views while a linked one is shown. */
+  get views(): CommentView[] {
+    return this.#scopes.flatMap((scope) => [...scope.views.values()]);
+  }
+
+  updateEach(id: string, change: (comment: ShownComment) => ShownComment): void {
+    for (const view of this.viewsOf(id)) view.update(change(view.comment));
+  }
+
+  remove(id: string): void {
+    for (const view of this.viewsOf(id)) view.scope.remove(view);
+  }
+
+  /**
+   * Shows a comment where the subject's mode draws it; `isKept` puts a root on top of the list. A
+   * comment already shown is patched; the answer is null when it keeps the place it has.
+   */
+  place(comment: Comment, scope: CommentScope, { isKept = false } = {}): CommentView | null {
+    const latest = this.#thread.recent.applyTo(comment);
+    const known = scope.views.get(comment.id);
+    if (known) {
+      known.update(latest);
+      if (known.isPinned || (known.isKept && !this.#containerOf(known))) return null;
+    }
+    const view = known ?? new CommentView(this.#thread, latest, scope);
+    scope.views.set(comment.id, view);
+    view.isKept ||= isKept;
+    this.seat(view, { onTop: isKept });
+    return view;
+  }
+
+  /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
+  seat(view: CommentView, { onTop = false } = {}): void {
+    const container = this.#containerOf(view);
+    if (container) container.replies.list.append(view.node);
+    else if (onTop) view.scope.list.prepend(view.node);
+    else view.scope.list.append(view.node);
+    if (container) {
+      const depth = container.comment.path.length;
+      container.replies.list.classList.toggle('flat', depth > MAX_TREE_INDENT);
+    }
+    const parentId = view.comment.parent_id;
+    view.showAnswered(Boolean(parentId) && container?.comment.id !== parentId);
+  }
+
+  /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */
+  #containerOf({ comment, scope }: CommentView): CommentView | null {
+    const above = comment.path.slice(0, -1);
+    const order =
+      this.#thread.mode === 'tree'
+        ? above.slice(0, Math.max(1, comment.level || above.length)).reverse()
+        : above;
+    const id = order.find((each) => scope.views.has(each));
+    return (id && scope.views.get(id)) || null;
+  }
+
+  /**
+   * Takes away the replies of `parent` that are in neither `items` nor `seen`: they come again in
+   * their place, on a later page. Answers those that stay, because the reader has put them there
+   * or is writing in them.
+   */
+  forgetReplies(parent: CommentView, items: Comment[], seen: ReadonlySet<string>): CommentView[] {
+    const parentId = parent.comment.id;
+    const listed = new Set(items.map((comment) => comment.id));
+    const kept: CommentView[] = [];
+    for (const [id, view] of parent.scope.views) {
+      const isBelow = id !== parentId && view.comment.path.includes(parentId);
+      if (!isBelow || listed.has(id) || view.isPinned || seen.has(id)) continue;
+      if (view.isKept || view.forms.isOpen) kept.push(view);
+      else parent.scope.remove(view);
+    }
+    return kept;
+  }
+
+  get #scopes(): CommentScope[] {
+    return this.linked ? [this.linked, this.main] : [this.main];
+  }
+}

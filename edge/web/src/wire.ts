@@ -1,0 +1,138 @@
+/**
+ * The shapes of the HTTP contract that the element uses. Only types: nothing here exists at run time.
+ *
+ * Ids are decimal strings, times are milliseconds since the Unix epoch. An answer may have more
+ * fields than these; the element ignores them.
+ */
+
+export interface SubjectName {
+  type: string;
+  key: string;
+}
+
+export interface MemberName {
+  id: string;
+  name: string;
+}
+
+export interface Author extends MemberName {
+  avatar: string | null;
+  level: number | null;
+  guest: boolean;
+  role: 'moderator' | 'admin' | null;
+}
+
+export interface Media {
+  id: string;
+  url: string;
+  width: number;
+  height: number;
+}
+
+export type CommentState = 'published' | 'review' | 'rejected' | 'hidden' | 'deleted';
+
+export interface Comment {
+  id: string;
+  subject: SubjectName;
+  /** Null of a deleted comment. */
+  author: Author | null;
+  parent_id: string | null;
+  root_id: string;
+  /** The author of the parent; null of a root, and when the parent is deleted. */
+  reply_to: MemberName | null;
+  /** The ids from the root to the comment itself. */
+  path: string[];
+  /** The depth, but at most what the subject's mode draws. */
+  level: number;
+  /** From 1; null until the comment is first published. */
+  floor: number | null;
+  content: string;
+  html: string;
+  mentions: MemberName[];
+  media: Media[];
+  state: CommentState;
+  visibility: 'everyone' | 'self';
+  flags: ('pinned' | 'owner_pinned' | 'featured' | 'edited')[];
+  likes: number;
+  dislikes: number;
+  /** Visible descendants. */
+  replies: number;
+  created_at: number;
+  edited_at: number | null;
+  /** On roots in lists: the first replies, and how many more there are. */
+  top_replies?: Comment[];
+  more_replies?: number;
+}
+
+export type SubjectMode = 'tree' | 'two_level' | 'flat' | 'building';
+
+export interface Subject extends SubjectName {
+  mode: SubjectMode;
+  state: 'open' | 'closed' | 'hidden';
+  comments: number;
+  pinned: Comment[];
+}
+
+export interface Page {
+  data: Comment[];
+  page: { next: string | null; epoch: string };
+  subject: Subject;
+}
+
+export interface Ancestors {
+  /** The root first, the comment itself last. */
+  data: Comment[];
+}
+
+/** What a permalink needs. */
+export interface CommentContext {
+  data: {
+    ancestors: Comment[];
+    comment: Comment;
+    siblings: Comment[];
+    root_page: Page;
+  };
+}
+
+export type Reaction = 'like' | 'dislike';
+
+export interface ReactionState {
+  likes: number;
+  dislikes: number;
+  reaction: Reaction | null;
+}
+
+/** What the reader did to one comment, and may do. */
+export interface OverlayEntry {
+  reaction: Reaction | null;
+  can_edit: boolean;
+  can_delete: boolean;
+}
+
+export interface Overlay {
+  /** By comment id. */
+  data: Record<string, OverlayEntry>;
+  /** The reader's own comments that no list shows yet. */
+  pending: Comment[];
+}
+
+export interface Guest {
+  token: string;
+  member: MemberName;
+}
+
+export type Sort = 'hot' | 'new' | 'old' | 'top' | 'best' | 'replies' | 'controversial';
+
+export interface FieldError {
+  field?: string;
+  detail?: string;
+  category?: string;
+}
+
+/** RFC 9457. */
+export interface ProblemBody {
+  title?: string;
+  detail?: string;
+  code?: string;
+  errors?: FieldError[];
+}
