@@ -41,7 +41,7 @@ async fn run() -> anyhow::Result<()> {
     let app = bootstrap::open(config).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let origin = listener.local_addr()?;
-    tokio::spawn(gailou::http::serve(app.clone(), listener, std::future::pending()));
+    tokio::spawn(gailou::http::serve(app.state.clone(), listener, std::future::pending()));
 
     let hot = SubjectKey::new("article", "hot")?;
     fill(&app, &hot, 200, 40).await?;

@@ -43,6 +43,12 @@ impl Exposition {
     }
 }
 
+/// A part of the program that has metrics of its own.
+pub trait Collector: Send + Sync + std::fmt::Debug {
+    /// Adds its metrics.
+    fn collect(&self, text: &mut Exposition);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

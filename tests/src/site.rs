@@ -7,10 +7,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gailou::bootstrap::Process;
 use gailou::clock::Clock;
 use gailou::config::{ClusterSettings, Config, Urls};
 use gailou::domain::operation::Operation;
-use gailou::state::{AppState, ProcessRole};
+use gailou::state::ProcessRole;
 use gailou::{bootstrap, http};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::words::{Action, Term};
@@ -29,7 +30,7 @@ use crate::{services, until};
 #[derive(Debug)]
 pub struct Site {
     client: Client,
-    pub app: Arc<AppState>,
+    pub app: Arc<Process>,
     config: Config,
     role: ProcessRole,
     /// Milliseconds that its clock is ahead.
@@ -155,7 +156,7 @@ impl Site {
     }
 }
 
-type Opened = (Arc<AppState>, Client, oneshot::Sender<()>, JoinHandle<()>);
+type Opened = (Arc<Process>, Client, oneshot::Sender<()>, JoinHandle<()>);
 
 async fn open(config: &Config, role: ProcessRole, ahead: &Arc<AtomicU64>) -> Opened {
     let (system, ahead) = (Clock::system(), ahead.clone());
@@ -163,12 +164,12 @@ async fn open(config: &Config, role: ProcessRole, ahead: &Arc<AtomicU64>) -> Ope
     let app = bootstrap::open_as(config.clone(), role, clock).await.expect("the origin opens");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let client = Client::new(format!("http://{}", listener.local_addr().expect("an address")));
-    let client = match app.log() {
+    let client = match app.broker() {
         Some(log) => client.settling(Arc::new(Settle::new(log))),
         None => client,
     };
     let (stop, stopped) = oneshot::channel::<()>();
-    let served = tokio::spawn(http::serve(app.clone(), listener, async {
+    let served = tokio::spawn(http::serve(app.state.clone(), listener, async {
         let _ = stopped.await;
     }));
     (app, client, stop, served)

@@ -1,15 +1,15 @@
-//! The adapters of a cluster, put together: MySQL, Redis and Kafka behind the ports.
+//! The adapters of a cluster: MySQL, Redis and Kafka behind the ports, and the loops behind them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use gailou_shared::id::{SLOTS, Slot, SubjectKey};
-use tokio::sync::{Mutex, watch};
-use tokio::task::JoinHandle;
+use gailou_shared::id::{SLOTS, Slot};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::adapters::kafka::KafkaBroker;
 use crate::adapters::mysql::MysqlStore;
@@ -19,59 +19,58 @@ use crate::adapters::redis::counters::RedisCounters;
 use crate::adapters::redis::pending::RedisPending;
 use crate::adapters::redis::popularity::RedisPopularity;
 use crate::adapters::redis::revisions::RedisRevisions;
-use crate::bootstrap::{Adapters, follow_words, weights};
+use crate::bootstrap::{Adapters, Process, weights};
 use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
 use crate::cluster::counter_recovery::CounterRecovery;
 use crate::cluster::journal::ClusterJournal;
-use crate::config;
-use crate::config::Config;
+use crate::config::{ClusterSettings, Config};
 use crate::domain::id_generator::NodeLease;
 use crate::domain::operation::{LoggedOperation, Persisted};
 use crate::jobs::persist::PersistJob;
-use crate::jobs::{invalidate_changed, persist, rebuild, warm};
+use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
 use crate::ports::broker::{Broker, Topic};
 use crate::ports::counters::Counters;
+use crate::ports::dependencies::{Dependencies, DependencyStatus};
 use crate::ports::journal::CommitListener;
 use crate::ports::pending::Pending;
 use crate::ports::popularity::{Popularity, ReadCounters};
-use crate::ports::revisions;
-use crate::ports::revisions::Revisions;
+use crate::ports::revisions::{Revisions, revisions_of};
 use crate::ports::shards::{Shards, Stream};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
-use crate::state::{AppState, Dependency, ProcessRole};
-use crate::telemetry::Exposition;
+use crate::state::{AppState, ProcessRole};
 
 /// How long a node number is leased. A process that sleeps for longer issues no ids.
-const LEASE: Duration = Duration::from_secs(10);
-/// Taken off a lease's end: the database's clock and ours may run differently fast.
-const LEASE_MARGIN: Duration = Duration::from_secs(2);
+const NODE_LEASE: Duration = Duration::from_secs(10);
+/// Subtracted from the end of a lease: the database's clock and ours may run at different speeds.
+const NODE_LEASE_MARGIN: Duration = Duration::from_secs(2);
 /// How often the lease is renewed.
-const RENEW: Duration = Duration::from_secs(3);
+const NODE_LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
 
-/// What only a cluster has.
+/// What exists in a cluster alone.
 #[derive(Debug)]
 pub struct Cluster {
     pub tables: Arc<MysqlStore>,
-    pub log: Arc<dyn Broker>,
+    pub broker: Arc<dyn Broker>,
     pub counters: Arc<dyn Counters>,
-    pub layered: Arc<CachedStore>,
-    opener: Arc<CounterRecovery>,
+    pub cached_store: Arc<CachedStore>,
+    recovery: Arc<CounterRecovery>,
     job: Arc<PersistJob>,
     /// Names this process among the holders of node numbers.
     holder: String,
-    stop: watch::Sender<bool>,
-    /// The loops behind the log, while they run.
-    works: Mutex<Option<JoinHandle<()>>>,
+    /// Ends the jobs: what they have taken is written and committed first.
+    stop_jobs: CancellationToken,
+    jobs: TaskTracker,
+    /// Why the jobs cannot go on.
     failed: watch::Sender<Option<String>>,
 }
 
-/// Makes the databases' tables and the log's topics, and brings them up to date.
+/// Creates and migrates the tables of every database and the topics of the broker.
 ///
 /// # Errors
-/// When a server does not answer, or holds what is not to be changed.
-pub async fn migrate(settings: &config::ClusterSettings) -> anyhow::Result<()> {
+/// When a server does not answer, or contains what must not be changed.
+pub async fn migrate(settings: &ClusterSettings) -> anyhow::Result<()> {
     MysqlStore::migrate(settings.mysql_urls.expose(), settings.tables)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
@@ -82,9 +81,9 @@ pub async fn migrate(settings: &config::ClusterSettings) -> anyhow::Result<()> {
 }
 
 /// Connects to the servers.
-pub(crate) async fn open(
+pub(super) async fn open(
     config: &Config,
-    settings: &config::ClusterSettings,
+    settings: &ClusterSettings,
     role: ProcessRole,
     clock: &Clock,
 ) -> anyhow::Result<Adapters> {
@@ -95,45 +94,48 @@ pub(crate) async fn open(
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
     let tables = Arc::new(tables);
-    let log = KafkaBroker::open(&settings.kafka_brokers, &settings.name)
+    let broker = KafkaBroker::open(&settings.kafka_brokers, &settings.name)
         .await
         .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
-    let log: Arc<dyn Broker> = Arc::new(log);
+    let broker: Arc<dyn Broker> = Arc::new(broker);
     let redis = Connection::open(settings.redis_urls.expose())
         .await
         .with_context(|| format!("Redis at {}", settings.redis_urls))?;
     let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.name));
     let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.name, clock.clone()));
-    let heat: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.name));
-    let events: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.name));
+    let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.name));
+    let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.name));
     let cache = Arc::new(RedisCache::new(redis, &settings.name));
     let shards: Arc<dyn Shards> = tables.clone();
-    let opener = Arc::new(CounterRecovery::new(log.clone(), shards.clone(), counters.clone()));
+    let recovery = Arc::new(CounterRecovery::new(broker.clone(), shards.clone(), counters.clone()));
     let cached_store = Arc::new(CachedStore::new(
         shards.clone(),
         cache,
         counters.clone(),
         pending.clone(),
-        opener.clone(),
-        log.clone(),
+        recovery.clone(),
+        broker.clone(),
         clock.clone(),
     ));
     tracing::info!(
         mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.name,
-        "store: MySQL behind Redis, journal: Kafka"
+        "Running as part of cluster {}: MySQL behind Redis, and Kafka", settings.name
     );
-    let readers = Arc::new(ReadCounters::new());
-    let pages = Arc::new(PageCache::new(clock.clone(), readers.clone()));
-    let told = CacheInvalidator { layered: cached_store.clone(), events: events.clone(), pages: pages.clone() };
-    let told: Arc<dyn CommitListener> = Arc::new(told);
+    let read_counters = Arc::new(ReadCounters::new());
+    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
+    let listener: Arc<dyn CommitListener> = Arc::new(CacheInvalidator {
+        cached_store: cached_store.clone(),
+        revisions: revisions.clone(),
+        page_cache: page_cache.clone(),
+    });
     let journal = Arc::new(ClusterJournal::new(
-        log.clone(),
+        broker.clone(),
         shards.clone(),
         cached_store.clone(),
         counters.clone(),
         pending,
-        opener.clone(),
-        told.clone(),
+        recovery.clone(),
+        listener.clone(),
         clock.clone(),
     ));
     let holder = format!("{:016x}", rand::random::<u64>());
@@ -143,7 +145,7 @@ pub(crate) async fn open(
         None
     };
     let job = Arc::new(PersistJob {
-        log: log.clone(),
+        log: broker.clone(),
         tables: shards,
         clock: clock.clone(),
         settings: persist::Settings {
@@ -151,96 +153,71 @@ pub(crate) async fn open(
             comments: Duration::from_millis(settings.comments_ms),
             reactions: Duration::from_millis(settings.reactions_ms),
         },
-        committed: told,
-        figures: persist::PersistMetrics::default(),
+        committed: listener,
+        figures: Arc::default(),
     });
-    let cluster = Cluster {
+    let change_feed = Arc::new(ChangeFeed::new(tables.shards()));
+    let collectors = vec![job.figures.clone() as Arc<_>, cached_store.clone() as Arc<_>];
+    let cluster = Arc::new(Cluster {
         tables: tables.clone(),
-        log,
+        broker,
         counters,
-        layered: cached_store.clone(),
-        opener,
+        cached_store: cached_store.clone(),
+        recovery,
         job,
         holder,
-        stop: watch::Sender::new(false),
-        works: Mutex::default(),
+        stop_jobs: CancellationToken::new(),
+        jobs: TaskTracker::new(),
         failed: watch::Sender::new(None),
-    };
-    let feed = Arc::new(ChangeFeed::new(tables.shards()));
+    });
     Ok(Adapters {
         store: cached_store,
-        books: tables,
+        reconciler: tables,
+        dependencies: cluster.clone(),
         journal,
-        pages,
-        feed,
-        readers,
-        heat,
-        events,
+        page_cache,
+        change_feed,
+        read_counters,
+        popularity,
+        revisions,
         lease,
+        collectors,
         cluster: Some(cluster),
     })
 }
 
-/// Starts what the app's role does in the background.
-pub(crate) fn start(app: &Arc<AppState>) {
-    let Some(cluster) = &app.cluster else { return };
-    let tables = cluster.tables.clone();
-    app.spawn(async move { tables.keep_map().await });
-    let opener = cluster.opener.clone();
-    app.spawn(async move { opener.recover_all().await });
-    if app.role.serves() {
-        app.spawn(follow_words(Arc::downgrade(app)));
-        app.spawn(keep_lease(Arc::downgrade(app)));
-    }
-    if app.role.works() {
-        let works = tokio::spawn(work(Arc::downgrade(app), cluster.job.clone(), cluster.stop.subscribe()));
-        // Nobody else holds it yet.
-        if let Ok(mut held) = cluster.works.try_lock() {
-            *held = Some(works);
-        }
-    }
-}
-
-/// The loops behind the log, until they are told to stop or one of them cannot go on.
-async fn work(app: Weak<AppState>, job: Arc<PersistJob>, stop: watch::Receiver<bool>) {
-    let parts = |app: Arc<AppState>| {
-        app.cluster.as_ref().map(|c| (c.layered.clone(), app.popularity.clone(), c.failed.clone()))
-    };
-    let Some((layered, heat, failed)) = app.upgrade().and_then(parts) else { return };
-    drop(app);
-    let rebuild = tokio::spawn(rebuild::run(layered.clone(), job.log.clone(), stop.clone()));
-    let warm = tokio::spawn(warm::run(layered.clone(), heat, stop.clone()));
-    let takedowns = tokio::spawn(invalidate_changed::run(layered, job.tables.clone(), job.clock.clone(), stop.clone()));
-    if let Err(error) = persist::run(job, stop).await {
-        failed.send_replace(Some(format!("{error:#}")));
-    }
-    let _ = tokio::join!(rebuild, warm, takedowns);
-}
-
-async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<NodeLease>> {
-    // Before the call: the database counts from a later moment.
-    let until = Instant::now() + LEASE - LEASE_MARGIN;
-    let node = tables.lease(holder, LEASE.as_millis() as u64).await?;
-    Ok(node.map(|node| NodeLease { node, until: Some(until) }))
-}
-
-async fn keep_lease(app: Weak<AppState>) {
-    let mut tick = tokio::time::interval(RENEW);
-    loop {
-        tick.tick().await;
-        let Some(app) = app.upgrade() else { return };
-        let Some(cluster) = &app.cluster else { return };
-        match take_lease(&cluster.tables, &cluster.holder).await {
-            Ok(Some(lease)) => app.ids.renew(lease),
-            Ok(None) => tracing::error!("all node numbers are taken: no new comments here"),
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "the node number cannot be renewed"),
-        }
-    }
-}
-
 impl Cluster {
-    /// See [`App::failure`].
-    pub(crate) async fn failure(&self) -> anyhow::Error {
+    /// Starts the loops of the process's role.
+    pub(super) fn start(&self, process: &Process) {
+        let state = &process.state;
+        let tables = self.tables.clone();
+        process.spawn(async move { tables.keep_map().await });
+        let recovery = self.recovery.clone();
+        process.spawn(async move { recovery.recover_all().await });
+        if state.role.serves() {
+            process.spawn(follow_dictionary::run(Arc::downgrade(state)));
+            process.spawn(renew_lease(Arc::downgrade(state), self.tables.clone(), self.holder.clone()));
+        }
+        if state.role.runs_jobs() {
+            self.start_jobs(state.popularity.clone());
+        }
+    }
+
+    fn start_jobs(&self, popularity: Arc<dyn Popularity>) {
+        let (job, cached_store, stop) = (self.job.clone(), self.cached_store.clone(), self.stop_jobs.clone());
+        self.jobs.spawn(rebuild::run(cached_store.clone(), job.log.clone(), stop.clone()));
+        self.jobs.spawn(warm::run(cached_store.clone(), popularity, stop.clone()));
+        self.jobs.spawn(invalidate_changed::run(cached_store, job.tables.clone(), job.clock.clone(), stop.clone()));
+        let failed = self.failed.clone();
+        self.jobs.spawn(async move {
+            if let Err(error) = persist::run(job, stop).await {
+                failed.send_replace(Some(format!("{error:#}")));
+            }
+        });
+    }
+
+    /// See [`Process::failure`].
+    pub(super) async fn failure(&self) -> anyhow::Error {
         let mut failed = self.failed.subscribe();
         match failed.wait_for(Option::is_some).await.map(|reason| reason.clone()) {
             Ok(Some(reason)) => anyhow::anyhow!(reason),
@@ -248,88 +225,86 @@ impl Cluster {
         }
     }
 
-    /// Ends the loops behind the log: what they have taken is written and committed.
-    pub(crate) async fn close(&self) {
-        self.stop.send_replace(true);
-        if let Some(works) = self.works.lock().await.take() {
-            let _ = works.await;
-        }
+    /// Ends the jobs, which write and commit what they have taken, and releases the node number.
+    pub(super) async fn close(&self) {
+        self.stop_jobs.cancel();
+        self.jobs.close();
+        self.jobs.wait().await;
         if let Err(error) = self.tables.release(&self.holder).await {
-            tracing::warn!(%error, "the node number is kept until its lease ends");
+            tracing::warn!(holder = self.holder, %error, "Could not release the node number of {}; its lease expires", self.holder);
         }
     }
+}
 
-    /// See [`App::dependencies`].
-    pub(crate) async fn dependencies(&self) -> Vec<Dependency> {
-        // A slot of each database.
+#[async_trait]
+impl Dependencies for Cluster {
+    async fn check_dependencies(&self) -> Vec<DependencyStatus> {
+        // One slot of each database.
         let mut slots = vec![None; self.tables.shards()];
         for slot in (0..SLOTS).filter_map(Slot::new) {
             slots[self.tables.shard(slot)] = Some(slot);
         }
         let mysql = slots.into_iter().enumerate().map(|(shard, slot)| async move {
-            let held: Vec<Slot> = slot.into_iter().collect();
-            let answer = self.tables.positions(Stream::Comments, &held).await;
-            Dependency { name: format!("mysql/{shard}"), is_tables: true, problem: answer.err().map(|e| e.to_string()) }
+            let slots: Vec<Slot> = slot.into_iter().collect();
+            let answer = self.tables.positions(Stream::Comments, &slots).await;
+            status(format!("mysql/{shard}"), true, answer)
         });
-        let redis = async { self.counters.lost(&[Slot::FIRST]).await.err().map(|e| e.to_string()) };
-        let kafka = async { self.log.end(Topic::Comments, 0).await.err().map(|e| e.to_string()) };
+        let redis = async { status("redis".into(), false, self.counters.lost(&[Slot::FIRST]).await) };
+        let kafka = async { status("kafka".into(), false, self.broker.end(Topic::Comments, 0).await) };
         let (mut all, redis, kafka) = tokio::join!(join_all(mysql), redis, kafka);
-        for (name, problem) in [("redis", redis), ("kafka", kafka)] {
-            all.push(Dependency { name: name.into(), is_tables: false, problem });
-        }
+        all.extend([redis, kafka]);
         all
-    }
-
-    /// See [`App::metrics`].
-    pub(crate) fn expose(&self, text: &mut Exposition) {
-        let job = &self.job.figures;
-        let topics = |read: fn(&persist::TopicCounts) -> &AtomicU64| {
-            [("comments", &job.comments), ("reactions", &job.reactions)]
-                .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
-        };
-        text.counter("gailou_log_stored_total", "Events written to the tables.", topics(|c| &c.stored));
-        text.counter("gailou_log_seen_total", "Events that had been written before.", topics(|c| &c.seen));
-        text.counter("gailou_log_batches_total", "Batches written.", topics(|c| &c.batches));
-        text.counter("gailou_log_retries_total", "Batches tried again.", topics(|c| &c.retries));
-        text.counter(
-            "gailou_dead_letters_total",
-            "Events that could not be stored: look at them.",
-            topics(|c| &c.buried),
-        );
-        text.gauge("gailou_log_waiting", "Events taken and not stored yet.", topics(|c| &c.waiting));
-        text.gauge("gailou_log_lag", "Events of this process's partitions that are not stored.", topics(|c| &c.lag));
-        let answered = self.layered.figures().answered();
-        let levels = [("local", answered.local), ("redis", answered.redis), ("mysql", answered.mysql)];
-        let levels = levels.map(|(level, keys)| (format!("level=\"{level}\""), keys));
-        text.counter("gailou_cache_keys_total", "Keys answered by each level.", levels);
-    }
-
-    /// Puts a subject into the cache; how many entries.
-    ///
-    /// # Errors
-    /// When the tables or the cache do not answer.
-    pub async fn warm(&self, subject: &SubjectKey) -> anyhow::Result<u64> {
-        Ok(warm::subject(&self.layered, subject).await?)
     }
 }
 
-/// What is told after each commit: the caches of the cluster, readers who watch, and the ready pages
-/// of this process.
+fn status<T, E: std::fmt::Display>(name: String, is_tables: bool, answer: Result<T, E>) -> DependencyStatus {
+    DependencyStatus { name, is_tables, problem: answer.err().map(|error| error.to_string()) }
+}
+
+async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<NodeLease>> {
+    // Computed before the call: the database counts from a later moment.
+    let until = Instant::now() + NODE_LEASE - NODE_LEASE_MARGIN;
+    let node = tables.lease(holder, NODE_LEASE.as_millis() as u64).await?;
+    Ok(node.map(|node| NodeLease { node, until: Some(until) }))
+}
+
+/// Renews the lease of the node number until the state is dropped.
+async fn renew_lease(state: Weak<AppState>, tables: Arc<MysqlStore>, holder: String) {
+    let mut tick = tokio::time::interval(NODE_LEASE_RENEWAL_INTERVAL);
+    loop {
+        tick.tick().await;
+        let Some(state) = state.upgrade() else { return };
+        match take_lease(&tables, &holder).await {
+            Ok(Some(lease)) => state.ids.renew(lease),
+            Ok(None) => {
+                tracing::error!(holder, "All node numbers are taken: {holder} cannot accept new comments");
+            }
+            Err(error) => {
+                let error = format!("{error:#}");
+                tracing::warn!(holder, error, "Could not renew the node number of {holder}");
+            }
+        }
+    }
+}
+
+/// Invalidates, after each commit, the caches of the cluster and the ready pages of this process,
+/// and appends the revisions for readers who watch.
 #[derive(Debug)]
 struct CacheInvalidator {
-    layered: Arc<CachedStore>,
-    events: Arc<dyn Revisions>,
-    pages: Arc<PageCache>,
+    cached_store: Arc<CachedStore>,
+    revisions: Arc<dyn Revisions>,
+    page_cache: Arc<PageCache>,
 }
 
 #[async_trait]
 impl CommitListener for CacheInvalidator {
     async fn on_commit(&self, batch: &[LoggedOperation], persisted: &Persisted) {
-        let links = revisions::revisions_of(persisted);
-        let (_, kept) = tokio::join!(self.layered.committed(batch, persisted), self.events.append(&links));
-        if let Err(error) = kept {
-            tracing::debug!(%error, "readers who watch will have to begin anew");
+        let revisions = revisions_of(persisted);
+        let (_, appended) =
+            tokio::join!(self.cached_store.committed(batch, persisted), self.revisions.append(&revisions));
+        if let Err(error) = appended {
+            tracing::debug!(%error, "Could not append revisions; readers who watch load the page again");
         }
-        self.pages.committed(&persisted.changed);
+        self.page_cache.committed(&persisted.changed);
     }
 }

@@ -1,85 +1,106 @@
-//! Chooses the adapters and starts the loops: the one place that names both.
+//! Opens a process: chooses the adapters, puts the state together, and starts the loops behind it.
+//!
+//! The one place that names adapters. Without a cluster's addresses everything is embedded
+//! ([`embedded`]); with them the same ports are MySQL, Redis and Kafka ([`cluster`]).
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod embedded;
 
-use std::sync::{Arc, RwLock, Weak};
+use std::ops::Deref;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
+use gailou_shared::id::CommentId;
 use gailou_shared::token::TokenKey;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::adapters::cloudflare::WorkerClient;
-use crate::adapters::embedded_journal::EmbeddedJournal;
-use crate::adapters::memory::popularity::MemoryPopularity;
-use crate::adapters::memory::revisions::MemoryRevisions;
-use crate::adapters::sqlite::SqliteStore;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
-use crate::domain::operation::{Operation, Persisted};
 use crate::domain::reconcile::Reconcile;
 use crate::domain::row::WeightsByType;
 use crate::http::events::Streams;
 use crate::http::local_renderer::LocalRenderer;
-use crate::jobs::push;
-use crate::jobs::push::Pusher;
-use crate::ports::edge::EdgeClient;
+use crate::jobs::push::{PushMetrics, Pusher};
+use crate::jobs::{follow_change_feed, push, share_read_counts, sweep};
+use crate::ports::broker::Broker;
+use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions::Revisions;
 use crate::ports::store::Store;
-use crate::ports::{popularity, revisions};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
-use crate::state::{AppState, ProcessRole, change_feed};
+use crate::state::{AppState, ProcessRole};
+use crate::telemetry::Collector;
 
-/// What the adapters are, however they were chosen.
-pub(crate) struct Adapters {
+/// How long a subject's state may be served from memory.
+const SUBJECT_STATE_TTL: Duration = Duration::from_secs(1);
+/// Subjects whose state is kept in memory: about 2 MB.
+const MAX_SUBJECT_STATES: u64 = 10_000;
+
+/// The adapters of one process, however they were chosen.
+struct Adapters {
     store: Arc<dyn Store>,
-    books: Arc<dyn Reconcile>,
+    reconciler: Arc<dyn Reconcile>,
+    dependencies: Arc<dyn Dependencies>,
     journal: Arc<dyn Journal>,
-    pages: Arc<PageCache>,
-    feed: Arc<ChangeFeed>,
-    readers: Arc<ReadCounters>,
-    heat: Arc<dyn Popularity>,
-    events: Arc<dyn Revisions>,
+    page_cache: Arc<PageCache>,
+    change_feed: Arc<ChangeFeed>,
+    read_counters: Arc<ReadCounters>,
+    popularity: Arc<dyn Popularity>,
+    revisions: Arc<dyn Revisions>,
     lease: Option<NodeLease>,
+    collectors: Vec<Arc<dyn Collector>>,
     #[cfg(feature = "cluster")]
-    cluster: Option<cluster::Cluster>,
+    cluster: Option<Arc<cluster::Cluster>>,
 }
 
-/// How often what has outlived its time is forgotten.
-const SWEEP: Duration = Duration::from_secs(600);
+/// A process of Gailou: the state that its requests use, and the loops behind them.
+#[derive(Debug)]
+pub struct Process {
+    pub state: Arc<AppState>,
+    /// What exists in a cluster alone.
+    #[cfg(feature = "cluster")]
+    pub cluster: Option<Arc<cluster::Cluster>>,
+    /// Ends the loops of [`Process::tasks`].
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
 
-/// How long a subject's state is believed.
-const STATES: Duration = Duration::from_secs(1);
+impl Deref for Process {
+    type Target = Arc<AppState>;
 
-/// How often another process's dictionary is asked for.
-#[cfg(feature = "cluster")]
-const WORDS: Duration = Duration::from_secs(2);
+    fn deref(&self) -> &Self::Target {
+        &self.state
+    }
+}
 
-/// Everything in one process, by the system's clock. See [`open_as`].
+/// Opens everything in one process, by the system's clock. See [`open_as`].
 ///
 /// # Errors
 /// See [`open_as`].
-pub async fn open(config: Config) -> anyhow::Result<Arc<AppState>> {
+pub async fn open(config: Config) -> anyhow::Result<Arc<Process>> {
     open_as(config, ProcessRole::All, Clock::system()).await
 }
 
-/// Opens what the configuration names, and starts what this role does in the background.
+/// Opens what the configuration names, and starts the loops of this role.
 ///
-/// Embedded, the data directory is made when it is missing and its tables are brought up to
-/// date. In a cluster only [`Role::All`] does so; the others refuse tables that are not.
+/// Embedded, a missing data directory is created and its tables are migrated. In a cluster only
+/// [`ProcessRole::All`] migrates; the other roles refuse tables of another version.
 ///
 /// # Errors
-/// When the directory or a server cannot be used, or the configuration's keys are no keys.
-pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow::Result<Arc<AppState>> {
-    let parts = parts(&config, role, &clock).await?;
-    let store = &parts.store;
+/// When the directory or a server cannot be used, or a configured key is not a key.
+pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow::Result<Arc<Process>> {
+    let adapters = choose_adapters(&config, role, &clock).await?;
+    let store = &adapters.store;
     let cursor_secret = match &config.cursor_secret {
         Some(secret) => secret.expose().as_bytes().to_vec(),
         None => store.secret("cursor_secret", rand::random()).await?,
@@ -90,163 +111,151 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         TokenKey::Public(_) => TokenKey::secret(&store.secret("guest_secret", rand::random()).await?)
             .context("the installation's own secret is too short")?,
     };
-    let last = store.last_id().await?.map_or(0, gailou_shared::id::CommentId::created_ms);
-    let app = Arc::new_cyclic(|app| AppState {
-        pusher: pusher(&config, role, &clock, &parts, app),
+    let last_id_ms = store.last_id().await?.map_or(0, CommentId::created_ms);
+    let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
+    let mut collectors = adapters.collectors;
+    collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
+    let state = Arc::new(AppState {
         rate_limits: RateLimits::new(&config.limits),
-        ids: IdGenerator::new(parts.lease, last),
+        ids: IdGenerator::new(adapters.lease, last_id_ms),
         cursor_key: CursorKey::new(&cursor_secret),
         token_key,
         guest_key,
-        words: RwLock::default(),
-        background: std::sync::Mutex::default(),
+        current_dictionary: RwLock::default(),
         snapshots: RankedSnapshots::new(),
-        subject_states: moka::sync::Cache::builder().max_capacity(10_000).time_to_live(STATES).build(),
-        page_cache: parts.pages,
-        change_feed: parts.feed,
-        read_counters: parts.readers,
-        popularity: parts.heat,
-        revisions: parts.events,
+        subject_states: moka::sync::Cache::builder()
+            .max_capacity(MAX_SUBJECT_STATES)
+            .time_to_live(SUBJECT_STATE_TTL)
+            .build(),
+        page_cache: adapters.page_cache,
+        change_feed: adapters.change_feed,
+        read_counters: adapters.read_counters,
+        popularity: adapters.popularity,
+        revisions: adapters.revisions,
         streams: Streams::default(),
-        journal: parts.journal,
-        store: parts.store,
-        reconciler: parts.books,
-        #[cfg(feature = "cluster")]
-        cluster: parts.cluster,
+        journal: adapters.journal,
+        store: adapters.store,
+        reconciler: adapters.reconciler,
+        dependencies: adapters.dependencies,
+        collectors,
         clock,
         config,
         role,
     });
-    app.reload_dictionary().await?;
-    if role.serves() {
-        change_feed::begin(&app.change_feed, &*app.store, &app.clock).await?;
-        for database in 0..app.change_feed.databases() {
-            let feed = Arc::downgrade(&app.change_feed);
-            app.spawn(change_feed::follow(feed, app.store.clone(), app.clock.clone(), database));
-        }
-    }
-    if role.serves() {
-        let edge = &app.config.edge;
-        let elsewhere = edge.url.is_some() && app.pusher.is_none();
-        let hot = elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
-        app.spawn(popularity::keep(app.read_counters.clone(), app.popularity.clone(), hot));
-    }
-    if let Some(pusher) = &app.pusher {
-        app.spawn(push::run(pusher.clone()));
-    }
-    if role.works() {
-        app.spawn(sweep(Arc::downgrade(&app)));
-    }
-    #[cfg(feature = "cluster")]
-    cluster::start(&app);
-    Ok(app)
+    state.reload_dictionary().await?;
+    let process = Process {
+        #[cfg(feature = "cluster")]
+        cluster: adapters.cluster,
+        stop: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+        state,
+    };
+    process.start(push_metrics).await?;
+    Ok(Arc::new(process))
 }
 
 #[cfg(feature = "cluster")]
-async fn parts(config: &Config, role: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
+async fn choose_adapters(config: &Config, role: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
     match &config.cluster {
         Some(settings) => cluster::open(config, settings, role, clock).await,
-        None => embedded(config, clock),
+        None => embedded::open(config, clock),
     }
 }
 
 #[cfg(not(feature = "cluster"))]
-#[expect(clippy::unused_async, reason = "a cluster's adapters wait for their servers")]
-async fn parts(config: &Config, _: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
-    embedded(config, clock)
+#[expect(clippy::unused_async, reason = "the adapters of a cluster wait for their servers")]
+async fn choose_adapters(config: &Config, _: ProcessRole, clock: &Clock) -> anyhow::Result<Adapters> {
+    embedded::open(config, clock)
 }
 
+impl Process {
+    /// Starts the loops of this role.
+    async fn start(&self, push_metrics: Option<Arc<PushMetrics>>) -> anyhow::Result<()> {
+        let state = &self.state;
+        if state.role.serves() {
+            for database in 0..state.change_feed.databases() {
+                state.change_feed.read_database(&*state.store, &state.clock, database).await?;
+                let feed = Arc::downgrade(&state.change_feed);
+                self.spawn(follow_change_feed::run(feed, state.store.clone(), state.clock.clone(), database));
+            }
+            let edge = &state.config.edge;
+            let pushed_elsewhere = edge.url.is_some() && push_metrics.is_none();
+            let hot = pushed_elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
+            self.spawn(share_read_counts::run(state.read_counters.clone(), state.popularity.clone(), hot));
+        }
+        if let Some(metrics) = push_metrics
+            && let Some(pusher) = pusher(state, metrics)
+        {
+            self.spawn(push::run(Arc::new(pusher)));
+        }
+        if state.role.runs_jobs() {
+            self.spawn(sweep::run(Arc::downgrade(state)));
+        }
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            cluster.start(self);
+        }
+        Ok(())
+    }
+
+    /// Runs a task until the process is closed.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(task).await });
+    }
+
+    /// Completes with the reason when the jobs cannot go on; never, otherwise.
+    pub async fn failure(&self) -> anyhow::Error {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            return cluster.failure().await;
+        }
+        std::future::pending().await
+    }
+
+    /// The broker; `None` without a cluster.
+    pub fn broker(&self) -> Option<Arc<dyn Broker>> {
+        #[cfg(feature = "cluster")]
+        return self.cluster.as_ref().map(|cluster| cluster.broker.clone());
+        #[cfg(not(feature = "cluster"))]
+        None
+    }
+
+    /// Takes no more writes, waits until everything acknowledged is safe, and ends the loops.
+    pub async fn close(&self) {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            cluster.close().await;
+        }
+        self.state.journal.close().await;
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// The weights of the configured types.
 fn weights(config: &Config) -> WeightsByType {
     config.types.iter().map(|(name, kind)| (name.clone(), kind.weights())).collect()
 }
 
-/// Everything in the data directory.
-fn embedded(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
-    let data = &config.data;
-    std::fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
-    let file = data.join("gailou.db");
-    let store = SqliteStore::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
-    let store = Arc::new(store);
-    tracing::info!(file = %file.display(), "store: SQLite, journal: the store's own group commit");
-    let readers = Arc::new(ReadCounters::new());
-    let pages = Arc::new(PageCache::new(clock.clone(), readers.clone()));
-    let events = Arc::new(MemoryRevisions::new());
-    let on_commit = {
-        let (pages, events) = (pages.clone(), events.clone());
-        Box::new(move |persisted: &Persisted| {
-            events.keep_now(revisions::revisions_of(persisted));
-            pages.committed(&persisted.changed);
-        })
-    };
-    let journal = Arc::new(EmbeddedJournal::start(store.clone(), clock.clone(), on_commit)?);
-    Ok(Adapters {
-        store: store.clone(),
-        books: store,
-        journal,
-        pages,
-        feed: Arc::new(ChangeFeed::new(1)),
-        readers,
-        heat: Arc::new(MemoryPopularity::default()),
-        events,
-        lease: Some(NodeLease { node: 0, until: None }),
-        #[cfg(feature = "cluster")]
-        cluster: None,
+/// Whether this process pushes to an edge.
+fn pushes(config: &Config, role: ProcessRole) -> bool {
+    role.runs_jobs() && config.edge.url.is_some() && config.edge.secret.is_some()
+}
+
+/// The pusher to the configured edge.
+fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
+    let edge = &state.config.edge;
+    let (url, secret) = (edge.url.as_ref()?, edge.secret.as_ref()?);
+    tracing::info!(url, "Pushing pages of hot subjects and the dictionary to the edge at {url}");
+    Some(Pusher {
+        edge: Arc::new(WorkerClient::new(url, secret.clone(), state.clock.clone())),
+        heat: state.popularity.clone(),
+        source: Arc::new(LocalRenderer::new(Arc::downgrade(state))),
+        readers: state.read_counters.clone(),
+        hot_per_minute: edge.hot_per_minute,
+        fresh_for: edge.fresh_for,
+        figures: metrics,
     })
-}
-
-/// What pushes to the edge that is configured.
-fn pusher(
-    config: &Config,
-    role: ProcessRole,
-    clock: &Clock,
-    parts: &Adapters,
-    app: &Weak<AppState>,
-) -> Option<Arc<Pusher>> {
-    let (Some(url), Some(secret)) = (&config.edge.url, &config.edge.secret) else { return None };
-    if !role.works() {
-        return None;
-    }
-    tracing::info!(url, "edge: pages of hot subjects and the dictionary are pushed");
-    let edge: Arc<dyn EdgeClient> = Arc::new(WorkerClient::new(url, secret.clone(), clock.clone()));
-    Some(Arc::new(Pusher {
-        edge,
-        heat: parts.heat.clone(),
-        source: Arc::new(LocalRenderer::new(app.clone())),
-        readers: parts.readers.clone(),
-        hot_per_minute: config.edge.hot_per_minute,
-        fresh_for: config.edge.fresh_for,
-        figures: push::PushMetrics::default(),
-    }))
-}
-
-async fn sweep(app: Weak<AppState>) {
-    let mut tick = tokio::time::interval(SWEEP);
-    loop {
-        tick.tick().await;
-        let Some(app) = app.upgrade() else { return };
-        if let Err(error) = app.journal.append(Operation::Sweep).await {
-            tracing::warn!(%error, "sweep");
-        }
-        app.rate_limits.forget_idle();
-    }
-}
-
-/// Takes the dictionary over when another process has changed it.
-#[cfg(feature = "cluster")]
-async fn follow_words(app: Weak<AppState>) {
-    let mut tick = tokio::time::interval(WORDS);
-    loop {
-        tick.tick().await;
-        let Some(app) = app.upgrade() else { return };
-        match app.store.words_version().await {
-            Ok(version) if version == app.dictionary().version() => {}
-            Ok(_) => {
-                if let Err(error) = app.reload_dictionary().await {
-                    tracing::warn!(error = format!("{error:#}"), "the dictionary cannot be taken");
-                }
-            }
-            Err(error) => tracing::warn!(%error, "the dictionary's version cannot be read"),
-        }
-        app.rate_limits.forget_idle();
-    }
 }

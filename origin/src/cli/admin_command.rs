@@ -11,6 +11,7 @@ use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
 
 use crate::bootstrap;
+use crate::bootstrap::Process;
 use crate::cli::data_lock::Lock;
 use crate::cli::input::{Input, Reader};
 use crate::cli::output::{Console, Terminal};
@@ -46,7 +47,7 @@ impl Call {
     }
 
     /// Does it, and says what went wrong. The exit code.
-    pub(super) async fn run(self, app: &AppState, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
+    pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(&*app.store, subject.as_ref(), console).await,

@@ -23,12 +23,12 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 
+use crate::bootstrap::Process;
 use crate::cli::admin_command::Call;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::serve::stopped;
 use crate::cli::{FAILED, USAGE};
-use crate::state::AppState;
 
 /// Its name in the data directory.
 const NAME: &str = "gailou.sock";
@@ -89,7 +89,7 @@ impl Door {
     }
 
     /// Carries out what comes in, until `stop`.
-    pub(super) async fn serve(self, app: Arc<AppState>, stop: watch::Receiver<bool>) {
+    pub(super) async fn serve(self, app: Arc<Process>, stop: watch::Receiver<bool>) {
         let one_writer = Arc::new(Mutex::new(()));
         let mut running = JoinSet::new();
         loop {
@@ -122,7 +122,7 @@ impl Drop for Door {
     }
 }
 
-async fn answer(app: Arc<AppState>, stream: UnixStream, one_writer: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
+async fn answer(app: Arc<Process>, stream: UnixStream, one_writer: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
     let (read, write) = stream.into_split();
     let mut input = Frames(BufReader::new(read));
     let mut console = Replies(write);

@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
+use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::domain::codec::operation;
 use crate::domain::operation::Operation;
 use crate::ports::broker::{Broker, DeadLetter, Topic};
-use crate::state::AppState;
 
 #[derive(Debug, Clone, Copy, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -22,8 +22,8 @@ pub(super) enum Dlq {
     Retry,
 }
 
-pub(super) async fn run(app: &AppState, command: Dlq, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let Some(log) = app.log() else {
+pub(super) async fn run(process: &Process, command: Dlq, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let Some(log) = process.broker() else {
         console.out("there is no log here: what is acknowledged is in the tables\n").await?;
         return Ok(0);
     };

@@ -7,11 +7,13 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
+use crate::bootstrap::Process;
 use crate::cli::FAILED;
 use crate::cli::output::Console;
 use crate::config::Config;
 use crate::ports::broker::Topic;
-use crate::state::{AppState, Dependency};
+use crate::ports::dependencies::DependencyStatus;
+use crate::state::AppState;
 
 /// Less free space than this is worth a warning: a gigabyte.
 const LOW_BYTES: u64 = 1 << 30;
@@ -33,7 +35,7 @@ use Health::{Broken, Fine, Warning};
 /// is none (`None`: the data directory has not been made yet).
 pub(super) async fn run(
     config: &Config,
-    app: Result<&AppState, Option<anyhow::Error>>,
+    app: Result<&Process, Option<anyhow::Error>>,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
@@ -50,7 +52,7 @@ pub(super) async fn run(
             findings.push(Finding(Broken, "store".into(), format!("{error:#}")));
         }
         Ok(app) if config.cluster.is_some() => {
-            findings.extend(app.dependencies().await.into_iter().map(dependency));
+            findings.extend(app.dependencies.check_dependencies().await.into_iter().map(dependency));
             findings.extend([store(app).await, log(app).await, words(app)]);
         }
         Ok(app) => {
@@ -141,7 +143,7 @@ fn space(data: &Path) -> Finding {
     }
 }
 
-fn dependency(found: Dependency) -> Finding {
+fn dependency(found: DependencyStatus) -> Finding {
     match found.problem {
         None => Finding(Fine, found.name.into(), "answers".into()),
         Some(problem) => Finding(Broken, found.name.into(), problem),
@@ -149,8 +151,8 @@ fn dependency(found: Dependency) -> Finding {
 }
 
 /// Replicas, retention and dead letters.
-async fn log(app: &AppState) -> Finding {
-    let Some(log) = app.log() else { return Finding(Fine, "log".into(), "none".into()) };
+async fn log(app: &Process) -> Finding {
+    let Some(log) = app.broker() else { return Finding(Fine, "log".into(), "none".into()) };
     let name = || Cow::from("log");
     match log.check().await {
         Ok(wrong) if !wrong.is_empty() => return Finding(Warning, name(), wrong.join("; ")),

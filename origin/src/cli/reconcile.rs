@@ -7,9 +7,9 @@
 use anyhow::Context as _;
 use gailou_shared::id::SubjectKey;
 
+use crate::bootstrap::Process;
 use crate::cli::FAILED;
 use crate::cli::output::Console;
-use crate::state::AppState;
 
 /// Subjects asked for at a time.
 const CHUNK: usize = 200;
@@ -22,13 +22,13 @@ struct Report {
     repaired: u64,
 }
 
-pub(super) async fn run(app: &AppState, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
     let mut report = Report::default();
     let mut after: Option<SubjectKey> = None;
     loop {
-        let subjects = app.reconciler.subjects_after(after.as_ref(), CHUNK).await?;
+        let subjects = process.reconciler.subjects_after(after.as_ref(), CHUNK).await?;
         for subject in &subjects {
-            reconcile(app, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
+            reconcile(process, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
         }
         report.subjects += subjects.len() as u64;
         match subjects.last() {
@@ -42,13 +42,13 @@ pub(super) async fn run(app: &AppState, repair: bool, console: &mut dyn Console)
 }
 
 async fn reconcile(
-    app: &AppState,
+    process: &Process,
     subject: &SubjectKey,
     repair: bool,
     report: &mut Report,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
-    for difference in app.reconciler.reconcile(subject, repair).await? {
+    for difference in process.reconciler.reconcile(subject, repair).await? {
         let repaired = repair && difference.can_be_repaired();
         report.differ += 1;
         report.repaired += u64::from(repaired);
@@ -56,8 +56,8 @@ async fn reconcile(
         console.out(&format!("{subject}: {difference}{word}\n")).await?;
     }
     #[cfg(feature = "cluster")]
-    if let Some(cluster) = &app.cluster {
-        for (what, repaired) in cluster.reconcile(subject, repair).await? {
+    if let Some(cluster) = &process.cluster {
+        for (what, repaired) in answers(cluster).reconcile(subject, repair).await? {
             report.differ += 1;
             report.repaired += u64::from(repaired);
             let word = if repaired { " (repaired)" } else { "" };
@@ -65,4 +65,13 @@ async fn reconcile(
         }
     }
     Ok(())
+}
+
+#[cfg(feature = "cluster")]
+fn answers(cluster: &crate::bootstrap::cluster::Cluster) -> crate::cluster::reconcile::AnswerCheck {
+    crate::cluster::reconcile::AnswerCheck {
+        tables: cluster.tables.clone(),
+        counters: cluster.counters.clone(),
+        cached_store: cluster.cached_store.clone(),
+    }
 }

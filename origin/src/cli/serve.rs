@@ -12,12 +12,13 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::bootstrap::Process;
 use crate::cli::control_socket::Door;
 use crate::cli::data_lock;
 use crate::cli::data_lock::Lock;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::state::{AppState, ProcessRole};
+use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
 /// How long requests in flight may take after the signal; then the process ends without them.
@@ -58,14 +59,14 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     }
 }
 
-async fn serve(app: Arc<AppState>, listener: TcpListener, stop: watch::Receiver<bool>) {
+async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<bool>) {
     let too_slow = async {
         stopped(stop.clone()).await;
         tracing::info!("server.stopping");
         tokio::time::sleep(DRAIN).await;
     };
     tokio::select! {
-        () = http::serve(app, listener, stopped(stop.clone())) => {}
+        () = http::serve(app.state.clone(), listener, stopped(stop.clone())) => {}
         () = too_slow => {
             tracing::warn!(drain_ms = DRAIN.as_millis(), "server.drain_ended with requests in flight");
         }

@@ -7,9 +7,9 @@ use clap::Subcommand;
 use gailou_shared::id::Slot;
 use serde::{Deserialize, Serialize};
 
+use crate::bootstrap::Process;
 use crate::cli::USAGE;
 use crate::cli::output::Console;
-use crate::state::AppState;
 
 #[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,8 +58,8 @@ fn slots(text: &str) -> Result<Slots, String> {
 }
 
 #[cfg(feature = "cluster")]
-pub(super) async fn run(app: &AppState, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let Some(cluster) = &app.cluster else { return nothing_to_move(console).await };
+pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let Some(cluster) = &process.cluster else { return nothing_to_move(console).await };
     let tables = &*cluster.tables;
     match command {
         Shard::Plan { databases } => {
@@ -107,7 +107,7 @@ async fn plan(
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) async fn run(_: &AppState, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(_: &Process, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
     nothing_to_move(console).await
 }
 

@@ -1,21 +1,27 @@
 //! `gailou warm`: puts subjects into the cache before an announced event.
 
+use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::cli::{USAGE, export};
-use crate::state::AppState;
+#[cfg(feature = "cluster")]
+use crate::jobs::warm;
 
 #[cfg(feature = "cluster")]
-pub(super) async fn run(app: &AppState, subjects: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
-    let Some(cluster) = &app.cluster else { return nothing_to_warm(console).await };
+pub(super) async fn run(
+    process: &Process,
+    subjects: &[export::Subject],
+    console: &mut dyn Console,
+) -> anyhow::Result<u8> {
+    let Some(cluster) = &process.cluster else { return nothing_to_warm(console).await };
     for subject in subjects {
-        let entries = cluster.warm(subject.key()).await?;
+        let entries = warm::subject(&cluster.cached_store, subject.key()).await?;
         console.out(&format!("{subject}: {entries} entries\n")).await?;
     }
     Ok(0)
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) async fn run(_: &AppState, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(_: &Process, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
     nothing_to_warm(console).await
 }
 

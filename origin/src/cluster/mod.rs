@@ -5,5 +5,5 @@
 pub mod cached_store;
 pub mod counter_recovery;
 pub mod journal;
-pub(crate) mod reconcile;
+pub mod reconcile;
 pub mod settle;

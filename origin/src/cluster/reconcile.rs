@@ -3,14 +3,17 @@
 //! Writes may be under way: what differs is looked at again, and only what goes on differing, or is
 //! still different when its counters say that nothing is on its way, is a difference.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, SubjectKey};
 use tokio::time::sleep;
 
-use crate::bootstrap::cluster::Cluster;
+use crate::cluster::cached_store::CachedStore;
 use crate::domain::row::{ListOf, Row};
 use crate::ports::cache::Changes;
+use crate::ports::counters::Counters;
+use crate::ports::shards::Shards;
 use crate::ports::store::Store as _;
 
 /// Comments looked at together.
@@ -22,7 +25,15 @@ const LOOKS: usize = 3;
 /// The newest floors of a list that are compared.
 const FLOORS: usize = 1_000;
 
-impl Cluster {
+/// Compares what a cluster answers with its rows.
+#[derive(Debug, Clone)]
+pub struct AnswerCheck {
+    pub tables: Arc<dyn Shards>,
+    pub counters: Arc<dyn Counters>,
+    pub cached_store: Arc<CachedStore>,
+}
+
+impl AnswerCheck {
     /// What the caches and counters say of a subject's comments and its rows do not, and whether it
     /// was repaired: forgotten, so that it is read from the rows again.
     ///
@@ -45,7 +56,7 @@ impl Cluster {
                 self.counters.forget(id).await?;
             }
             let all = Changes { takedown: true, ..Changes::default() };
-            self.layered.cache().change(subject.slot(), &all).await?;
+            self.cached_store.cache().change(subject.slot(), &all).await?;
         }
         Ok(found.into_iter().map(|(_, what)| (what, repaired)).collect())
     }
@@ -53,7 +64,7 @@ impl Cluster {
     async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<(Option<CommentId>, String)>> {
         for look in 1.. {
             let rows = self.tables.comments(&ids).await?;
-            let shown = self.layered.comments(&ids).await?;
+            let shown = self.cached_store.comments(&ids).await?;
             let mut found = Vec::new();
             for id in &ids {
                 if let (Some(row), Some(shown)) = (rows.get(id), shown.get(id))
@@ -84,7 +95,7 @@ impl Cluster {
         let list = ListOf::Roots(subject.clone());
         for look in 1.. {
             let rows = self.tables.floors(&list, false, None, FLOORS).await?;
-            let shown = self.layered.floors(&list, false, None, FLOORS).await?;
+            let shown = self.cached_store.floors(&list, false, None, FLOORS).await?;
             if rows == shown {
                 break;
             }

@@ -8,7 +8,8 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use crate::state::{AppState, Dependency};
+use crate::ports::dependencies::DependencyStatus;
+use crate::state::AppState;
 
 pub(super) async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
@@ -17,7 +18,7 @@ pub(super) async fn alive() -> impl IntoResponse {
 /// Ready while the tables answer, some of them at least; what else fails makes it slower or older,
 /// and is named.
 pub(super) async fn ready(State(app): State<Arc<AppState>>) -> impl IntoResponse {
-    let found = app.dependencies().await;
+    let found = app.dependencies.check_dependencies().await;
     let can_work = found.iter().any(|dependency| dependency.is_tables && dependency.problem.is_none());
     let word = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
         (true, true) => "ok",
@@ -25,7 +26,7 @@ pub(super) async fn ready(State(app): State<Arc<AppState>>) -> impl IntoResponse
         (false, _) => "failed",
     };
     let mut dependencies = serde_json::Map::new();
-    for Dependency { name, problem, .. } in found {
+    for DependencyStatus { name, problem, .. } in found {
         if let Some(problem) = &problem {
             tracing::warn!(dependency = name, problem, "{name} does not answer");
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::CommentId;
-use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
@@ -27,13 +27,13 @@ const LATE_MS: u64 = 15_000;
 
 /// Tells the caches, until it is told to stop. What the caches believe ages out within a minute, so
 /// rows that are there when this begins are passed over but for the last minutes.
-pub async fn run(layered: Arc<CachedStore>, tables: Arc<dyn Shards>, clock: Clock, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, tables: Arc<dyn Shards>, clock: Clock, stop: CancellationToken) {
     let mut tails: Vec<_> = (0..tables.shards()).map(|_| Tail::default()).collect();
     let mut tick = tokio::time::interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
         for (shard, tail) in tails.iter_mut().enumerate() {

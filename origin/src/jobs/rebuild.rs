@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::CommentId;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, kept};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
@@ -39,7 +39,7 @@ pub enum FillError {
 }
 
 /// Fills what is noted, until it is told to stop.
-pub async fn run(layered: Arc<CachedStore>, log: Arc<dyn Broker>, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, log: Arc<dyn Broker>, stop: CancellationToken) {
     let work = async {
         loop {
             if let Err(error) = follow(&layered, &*log).await {
@@ -50,7 +50,7 @@ pub async fn run(layered: Arc<CachedStore>, log: Arc<dyn Broker>, mut stop: watc
     };
     // What is cut off is noted again by whoever reads past the cache then.
     tokio::select! {
-        _ = stop.wait_for(|stop| *stop) => {}
+        () = stop.cancelled() => {}
         () = work => {}
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::SubjectKey;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest};
 use crate::domain::row::ListOf;
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 4;
 
 /// Warms the hottest subjects, until it is told to stop.
-pub async fn run(layered: Arc<CachedStore>, heat: Arc<dyn Popularity>, mut stop: watch::Receiver<bool>) {
+pub async fn run(layered: Arc<CachedStore>, heat: Arc<dyn Popularity>, stop: CancellationToken) {
     let works = async {
         let mut tick = tokio::time::interval(EVERY);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -33,7 +33,7 @@ pub async fn run(layered: Arc<CachedStore>, heat: Arc<dyn Popularity>, mut stop:
         }
     };
     tokio::select! {
-        _ = stop.wait_for(|stop| *stop) => {}
+        () = stop.cancelled() => {}
         () = works => {}
     }
 }

@@ -5,6 +5,7 @@
 pub mod broker;
 pub mod cache;
 pub mod counters;
+pub mod dependencies;
 pub mod edge;
 pub mod journal;
 pub mod pending;

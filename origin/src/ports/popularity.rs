@@ -19,7 +19,7 @@ pub const ASKED: Duration = Duration::from_secs(600);
 /// Subjects that can be hot at a time.
 pub const HOT: usize = 100;
 /// How often a process tells what it was asked for.
-const EVERY: Duration = Duration::from_secs(2);
+pub const EVERY: Duration = Duration::from_secs(2);
 /// Half-life of heat.
 pub(crate) const HALF: Duration = Duration::from_secs(60);
 
@@ -173,22 +173,4 @@ pub fn hot(hottest: Vec<PopularSubject>, before: &[PopularSubject], per_minute: 
         warm.heat * 100 >= needed * 144
     };
     hottest.into_iter().filter(enough).collect()
-}
-
-/// Tells what was read here, and declares what is hot where somebody else pushes it: with
-/// `(reads a minute, seconds)`.
-pub async fn keep(readers: Arc<ReadCounters>, heat: Arc<dyn Popularity>, declared: Option<(u32, u8)>) {
-    let mut tick = tokio::time::interval(EVERY);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut before = vec![];
-    loop {
-        tick.tick().await;
-        if let Err(error) = heat.add(&readers.take()).await {
-            tracing::debug!(%error, "what was read here is not told");
-        }
-        let Some((per_minute, fresh_for)) = declared else { continue };
-        // When it is not known, nothing is hot: then readers see what is new soonest.
-        before = heat.most_read(HOT).await.map_or(vec![], |hottest| hot(hottest, &before, per_minute));
-        readers.declare(&before, fresh_for);
-    }
 }

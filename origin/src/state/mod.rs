@@ -1,7 +1,7 @@
-//! What the origin consists of, and the one place that chooses adapters.
+//! What a request may use: ports, keys, and small services in memory.
 //!
-//! Without a cluster's addresses everything is embedded: SQLite, and the store's own group commit
-//! for a journal. With them the same ports stand on MySQL, Redis and Kafka ([`cluster`]).
+//! Starts nothing and chooses nothing: [`crate::bootstrap`] puts the parts together. Promise: no
+//! loop, no driver and no HTTP type is reachable from here.
 
 pub mod change_feed;
 pub mod page_cache;
@@ -16,15 +16,13 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
-use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::reconcile::Reconcile;
 use crate::http::events::Streams;
-use crate::jobs::push::Pusher;
-use crate::ports::broker::Broker;
+use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions::Revisions;
@@ -33,18 +31,18 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
-use crate::telemetry::Exposition;
+use crate::telemetry::{Collector, Exposition};
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessRole {
-    /// Answers requests and works behind them.
+    /// Answers requests and runs the jobs.
     All,
     /// Answers requests.
     Serve,
-    /// Works behind the log.
+    /// Runs the jobs: writes the records of the broker into the tables.
     Job,
-    /// Carries out one command.
+    /// Runs one command of the command line.
     Command,
 }
 
@@ -54,22 +52,13 @@ impl ProcessRole {
         matches!(self, Self::All | Self::Serve)
     }
 
-    /// Whether it works behind the log.
-    pub const fn works(self) -> bool {
+    /// Whether it runs the jobs.
+    pub const fn runs_jobs(self) -> bool {
         matches!(self, Self::All | Self::Job)
     }
 }
 
-/// Something that is needed.
-#[derive(Debug)]
-pub struct Dependency {
-    pub name: String,
-    /// Whether it holds the tables (some of them), without which nothing works.
-    pub is_tables: bool,
-    pub problem: Option<String>,
-}
-
-/// Everything a request needs.
+/// Everything that a request needs.
 #[derive(Debug)]
 pub struct AppState {
     pub config: Config,
@@ -86,8 +75,6 @@ pub struct AppState {
     pub popularity: Arc<dyn Popularity>,
     pub revisions: Arc<dyn Revisions>,
     pub streams: Streams,
-    /// What pushes to the edge, where one is known and this process works behind requests.
-    pub pusher: Option<Arc<Pusher>>,
     pub snapshots: RankedSnapshots,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
@@ -96,40 +83,16 @@ pub struct AppState {
     pub token_key: TokenKey,
     /// Signs guests' tokens; the token key itself where that can sign.
     pub guest_key: TokenKey,
-    /// What only a cluster has.
-    #[cfg(feature = "cluster")]
-    pub cluster: Option<crate::bootstrap::cluster::Cluster>,
-    pub(crate) words: RwLock<Arc<Dictionary>>,
-    /// What goes on in the background; ends with the app.
-    pub(crate) background: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    /// The servers and files that this process depends on.
+    pub dependencies: Arc<dyn Dependencies>,
+    /// The parts that have metrics of their own.
+    pub collectors: Vec<Arc<dyn Collector>>,
+    /// A std mutex: held to clone the `Arc`, never across an await.
+    pub(crate) current_dictionary: RwLock<Arc<Dictionary>>,
 }
 
 impl AppState {
-    /// Runs a task until the app is closed.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.background.lock().unwrap_or_else(PoisonError::into_inner).push(tokio::spawn(task));
-    }
-
-    /// Completes when the background work cannot go on, with the reason; never, otherwise.
-    pub async fn failure(&self) -> anyhow::Error {
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = &self.cluster {
-            return cluster.failure().await;
-        }
-        std::future::pending().await
-    }
-
-    /// What this process needs, and how it stands with it.
-    pub async fn dependencies(&self) -> Vec<Dependency> {
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = &self.cluster {
-            return cluster.dependencies().await;
-        }
-        let problem = self.store.last_id().await.err().map(|error| error.to_string());
-        vec![Dependency { name: "store".into(), is_tables: true, problem }]
-    }
-
-    /// What an operator watches.
+    /// The metrics of this process, as Prometheus reads them.
     pub fn metrics(&self) -> String {
         let mut text = Exposition::default();
         text.gauge(
@@ -142,22 +105,10 @@ impl AppState {
             "How long ago all tables were last read for the change feed.",
             self.change_feed.behind(self.now()).map(|behind| (String::new(), behind)),
         );
-        if let Some(pusher) = &self.pusher {
-            pusher.figures.expose(&mut text);
-        }
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = &self.cluster {
-            cluster.expose(&mut text);
+        for collector in &self.collectors {
+            collector.collect(&mut text);
         }
         text.into_text()
-    }
-
-    /// The log, where there is one.
-    pub fn log(&self) -> Option<Arc<dyn Broker>> {
-        #[cfg(feature = "cluster")]
-        return self.cluster.as_ref().map(|cluster| cluster.log.clone());
-        #[cfg(not(feature = "cluster"))]
-        None
     }
 
     /// Unix milliseconds.
@@ -167,17 +118,17 @@ impl AppState {
 
     /// The dictionary in force.
     pub fn dictionary(&self) -> Arc<Dictionary> {
-        self.words.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current_dictionary.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the dictionary from the store.
+    /// Loads the dictionary from the store.
     ///
     /// # Errors
-    /// When the store does not answer, or holds terms that are none.
+    /// When the store does not answer, or contains an invalid term.
     pub async fn reload_dictionary(&self) -> anyhow::Result<()> {
         let (version, terms) = self.store.words().await?;
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
-        *self.words.write().unwrap_or_else(PoisonError::into_inner) = dictionary;
+        *self.current_dictionary.write().unwrap_or_else(PoisonError::into_inner) = dictionary;
         Ok(())
     }
 
@@ -191,18 +142,5 @@ impl AppState {
     /// How threads of this type are built; `None` for a type that is not configured.
     pub fn threading(&self, kind: &str) -> Option<Threading> {
         self.config.types.get(kind).map(crate::config::SubjectType::threading)
-    }
-
-    /// Takes no more writes and waits until everything taken is safe, and the background work is
-    /// finished.
-    pub async fn close(&self) {
-        #[cfg(feature = "cluster")]
-        if let Some(cluster) = &self.cluster {
-            cluster.close().await;
-        }
-        self.journal.close().await;
-        for task in self.background.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            task.abort();
-        }
     }
 }

@@ -153,7 +153,7 @@ async fn without_mariadb_caches_answer() {
         taken(|| world.post(key)).await.expect(201);
         assert_eq!(world.listed(key).await, 1);
     }
-    let log = world.site.app.log().expect("a log");
+    let log = world.site.app.broker().expect("a log");
     for topic in gailou::ports::broker::Topic::ALL {
         assert!(log.dead_letters(topic).await.expect("letters").is_empty(), "{topic:?}");
     }

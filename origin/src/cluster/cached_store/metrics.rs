@@ -1,5 +1,7 @@
 //! Where answers came from.
 
+use crate::cluster::cached_store::CachedStore;
+use crate::telemetry::{Collector, Exposition};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keys (a subject, a comment, a page of floors) answered by each level since the start.
@@ -37,5 +39,14 @@ impl CacheMetrics {
             redis: self.redis.load(Ordering::Relaxed),
             mysql: self.mysql.load(Ordering::Relaxed),
         }
+    }
+}
+
+impl Collector for CachedStore {
+    fn collect(&self, text: &mut Exposition) {
+        let hits = self.figures().answered();
+        let levels = [("local", hits.local), ("redis", hits.redis), ("mysql", hits.mysql)];
+        let levels = levels.map(|(level, keys)| (format!("level=\"{level}\""), keys));
+        text.counter("gailou_cache_keys_total", "Keys answered by each level.", levels);
     }
 }

@@ -329,11 +329,11 @@ async fn a_list_is_noted_once_filled_ahead_and_added_to() {
 async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     let world = World::new();
     thread(&world, 30);
-    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let stop = tokio_util::sync::CancellationToken::new();
     let (log, heat) = (Arc::new(world.log.clone()), Arc::new(MemoryPopularity::default()));
     let jobs = [
-        tokio::spawn(rebuild::run(world.layered.clone(), log, stopped.clone())),
-        tokio::spawn(warm::run(world.layered.clone(), heat.clone(), stopped)),
+        tokio::spawn(rebuild::run(world.layered.clone(), log, stop.clone())),
+        tokio::spawn(warm::run(world.layered.clone(), heat.clone(), stop.clone())),
     ];
     world.layered.floors(&roots(), false, None, 9).await.unwrap();
     sleep(Duration::from_secs(3)).await;
@@ -351,7 +351,7 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     world.other().subjects(&[subject()]).await.unwrap();
     world.other().floors(&roots(), false, None, 9).await.unwrap();
     assert_eq!(world.tables.calls(), before);
-    stop.send_replace(true);
+    stop.cancel();
     for job in jobs {
         job.await.unwrap();
     }

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use gailou_shared::id::{CommentId, SLOTS, Slot};
-use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::domain::codec::operation::decode;
@@ -29,6 +29,7 @@ use crate::jobs::persist::write::{Landed, bury_unreadable, verify, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 pub use crate::ports::journal::CommitListener;
 use crate::ports::shards::{Shards, Stream};
+use crate::telemetry::{Collector, Exposition};
 
 /// How long what was taken may still be written after the loops are told to stop. What is left is
 /// not committed, and another process reads it.
@@ -44,7 +45,7 @@ pub struct PersistJob {
     pub clock: Clock,
     pub settings: Settings,
     pub committed: Arc<dyn CommitListener>,
-    pub figures: PersistMetrics,
+    pub figures: Arc<PersistMetrics>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +82,22 @@ pub struct TopicCounts {
     pub lag: AtomicU64,
 }
 
+impl Collector for PersistMetrics {
+    fn collect(&self, text: &mut Exposition) {
+        let topics = |read: fn(&TopicCounts) -> &AtomicU64| {
+            [("comments", &self.comments), ("reactions", &self.reactions)]
+                .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
+        };
+        text.counter("gailou_log_stored_total", "Records written to the tables.", topics(|c| &c.stored));
+        text.counter("gailou_log_seen_total", "Records that had been written before.", topics(|c| &c.seen));
+        text.counter("gailou_log_batches_total", "Batches written.", topics(|c| &c.batches));
+        text.counter("gailou_log_retries_total", "Batches retried.", topics(|c| &c.retries));
+        text.counter("gailou_dead_letters_total", "Records that could not be stored.", topics(|c| &c.buried));
+        text.gauge("gailou_log_waiting", "Records taken and not stored yet.", topics(|c| &c.waiting));
+        text.gauge("gailou_log_lag", "Records of this process's partitions that are not stored.", topics(|c| &c.lag));
+    }
+}
+
 impl PersistJob {
     pub(super) fn counts(&self, stream: Stream) -> &TopicCounts {
         match stream {
@@ -110,7 +127,7 @@ pub(super) const fn topic(stream: Stream) -> Topic {
 /// # Errors
 /// When going on would lose events: a topic was recreated under the tables, or reading is not
 /// possible any more. The process must end.
-pub async fn run(job: Arc<PersistJob>, stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Result<()> {
     let comments = consume(job.clone(), Stream::Comments, stop.clone());
     let reactions = consume(job, Stream::Reactions, stop);
     tokio::try_join!(comments, reactions)?;
@@ -118,7 +135,7 @@ pub async fn run(job: Arc<PersistJob>, stop: watch::Receiver<bool>) -> anyhow::R
 }
 
 /// One topic's loop.
-async fn consume(job: Arc<PersistJob>, stream: Stream, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+async fn consume(job: Arc<PersistJob>, stream: Stream, stop: CancellationToken) -> anyhow::Result<()> {
     let name = topic(stream).name();
     let mut reader = job.log.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
     let mut state =
@@ -139,7 +156,7 @@ async fn consume(job: Arc<PersistJob>, stream: Stream, mut stop: watch::Receiver
                 state.land(landed.context("a writer died")??);
                 commit(&mut *reader, &mut state.queue).await;
             }
-            () = told(&mut stop), if reads => until = Some(Instant::now() + LAST),
+            () = stop.cancelled(), if reads => until = Some(Instant::now() + LAST),
             () = sleep_until(until.unwrap_or_else(Instant::now)), if !reads => {
                 tracing::warn!(topic = name, events = state.queue.len(), "stopped before everything was stored");
                 break;
@@ -160,11 +177,6 @@ async fn consume(job: Arc<PersistJob>, stream: Stream, mut stop: watch::Receiver
     reader.close().await;
     tracing::info!(topic = name, "stopped");
     Ok(())
-}
-
-/// Waits until the loops are to stop, or nobody is left who could say so.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn commit(reader: &mut dyn Consumer, queue: &mut Queue) {

@@ -29,7 +29,7 @@ impl Site {
                 reactions: Duration::from_millis(200),
             },
             committed: told.clone(),
-            figures: PersistMetrics::default(),
+            figures: Arc::default(),
         });
         Self { log, tables, told, job }
     }
@@ -45,10 +45,10 @@ impl Site {
 
     /// Runs the loops while `story` goes on.
     async fn runs<T>(&self, story: impl Future<Output = T>) -> T {
-        let (stop, told) = watch::channel(false);
-        let loops = tokio::spawn(run(self.job.clone(), told));
+        let stop = CancellationToken::new();
+        let loops = tokio::spawn(run(self.job.clone(), stop.clone()));
         let value = story.await;
-        stop.send(true).unwrap();
+        stop.cancel();
         loops.await.unwrap().unwrap();
         value
     }
@@ -244,7 +244,7 @@ fn clone(site: &Site) -> Arc<PersistJob> {
         clock: Clock::from_fn(|| 7),
         settings: Settings { batch: 70, ..site.job.settings },
         committed: site.told.clone(),
-        figures: PersistMetrics::default(),
+        figures: Arc::default(),
     })
 }
 
@@ -253,8 +253,7 @@ async fn a_recreated_topic_stops_the_process() {
     let site = Site::new(1);
     site.tables.move_to(Stream::Reactions, Slot::new(4).unwrap(), 1_000);
     site.like(4, 1);
-    let (_stop, told) = watch::channel(false);
-    let error = run(site.job.clone(), told).await.unwrap_err();
+    let error = run(site.job.clone(), CancellationToken::new()).await.unwrap_err();
     assert!(error.to_string().contains("the topic was recreated"), "{error:#}");
     assert!(site.tables.applied().is_empty() && site.log.commits(Topic::Reactions).is_empty());
 }
@@ -265,8 +264,7 @@ async fn a_topic_that_is_recreated_under_a_reader_stops_the_process() {
     for by in 1..=20 {
         site.like(4, by);
     }
-    let (_stop, told) = watch::channel(false);
-    let loops = tokio::spawn(run(site.job.clone(), told));
+    let loops = tokio::spawn(run(site.job.clone(), CancellationToken::new()));
     site.until_liked(&[4], 20).await;
     sleep(Duration::from_secs(2)).await;
     site.log.recreate(Topic::Reactions);

@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::ports::edge::{EdgeClient, EdgeError, PushedDictionary, PushedPage};
 use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError, ReadCounters, ReadLists, hot};
 use crate::ports::store::StoreError;
-use crate::telemetry::Exposition;
+use crate::telemetry::{Collector, Exposition};
 
 /// How often it is looked for what changed. The edge's store takes one write a second of a key.
 const EVERY: Duration = Duration::from_secs(1);
@@ -83,9 +83,8 @@ pub struct PushMetrics {
     pub failed: AtomicU64,
 }
 
-impl PushMetrics {
-    /// As an operator watches them.
-    pub fn expose(&self, text: &mut Exposition) {
+impl Collector for PushMetrics {
+    fn collect(&self, text: &mut Exposition) {
         let pages = [("stored", &self.stored), ("older", &self.older)];
         let pages = pages.map(|(what, count)| (format!("result=\"{what}\""), count.load(Ordering::Relaxed)));
         text.counter("gailou_pushed_pages_total", "Pages the edge was given, by what it did with them.", pages);
@@ -106,7 +105,7 @@ pub struct Pusher {
     pub hot_per_minute: u32,
     /// For how many seconds its pages are fresh then.
     pub fresh_for: u8,
-    pub figures: PushMetrics,
+    pub figures: Arc<PushMetrics>,
 }
 
 /// What the edge has of a subject.

@@ -108,7 +108,7 @@ impl World {
             readers: Arc::default(),
             hot_per_minute: 1,
             fresh_for: 10,
-            figures: PushMetrics::default(),
+            figures: Arc::default(),
         })))
     }
 

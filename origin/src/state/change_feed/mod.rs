@@ -12,19 +12,15 @@
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{Changed, ChangesDoc};
-use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
 use crate::ports::store::{Result, Store};
 
-/// How often each database is read.
-const POLL: Duration = Duration::from_millis(500);
 /// Rows of one query.
 const ROWS: usize = 1_000;
 /// How long a missing number may still appear, in milliseconds.
@@ -87,34 +83,13 @@ impl ChangeFeed {
     fn tail(&self) -> MutexGuard<'_, Tail> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// Reads every database once, all that is there.
-///
-/// # Errors
-/// The store's.
-pub async fn begin(feed: &ChangeFeed, store: &dyn Store, clock: &Clock) -> Result<()> {
-    for database in 0..feed.databases() {
-        read(feed, clock, database, |after| store.feed(database, after, ROWS)).await?;
-    }
-    Ok(())
-}
-
-/// Reads one database again and again, while somebody has the feed.
-pub async fn follow(feed: Weak<ChangeFeed>, store: Arc<dyn Store>, clock: Clock, database: usize) {
-    let mut tick = tokio::time::interval(POLL);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut failed = false;
-    loop {
-        tick.tick().await;
-        let Some(feed) = feed.upgrade() else { return };
-        let read = read(&feed, &clock, database, |after| store.feed(database, after, ROWS)).await;
-        if let Err(error) = &read
-            && !failed
-        {
-            tracing::warn!(%error, database, "the change feed cannot be read");
-        }
-        failed = read.is_err();
+    /// Reads the rows of one database that are not known yet.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn read_database(&self, store: &dyn Store, clock: &Clock, database: usize) -> Result<()> {
+        read(self, clock, database, |after| store.feed(database, after, ROWS)).await
     }
 }
 

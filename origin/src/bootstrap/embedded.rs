@@ -1,0 +1,70 @@
+//! The embedded adapters: SQLite in the data directory, and memory.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use async_trait::async_trait;
+
+use crate::adapters::embedded_journal::EmbeddedJournal;
+use crate::adapters::memory::popularity::MemoryPopularity;
+use crate::adapters::memory::revisions::MemoryRevisions;
+use crate::adapters::sqlite::SqliteStore;
+use crate::bootstrap::{Adapters, weights};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::domain::id_generator::NodeLease;
+use crate::domain::operation::Persisted;
+use crate::ports::dependencies::{Dependencies, DependencyStatus};
+use crate::ports::popularity::ReadCounters;
+use crate::ports::revisions;
+use crate::ports::store::Store as _;
+use crate::state::change_feed::ChangeFeed;
+use crate::state::page_cache::PageCache;
+
+/// Opens the data directory, which is created when it is missing.
+pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
+    let data = &config.data;
+    std::fs::create_dir_all(data).with_context(|| format!("cannot create the data directory {}", data.display()))?;
+    let file = data.join("gailou.db");
+    let store = SqliteStore::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
+    let store = Arc::new(store);
+    tracing::info!(file = %file.display(), "Running embedded: SQLite in {}", file.display());
+    let read_counters = Arc::new(ReadCounters::new());
+    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
+    let revisions = Arc::new(MemoryRevisions::new());
+    let on_commit = {
+        let (page_cache, revisions) = (page_cache.clone(), revisions.clone());
+        Box::new(move |persisted: &Persisted| {
+            revisions.keep_now(revisions::revisions_of(persisted));
+            page_cache.committed(&persisted.changed);
+        })
+    };
+    let journal = Arc::new(EmbeddedJournal::start(store.clone(), clock.clone(), on_commit)?);
+    Ok(Adapters {
+        dependencies: Arc::new(EmbeddedDependencies(store.clone())),
+        store: store.clone(),
+        reconciler: store,
+        journal,
+        page_cache,
+        change_feed: Arc::new(ChangeFeed::new(1)),
+        read_counters,
+        popularity: Arc::new(MemoryPopularity::default()),
+        revisions,
+        lease: Some(NodeLease { node: 0, until: None }),
+        collectors: vec![],
+        #[cfg(feature = "cluster")]
+        cluster: None,
+    })
+}
+
+/// Embedded, the file is the only dependency.
+#[derive(Debug)]
+struct EmbeddedDependencies(Arc<SqliteStore>);
+
+#[async_trait]
+impl Dependencies for EmbeddedDependencies {
+    async fn check_dependencies(&self) -> Vec<DependencyStatus> {
+        let problem = self.0.last_id().await.err().map(|error| error.to_string());
+        vec![DependencyStatus { name: "store".into(), is_tables: true, problem }]
+    }
+}
