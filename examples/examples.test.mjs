@@ -92,5 +92,5 @@ test("the site serves its page and a token that is taken", { skip }, async (t) =
 
 test("the page names a script and a subject", async () => {
   const page = await readFile(file("page/index.html"), "utf8");
-  assert.match(page, /<script src="http:\/\/127\.0\.0\.1:8787\/gailou\.js" data-subject="article\/example" defer>/);
+  assert.match(page, /<script src="http:\/\/127\.0\.0\.1:8080\/gailou\.js" data-subject="article\/example" defer>/);
 });

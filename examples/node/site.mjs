@@ -3,13 +3,13 @@
 //
 //   GAILOU_TOKEN_SECRET=… node examples/node/site.mjs
 //
-// COMMENTS (http://127.0.0.1:8787) is where Gailou answers, PORT (3000) where this site does.
+// COMMENTS (http://127.0.0.1:8080) is where Gailou answers, PORT (3000) where this site does.
 
 import { createServer } from "node:http";
 
 import { memberToken } from "./member-token.mjs";
 
-const { GAILOU_TOKEN_SECRET: secret, COMMENTS = "http://127.0.0.1:8787", PORT = "3000" } = process.env;
+const { GAILOU_TOKEN_SECRET: secret, COMMENTS = "http://127.0.0.1:8080", PORT = "3000" } = process.env;
 if (!secret) {
   console.error("GAILOU_TOKEN_SECRET is missing: give this site and gailou the same one");
   process.exit(2);
