@@ -1,15 +1,15 @@
-// The way into the Worker. The class that worker-build makes wraps each request in three proxies,
-// for the sake of one that comes after a trap; here that one alone takes this way.
+// The entry of the Worker. The class that worker-build generates wraps every request in three proxies, so
+// that it can make a new instance after a trap. Here only the first request after a trap takes that path.
 
 import Worker from "./build/index.js";
 
-// It wants `env` and `ctx` of what it is called on.
+// It reads `env` and `ctx` of the object that it is called on.
 const { fetch } = Worker.prototype;
 const state = globalThis.__worker_init_state;
 
 export default {
   async fetch(request, env, ctx) {
-    // The instance is broken: the class makes a new one.
+    // The instance has trapped: the class makes a new one.
     if (state.criticalError) return new Worker(ctx, env).fetch(request);
     try {
       return await fetch.call({ env, ctx }, request);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes what the edge parses: each target of edge/fuzz, or those that are named, for SECONDS.
-# What breaks a law is left in edge/fuzz/artifacts: put it into edge/fuzz/seeds once it is mended.
+# Fuzzes what the edge parses: each target of edge/fuzz, or the named ones, for SECONDS (60).
+# An input that breaks a law is written to edge/fuzz/artifacts: copy it to edge/fuzz/seeds with the fix.
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET...]
 

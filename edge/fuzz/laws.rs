@@ -1,17 +1,18 @@
-//! What must hold of everything the edge parses, whatever bytes it is given: that nothing panics,
-//! and that what is accepted is what its writer would have written.
+//! The laws of everything the edge parses, for any bytes: nothing panics, and a parser accepts only what
+//! its writer would have written.
 //!
-//! Each law takes the bytes of one input. The fuzzer's programs (`fuzz_targets`) call one of them
-//! without end; `edge/tests/fuzz.rs` calls them all with what is in `seeds`, on stable, in every
-//! run of the tests. Where a signature stands before the parser, the law signs the input itself,
-//! or no input would ever get through.
+//! Each law takes the bytes of one input. A fuzz target (`fuzz_targets`) runs one law on endless inputs;
+//! `edge/tests/fuzz.rs` runs all of them on the inputs in `seeds`, on stable, with the other tests. Where a
+//! parser is behind a signature, the law signs the input itself; no input would pass otherwise.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use gailou_edge::live::ring::{News, Ring};
-use gailou_edge::page::{DAY_SECONDS, Freshness, Page};
-use gailou_edge::{feed, key, live, push, routes, words};
+use gailou_edge::cached_page::{CachedPage, Freshness, MAX_PAGE_AGE_SECONDS};
+use gailou_edge::change_feed::StoredFeedPage;
+use gailou_edge::event_stream::replay_buffer::{Replay, ReplayBuffer};
+use gailou_edge::page_key::PageKey;
+use gailou_edge::{event_stream, push, routes, word_filter};
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::edge::{Signed, WINDOW_SECONDS, sign, verify};
 use gailou_shared::limits;
@@ -27,21 +28,21 @@ type Law = fn(&[u8]);
 
 /// The laws, by the names of their targets.
 pub(crate) const LAWS: &[(&str, Law)] = &[
-    ("changes", changes),
-    ("cursor", cursor),
-    ("feed", feed),
-    ("freshness", freshness),
-    ("key", key),
-    ("live", live),
-    ("page", page),
-    ("push", push),
-    ("shows", shows),
-    ("signature", signature),
-    ("token", token),
-    ("words", words),
+    ("cache_tags", cache_tags_law),
+    ("cached_page", cached_page_law),
+    ("change_feed_page", change_feed_page_law),
+    ("cursor", cursor_law),
+    ("edge_signature", edge_signature_law),
+    ("freshness", freshness_law),
+    ("page_key", page_key_law),
+    ("push", push_law),
+    ("replay_buffer", replay_buffer_law),
+    ("stored_feed_page", stored_feed_page_law),
+    ("token", token_law),
+    ("word_filter", word_filter_law),
 ];
 
-/// Tries the law of this name on one input.
+/// Runs the law of this name on one input.
 pub(crate) fn check(name: &str, data: &[u8]) {
     let (_, law) = LAWS.iter().find(|(law, _)| *law == name).expect("a law of this name");
     law(data);
@@ -63,40 +64,40 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
     mac.chain_update(data).finalize().into_bytes().into()
 }
 
-/// `path?query`: a key is the key of itself, and an address that can be asked for.
-fn key(data: &[u8]) {
+/// `path?query`: a key parses to itself, and is a valid request target.
+fn page_key_law(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let split = |text: &str| text.split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned()));
     let of = |text: &str| match split(text) {
-        Some((path, query)) => key::page(&path, Some(&query)),
-        None => key::page(text, None),
+        Some((path, query)) => PageKey::parse(&path, Some(&query)),
+        None => PageKey::parse(text, None),
     };
     let Some(found) = of(text) else { return };
     assert_eq!(of(&found.path_query).as_ref(), Some(&found), "of {text:?}");
-    let uri: http::Uri = found.path_query.parse().expect("an address");
+    let uri: http::Uri = found.path_query.parse().expect("a request target");
     assert_eq!(uri.path_and_query().map(|pq| pq.as_str()), Some(found.path_query.as_str()));
-    // So that no key breaks out of the line, the header or the name of a cache it is put into.
+    // So no key breaks out of the line, the header or the cache name that contains it.
     assert!(found.path_query.bytes().all(|byte| byte.is_ascii_graphic()), "{found:?}");
 }
 
-/// A cursor as text, and one whose inside is the input.
-fn cursor(data: &[u8]) {
+/// A cursor as text, and a signed cursor whose payload is the input.
+fn cursor_law(data: &[u8]) {
     let key = CursorKey::new(SECRET);
     if let Ok(text) = std::str::from_utf8(data) {
-        assert!(key.parse(text).is_err(), "a cursor nobody signed: {text}");
+        assert!(key.parse(text).is_err(), "an unsigned cursor: {text}");
     }
     let mut secret = b"gailou cursor\0".to_vec();
     secret.extend_from_slice(SECRET);
-    let mut inside = data.to_vec();
-    inside.extend_from_slice(&hmac(&Sha256::digest(secret), data)[..16]);
-    let text = URL_SAFE_NO_PAD.encode(inside);
+    let mut payload = data.to_vec();
+    payload.extend_from_slice(&hmac(&Sha256::digest(secret), data)[..16]);
+    let text = URL_SAFE_NO_PAD.encode(payload);
     if let Ok(cursor) = key.parse(&text) {
-        assert_eq!(key.print(&cursor), text, "a place has one name");
+        assert_eq!(key.print(&cursor), text, "a position has one text");
     }
 }
 
-/// What a page shows, as text, and as the bytes inside it: a set has one text, sorted.
-fn shows(data: &[u8]) {
+/// Cache tags as text, and as the bytes inside it: a set has one text, sorted.
+fn cache_tags_law(data: &[u8]) {
     let texts = [std::str::from_utf8(data).unwrap_or_default().to_owned(), URL_SAFE_NO_PAD.encode(data)];
     for text in texts {
         let Some(shows) = Shows::decode(&text) else { continue };
@@ -107,53 +108,53 @@ fn shows(data: &[u8]) {
     }
 }
 
-/// The origin's document of changes.
-fn changes(data: &[u8]) {
+/// A page of the origin's change feed.
+fn change_feed_page_law(data: &[u8]) {
     let Some(document) = ChangesDoc::parse(data) else { return };
     assert!(document.rows.len() <= ChangesDoc::MOST_ROWS);
     assert_eq!(ChangesDoc::parse(document.to_json().as_bytes()), Some(document));
 }
 
-/// The colo's copy of such a document.
-fn feed(data: &[u8]) {
+/// The stored form of such a page.
+fn stored_feed_page_law(data: &[u8]) {
     let now_ms = NOW * 1_000;
-    let Some(copy) = feed::Copy::decode(data, now_ms) else { return };
+    let Some(copy) = StoredFeedPage::decode(data, now_ms) else { return };
     assert!(copy.asked_ms <= now_ms);
-    assert_eq!(feed::Copy::decode(&copy.encode(), now_ms), Some(copy));
+    assert_eq!(StoredFeedPage::decode(&copy.encode(), now_ms), Some(copy));
 }
 
-/// What the origin's job pushes: what is taken can be stored and found again under its key.
-fn push(data: &[u8]) {
+/// A push of the origin: an accepted page can be stored and decoded again.
+fn push_law(data: &[u8]) {
     let now_ms = NOW * 1_000;
-    let Ok(push) = push::parse(data, now_ms) else { return };
-    assert!(push.pages.len() <= push::MOST_PAGES);
+    let Ok(push) = push::parse_push(data, now_ms) else { return };
+    assert!(push.pages.len() <= push::MAX_PUSH_PAGES);
     for (key, page) in &push.pages {
         assert!(key.shared, "{key:?}");
-        let stored = page.encode().expect("a page can be written");
-        assert_eq!(Page::decode(&stored, now_ms).as_ref(), Some(&**page));
+        let stored = page.encode().expect("an accepted page can be encoded");
+        assert_eq!(CachedPage::decode(&stored, now_ms).as_ref(), Some(&**page));
     }
 }
 
-/// A reader's `Last-Event-ID`, then lines that are the origin's answers or places of readers: every
-/// reader is told what comes after their place, in lines that are events and nothing else.
-fn live(data: &[u8]) {
+/// A reader's `Last-Event-ID`, then lines that are answers of the origin or positions of readers: a reader
+/// receives only what follows its position, in lines that are events and nothing else.
+fn replay_buffer_law(data: &[u8]) {
     let (last, rest) = line(data);
     let mut headers = HeaderMap::new();
     if let Ok(value) = HeaderValue::from_str(last) {
         headers.insert("last-event-id", value);
     }
-    let mut ring = Ring::default();
-    let mut place = live::position(&headers, Some(last)).unwrap_or(0);
+    let mut buffer = ReplayBuffer::default();
+    let mut position = event_stream::resume_position(&headers, Some(last)).unwrap_or(0);
     for (at, text) in String::from_utf8_lossy(rest).lines().enumerate() {
         let now_ms = at as u64 * 10_000;
-        if let Ok(doc) = serde_json::from_str::<EventsDoc>(text) {
-            let after = ring.claim(Some(place), now_ms).unwrap_or(Some(place));
-            ring.take(after, &doc);
+        if let Ok(answer) = serde_json::from_str::<EventsDoc>(text) {
+            let after = buffer.claim_poll(Some(position), now_ms).unwrap_or(Some(position));
+            buffer.apply(after, &answer);
         } else {
-            place = text.parse().unwrap_or(place);
+            position = text.parse().unwrap_or(position);
         }
-        if let News::Events(text, to) = ring.after(place, 0, now_ms) {
-            assert!(to > place);
+        if let Replay::Events(text, to) = buffer.replay_after(position, 0, now_ms) {
+            assert!(to > position);
             let is_event = |line: &str| {
                 ["", "id: ", "event: ", "data: "].iter().any(|name| match *name {
                     "" => line.is_empty(),
@@ -166,10 +167,10 @@ fn live(data: &[u8]) {
 }
 
 /// A line of JSON with the token's header, then its claims.
-fn token(data: &[u8]) {
+fn token_law(data: &[u8]) {
     let key = TokenKey::secret(SECRET).expect("long enough");
     if let Ok(text) = std::str::from_utf8(data) {
-        assert!(key.verify(text, "gailou", NOW).is_err(), "a token nobody signed: {text}");
+        assert!(key.verify(text, "gailou", NOW).is_err(), "an unsigned token: {text}");
     }
     let (header, claims) = line(data);
     let signed = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
@@ -182,11 +183,11 @@ fn token(data: &[u8]) {
     assert_eq!(key.verify(&again, "gailou", NOW), Ok(member));
 }
 
-/// A signature header, then the body it is said to be for.
-fn signature(data: &[u8]) {
+/// A signature header, then the body it claims to sign.
+fn edge_signature_law(data: &[u8]) {
     let (header, body) = line(data);
     let request = Signed { method: "POST", path_query: "/edge/push", client: "", body };
-    assert!(verify(SECRET, NOW, &request, header).is_err(), "nobody signed {header}");
+    assert!(verify(SECRET, NOW, &request, header).is_err(), "an unsigned request: {header}");
     let time = header.strip_prefix("t=").and_then(|rest| rest.split_once(',')).and_then(|(time, _)| time.parse().ok());
     let time: u64 = time.unwrap_or(NOW);
     let right = sign(SECRET, time, &request);
@@ -196,8 +197,8 @@ fn signature(data: &[u8]) {
     assert!(verify(SECRET, NOW, &other, &right).is_err());
 }
 
-/// Lines of `name: value` with what the origin allows, then one with the tags a reader sent.
-fn freshness(data: &[u8]) {
+/// Header lines of the origin, then a line with the entity tags that a reader sent.
+fn freshness_law(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut headers = HeaderMap::new();
     for (name, value) in text.lines().filter_map(|line| line.split_once(": ")) {
@@ -205,35 +206,37 @@ fn freshness(data: &[u8]) {
             headers.append(name, value);
         }
     }
-    if let Some(Freshness { fresh, revalidate, on_error, hot }) = Freshness::of(&headers) {
-        assert!([fresh, revalidate, on_error].iter().all(|seconds| *seconds <= DAY_SECONDS));
-        assert!(hot == 0 || (5..=60).contains(&hot));
+    if let Some(freshness) = Freshness::from_headers(&headers) {
+        let Freshness { fresh_seconds, revalidate_seconds, on_error_seconds, hot_seconds } = freshness;
+        let all = [fresh_seconds, revalidate_seconds, on_error_seconds];
+        assert!(all.iter().all(|seconds| *seconds <= MAX_PAGE_AGE_SECONDS));
+        assert!(hot_seconds == 0 || (5..=60).contains(&hot_seconds));
     }
     let last = text.lines().last().unwrap_or_default();
-    let _ = routes::asks_no_cache(last);
+    let _ = routes::has_no_cache(last);
     let stored = concat!(
         r#"{"v":2,"fetched_ms":1,"made_ms":1,"version":1,"etag":"\"a\"","shows":"AQ","headers":[],"#,
         r#""freshness":{"fresh":1,"revalidate":1,"on_error":1,"hot":0}}"#,
         "\nbody"
     );
-    let page = Page::decode(&Bytes::from_static(stored.as_bytes()), NOW * 1_000).expect("a page as it is stored");
-    assert!(!page.matches(last) || last.contains("\"a\"") || last.trim() == "*", "{last}");
+    let page = CachedPage::decode(&Bytes::from_static(stored.as_bytes()), NOW * 1_000).expect("a stored page");
+    assert!(!page.matches_etag(last) || last.contains("\"a\"") || last.trim() == "*", "{last}");
 }
 
-/// A page as the stores keep it.
-fn page(data: &[u8]) {
+/// The stored form of a page.
+fn cached_page_law(data: &[u8]) {
     let now_ms = NOW * 1_000;
-    let Some(page) = Page::decode(&Bytes::copy_from_slice(data), now_ms) else { return };
+    let Some(page) = CachedPage::decode(&Bytes::copy_from_slice(data), now_ms) else { return };
     assert!(!page.body.is_empty());
-    let _ = (page.age(now_ms), page.age_seconds(now_ms), page.weight("/"));
-    let again = page.encode().expect("what was read can be written");
-    assert_eq!(Page::decode(&again, now_ms).as_ref(), Some(&page));
+    let _ = (page.state(now_ms), page.age_seconds(now_ms), page.weight("/"));
+    let again = page.encode().expect("a decoded page can be encoded");
+    assert_eq!(CachedPage::decode(&again, now_ms).as_ref(), Some(&page));
 }
 
-/// A line of text to be judged, then a dictionary in either of its forms.
-fn words(data: &[u8]) {
+/// A line of text to filter, then a dictionary in either of its forms.
+fn word_filter_law(data: &[u8]) {
     let (text, stored) = line(data);
-    let Some(dictionary) = words::build(stored) else { return };
+    let Some(dictionary) = word_filter::parse_dictionary(stored) else { return };
     if let Verdict::Mask { text: masked, .. } = dictionary.check(text) {
         assert_eq!(masked.chars().count(), text.chars().count(), "{text:?} {masked:?}");
         assert_eq!(dictionary.check(&masked), Verdict::Pass, "{text:?} {masked:?}");

@@ -1,37 +1,39 @@
-//! The way to the origin and back: what goes along, how the edge vouches for it, and what an
-//! answer must lose before it is handed on. Nothing is cached here and nothing is checked.
+//! Requests to the origin and their answers: which headers pass in either direction, how the edge
+//! signs, and what counts as an answer. Nothing is cached or checked here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use gailou_shared::edge::{CLIENT_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign};
+use gailou_shared::edge::{
+    CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign,
+};
 use gailou_shared::wire::Code;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
-use crate::Edge;
-use crate::answer::{REQUEST_ID, RequestId, problem};
-use crate::page::{CDN_CACHE_CONTROL, HOT_FOR};
-use crate::ports::{self, FromOrigin, ToOrigin, Want, World};
+use crate::Isolate;
+use crate::cached_page::CDN_CACHE_CONTROL;
+use crate::ports::{BodyMode, OriginBody, OriginRequest, OriginResponse, Ports};
+use crate::response::{REQUEST_ID, RequestId, problem};
 
 /// How long the origin may take for a read, in milliseconds.
-pub const READ_MS: u32 = 5_000;
+pub const READ_TIMEOUT_MS: u32 = 5_000;
 /// How long the origin may take for a write, in milliseconds.
-pub const WRITE_MS: u32 = 10_000;
-/// How long a failure counts as news of the next request's, in milliseconds.
-const DOWN_MS: u64 = 5_000;
-/// How often a failing origin is tried while copies are served, in milliseconds; each isolate adds
-/// up to half of it, so that they do not try all at once.
-const PROBE_MS: u64 = 1_000;
-/// How long an origin counts as just back, in milliseconds: who has a copy serves it and has the
-/// next one fetched once, where otherwise every reader of an old page would ask.
-const BACK_MS: u64 = 10_000;
+pub const WRITE_TIMEOUT_MS: u32 = 10_000;
+/// How long after a failure the origin counts as down, in milliseconds.
+const DOWN_PERIOD_MS: u64 = 5_000;
+/// How often a failing origin is probed while copies are served, in milliseconds. Each isolate adds up
+/// to half of it, so that isolates do not probe at the same moment.
+const PROBE_INTERVAL_MS: u64 = 1_000;
+/// How long an origin counts as just back, in milliseconds. In that time an old copy is served and
+/// refreshed once; otherwise every reader of an old page would ask the origin at once.
+const RECOVERY_PERIOD_MS: u64 = 10_000;
 
-/// Headers of the client that the origin gets. No cookies, nothing of the connection, and nothing
-/// in which a client could speak for the edge.
-const TAKEN_ALONG: [&str; 11] = [
+/// Request headers of the client that the origin receives. No cookies, nothing about the connection,
+/// and nothing with which a client could speak for the edge.
+const FORWARDED_HEADERS: [&str; 11] = [
     "accept",
     "accept-language",
     "access-control-request-headers",
@@ -45,9 +47,9 @@ const TAKEN_ALONG: [&str; 11] = [
     "origin",
 ];
 
-/// Headers of the origin that end here: those of the connection, those of a body that the
-/// platform has already unpacked, and those that speak to the edge.
-const NOT_HANDED_ON: [&str; 16] = [
+/// Response headers of the origin that clients do not receive: those of the connection, those of a body
+/// that the platform has already decoded, and those meant for the edge.
+const DROPPED_HEADERS: [&str; 16] = [
     "connection",
     "keep-alive",
     "proxy-authenticate",
@@ -60,97 +62,101 @@ const NOT_HANDED_ON: [&str; 16] = [
     "content-length",
     "set-cookie",
     CDN_CACHE_CONTROL,
-    HOT_FOR,
+    HOT_FOR_HEADER,
     MADE_HEADER,
     SHOWS_HEADER,
     VERSION_HEADER,
 ];
 
-/// Who asks.
+/// The client of a request.
 #[derive(Debug, Clone)]
-pub struct Asker {
+pub struct Requester {
     /// The request's id.
     pub id: RequestId,
     /// The client's address as the platform saw it.
     pub client: Option<String>,
 }
 
-/// How the origin took a request.
+/// How the origin handled a request.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum OriginOutcome {
     /// It answered.
-    Answered(FromOrigin),
-    /// It answered that it cannot do its work now (502, 503, 504 as a problem of its own).
-    Troubled(FromOrigin),
-    /// It did not answer, or something between did in its place.
+    Answered(OriginResponse),
+    /// It answered that it cannot work at present (502, 503 or 504, as its own problem).
+    Unavailable(OriginResponse),
+    /// It did not answer, or something between edge and origin answered instead.
     Unreachable,
 }
 
-/// Whether the origin lately answered for pages, as this isolate knows. Writes do not count: an
-/// origin that cannot take any may well serve pages.
+/// Whether the origin has lately answered for pages, as far as this isolate knows. Writes do not count:
+/// an origin that accepts none may well serve pages.
 #[derive(Debug)]
-pub struct Health {
+pub struct OriginHealth {
+    /// When the last attempt failed; 0 when it succeeded.
     failed_ms: AtomicU64,
+    /// When a failing origin was last probed.
     probed_ms: AtomicU64,
-    back_ms: AtomicU64,
-    probe_ms: u64,
+    /// When the origin last recovered.
+    recovered_ms: AtomicU64,
+    probe_interval_ms: u64,
 }
 
-impl Health {
-    /// Nothing is known. `seed` sets the probes apart from other isolates'.
+impl OriginHealth {
+    /// The health of an origin that was not asked yet. `seed` sets the probes apart from those of other
+    /// isolates.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
             failed_ms: AtomicU64::new(0),
             probed_ms: AtomicU64::new(0),
-            back_ms: AtomicU64::new(0),
-            probe_ms: PROBE_MS + seed % (PROBE_MS / 2),
+            recovered_ms: AtomicU64::new(0),
+            probe_interval_ms: PROBE_INTERVAL_MS + seed % (PROBE_INTERVAL_MS / 2),
         }
     }
 
-    /// The last attempt failed, and that was less than 5 s ago: who has a copy serves it
-    /// instead of waiting for a deadline.
+    /// Whether the last attempt failed less than [`DOWN_PERIOD_MS`] ago: a copy is then served without
+    /// waiting for a timeout.
     #[must_use]
     pub fn is_down(&self, now_ms: u64) -> bool {
         let failed = self.failed_ms.load(Ordering::Relaxed);
-        failed != 0 && now_ms.saturating_sub(failed) < DOWN_MS
+        failed != 0 && now_ms.saturating_sub(failed) < DOWN_PERIOD_MS
     }
 
-    /// It answers again, since less than 10 s.
+    /// Whether it recovered less than [`RECOVERY_PERIOD_MS`] ago.
     #[must_use]
     pub fn is_just_back(&self, now_ms: u64) -> bool {
-        let back = self.back_ms.load(Ordering::Relaxed);
-        back != 0 && now_ms.saturating_sub(back) < BACK_MS
+        let recovered = self.recovered_ms.load(Ordering::Relaxed);
+        recovered != 0 && now_ms.saturating_sub(recovered) < RECOVERY_PERIOD_MS
     }
 
-    /// Whether to try a failing origin now; true once a second.
+    /// Whether to probe a failing origin now; true once in a probe interval.
     pub fn may_probe(&self, now_ms: u64) -> bool {
-        let due = now_ms.saturating_sub(self.probed_ms.load(Ordering::Relaxed)) >= self.probe_ms;
-        if due {
+        let is_due = now_ms.saturating_sub(self.probed_ms.load(Ordering::Relaxed)) >= self.probe_interval_ms;
+        if is_due {
             self.probed_ms.store(now_ms, Ordering::Relaxed);
         }
-        due
+        is_due
     }
 
-    /// Notes how an attempt ended.
-    pub fn note(&self, up: bool, now_ms: u64) {
-        let failed = self.failed_ms.swap(if up { 0 } else { now_ms.max(1) }, Ordering::Relaxed);
-        if up && failed != 0 {
-            self.back_ms.store(now_ms.max(1), Ordering::Relaxed);
+    /// Records whether an attempt succeeded.
+    pub fn record(&self, is_up: bool, now_ms: u64) {
+        let failed = self.failed_ms.swap(if is_up { 0 } else { now_ms.max(1) }, Ordering::Relaxed);
+        if is_up && failed != 0 {
+            self.recovered_ms.store(now_ms.max(1), Ordering::Relaxed);
         }
     }
 }
 
-/// Those headers of the client that go along.
+/// The headers of the client that are forwarded.
 #[must_use]
-pub fn taken_along(headers: &HeaderMap) -> HeaderMap {
-    let names = TAKEN_ALONG.iter().map(|name| HeaderName::from_static(name));
+pub fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
+    let names = FORWARDED_HEADERS.iter().map(|name| HeaderName::from_static(name));
     names.filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()
 }
 
-/// What to send.
+/// A request to forward, before the edge adds its own headers.
 #[derive(Debug)]
-pub struct Message {
+pub struct ForwardRequest {
     /// The method.
     pub method: Method,
     /// Path and query.
@@ -159,74 +165,75 @@ pub struct Message {
     pub headers: HeaderMap,
     /// The whole body.
     pub body: Bytes,
-    /// What to do with the answer's body.
-    pub want: Want,
-    /// The deadline.
-    pub deadline_ms: u32,
+    /// How to read the body of the answer.
+    pub body_mode: BodyMode,
+    /// How long the origin may take, in milliseconds.
+    pub timeout_ms: u32,
 }
 
-/// Sends `message` for `asker`, with its id and, where the operator gave a secret, the edge's
-/// word for the client's address.
-pub async fn send(edge: &Edge, world: &World, asker: &Asker, message: Message) -> Outcome {
-    let Message { method, path_query, mut headers, body, want, deadline_ms } = message;
-    headers.insert(REQUEST_ID, asker.id.header());
-    let client = asker.client.as_deref().filter(|a| HeaderValue::from_str(a).is_ok()).unwrap_or_default();
+/// Sends `request` for `requester`, with its id and, where the operator gave a secret, the client's
+/// address under the edge's signature.
+pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, request: ForwardRequest) -> OriginOutcome {
+    let ForwardRequest { method, path_query, mut headers, body, body_mode, timeout_ms } = request;
+    headers.insert(REQUEST_ID, requester.id.to_header());
+    let client = requester.client.as_deref().filter(|a| HeaderValue::from_str(a).is_ok()).unwrap_or_default();
     if let (Ok(value), false) = (HeaderValue::from_str(client), client.is_empty()) {
         headers.insert(HeaderName::from_static(CLIENT_HEADER), value);
     }
-    if let Some(secret) = &edge.config.edge_secret {
-        let request = Signed { method: method.as_str(), path_query: &path_query, client, body: &body };
-        let signature = sign(secret, world.clock.now_ms() / 1_000, &request);
+    if let Some(secret) = &isolate.config.edge_secret {
+        let signed = Signed { method: method.as_str(), path_query: &path_query, client, body: &body };
+        let signature = sign(secret, ports.clock.now_ms() / 1_000, &signed);
         if let Ok(value) = HeaderValue::from_str(&signature) {
             headers.insert(HeaderName::from_static(SIGNATURE_HEADER), value);
         }
     }
-    let sent = world.origin.send(ToOrigin { method, path_query, headers, body, want }, deadline_ms).await;
-    match sent {
-        Err(_) => Outcome::Unreachable,
-        // A proxy's page says nothing about the origin; a problem is the origin's word. The platform's
-        // own words for an origin it cannot reach are 520 to 530.
-        Ok(answer) if answer.status.is_server_error() && !is_problem(&answer.headers) => Outcome::Unreachable,
+    let request = OriginRequest { method, path_query, headers, body, body_mode };
+    match ports.origin.send(request, timeout_ms).await {
+        Err(_) => OriginOutcome::Unreachable,
+        // A 5xx that is no problem is a proxy's page, or the platform's own answer for an origin that it
+        // cannot reach (520 to 530).
+        Ok(answer) if answer.status.is_server_error() && !is_problem(&answer.headers) => OriginOutcome::Unreachable,
         Ok(answer) => match answer.status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-                Outcome::Troubled(answer)
+                OriginOutcome::Unavailable(answer)
             }
-            _ => Outcome::Answered(answer),
+            _ => OriginOutcome::Answered(answer),
         },
     }
 }
 
-/// Whether an answer is the origin's own refusal.
+/// Whether an answer is a problem, which only the origin itself writes.
 #[must_use]
 pub fn is_problem(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     kind.starts_with("application/problem+json")
 }
 
-/// The origin's answer as the client gets it.
+/// The origin's answer as the client receives it.
 #[must_use]
-pub fn hand_on(answer: FromOrigin, id: &RequestId) -> Response {
+pub fn client_response(answer: OriginResponse, id: &RequestId) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
-    for name in NOT_HANDED_ON {
+    for name in DROPPED_HEADERS {
         response.headers_mut().remove(name);
     }
-    response.headers_mut().insert(REQUEST_ID, id.header());
+    response.headers_mut().insert(REQUEST_ID, id.to_header());
     match answer.body {
-        ports::Body::Whole(bytes) => *response.body_mut() = Body::from(bytes),
-        ports::Body::Stream(stream) => {
+        OriginBody::Whole(bytes) => *response.body_mut() = Body::from(bytes),
+        OriginBody::Stream(stream) => {
             response.extensions_mut().insert(stream);
         }
     }
     response
 }
 
-/// The outcome as the client gets it. `lost` says what an unreachable origin means to them.
+/// The outcome as the client receives it. `unreachable_detail` says what an unreachable origin means
+/// for this request.
 #[must_use]
-pub fn conclude(outcome: Outcome, id: &RequestId, lost: &str) -> Response {
+pub fn outcome_response(outcome: OriginOutcome, id: &RequestId, unreachable_detail: &str) -> Response {
     match outcome {
-        Outcome::Answered(answer) | Outcome::Troubled(answer) => hand_on(answer, id),
-        Outcome::Unreachable => problem(id, Code::OriginUnreachable, lost, Vec::new()),
+        OriginOutcome::Answered(answer) | OriginOutcome::Unavailable(answer) => client_response(answer, id),
+        OriginOutcome::Unreachable => problem(id, Code::OriginUnreachable, unreachable_detail, Vec::new()),
     }
 }

@@ -1,66 +1,70 @@
-//! The edge: what readers meet first.
+//! The edge: the Cloudflare Worker between readers and the origin.
 //!
-//! It serves the public pages from its caches ([`pages`]) as far as the change feed lets them be
-//! seen ([`feed`]), takes those of hot subjects from the origin ([`push`]), checks writes for what can be said
-//! without a database and sends them on ([`writes`]), and passes the rest through ([`forward`]).
-//! It keeps nothing that could be lost, ranks nothing, renders nothing, and is no trust boundary:
-//! the origin checks everything again.
+//! It serves public pages from its caches ([`page_service`]) as far as the change feed allows
+//! ([`change_feed`]), stores the pages of hot subjects that the origin pushes ([`push`]), fans out
+//! event streams ([`event_stream`]), checks writes as far as that needs no database ([`writes`]), and
+//! forwards the rest ([`forward`]). It holds nothing that could be lost, ranks nothing and renders
+//! nothing. It is no trust boundary: the origin checks everything again.
 //!
-//! Everything here but `cf` is plain Rust that runs in native tests; platform types appear in
-//! `cf` alone. A panic would fail every request the isolate has in flight, so what can panic is
-//! denied. No request waits for another's future: the platform stops requests that do.
+//! Every module except `cloudflare` is plain Rust and runs in native tests; platform types appear in
+//! `cloudflare` alone. A panic fails every request the isolate has in flight, so what can panic is
+//! denied. No request awaits another request's future: the platform aborts requests that do.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice)
 )]
 
 pub mod ports;
-
-pub mod key;
-pub mod memory;
-pub mod page;
-
-pub mod feed;
-pub mod pages;
-pub mod push;
-
-pub mod bodies;
-pub mod limits;
-pub mod words;
-pub mod writes;
-
-pub mod live;
-
-pub mod answer;
-pub mod forward;
 pub mod routes;
 
-#[cfg(target_arch = "wasm32")]
-mod cf;
+pub mod cached_page;
+pub mod lru;
+pub mod page_key;
 
-use std::sync::Mutex;
+pub mod change_feed;
+pub mod page_service;
+pub mod push;
+
+pub mod body_budget;
+pub mod rate_limits;
+pub mod word_filter;
+pub mod writes;
+
+pub mod event_stream;
+
+pub mod forward;
+pub mod response;
+
+#[cfg(target_arch = "wasm32")]
+mod cloudflare;
+
+#[cfg(test)]
+mod testing;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gailou_shared::token::TokenKey;
 
-pub use routes::{entry, router};
+pub use routes::{handle, router};
 
 /// What the operator decides.
 #[derive(Clone, Default)]
-pub struct Config {
-    /// Signs what is forwarded; without it the origin does not believe the client's address, and
-    /// pushes nothing.
+pub struct EdgeConfig {
+    /// Signs forwarded requests. Without it the origin does not trust the client address, and no push
+    /// is accepted.
     pub edge_secret: Option<Vec<u8>>,
-    /// Pushes may still be signed with it, while the secret is being changed.
+    /// The secret before the current one; pushes may still be signed with it during a rotation.
     pub edge_secret_previous: Option<Vec<u8>>,
-    /// Verifies members' tokens here; without it the origin alone does.
+    /// Verifies members' tokens here; without it only the origin does.
     pub token_key: Option<TokenKey>,
-    /// The audience tokens must name.
+    /// The audience that tokens must name.
     pub audience: String,
 }
 
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config")
+impl fmt::Debug for EdgeConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EdgeConfig")
             .field("edge_secret", &self.edge_secret.as_ref().map(|_| "…"))
             .field("edge_secret_previous", &self.edge_secret_previous.as_ref().map(|_| "…"))
             .field("token_key", &self.token_key)
@@ -69,46 +73,46 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// What one isolate keeps between requests. All of it may vanish at any time.
+/// The memory of one isolate: what it keeps between requests. All of it may vanish at any time.
 #[derive(Debug)]
-pub struct Edge {
-    config: Config,
-    memory: Mutex<memory::Bounded<std::sync::Arc<page::Page>>>,
-    marks: pages::Marks,
-    feed: feed::Feed,
-    health: forward::Health,
-    words: words::Words,
-    live: live::Live,
-    bodies: bodies::Bodies,
-    ids: answer::Ids,
+pub struct Isolate {
+    config: EdgeConfig,
+    pages: Mutex<lru::WeightedLru<Arc<cached_page::CachedPage>>>,
+    cooldowns: page_service::Cooldowns,
+    change_feed: change_feed::ChangeFeedReplica,
+    origin_health: forward::OriginHealth,
+    word_filter: word_filter::WordFilterCache,
+    event_streams: event_stream::EventStreams,
+    body_budget: body_budget::BodyBudget,
+    request_ids: response::RequestIds,
 }
 
-impl Edge {
-    /// An isolate without memories. `seed` makes its request ids differ from other isolates', and the
-    /// moments at which it tries a failing origin.
+impl Isolate {
+    /// An isolate with empty memory. `seed` sets its request ids and its probes of a failing origin
+    /// apart from those of other isolates.
     #[must_use]
-    pub fn new(config: Config, seed: u64) -> Self {
+    pub fn new(config: EdgeConfig, seed: u64) -> Self {
         Self {
             config,
-            memory: Mutex::new(memory::Bounded::new(memory::BYTES, memory::ENTRIES)),
-            marks: pages::Marks::default(),
-            feed: feed::Feed::new(seed),
-            health: forward::Health::new(seed),
-            words: words::Words::default(),
-            live: live::Live::default(),
-            bodies: bodies::Bodies::default(),
-            ids: answer::Ids::new(seed),
+            pages: Mutex::new(lru::WeightedLru::new(lru::MEMORY_BUDGET_BYTES, lru::MAX_MEMORY_PAGES)),
+            cooldowns: page_service::Cooldowns::default(),
+            change_feed: change_feed::ChangeFeedReplica::new(seed),
+            origin_health: forward::OriginHealth::new(seed),
+            word_filter: word_filter::WordFilterCache::default(),
+            event_streams: event_stream::EventStreams::default(),
+            body_budget: body_budget::BodyBudget::default(),
+            request_ids: response::RequestIds::new(seed),
         }
     }
 
-    /// The id of a request: the one the client sent when it is sane, else a new one.
+    /// The id of a request: the client's own when it is well-formed, else a new one.
     #[must_use]
-    pub fn request_id(&self, sent: Option<&str>) -> answer::RequestId {
-        self.ids.accept(sent)
+    pub fn request_id(&self, sent: Option<&str>) -> response::RequestId {
+        self.request_ids.accept(sent)
     }
 }
 
-/// A lock that a panic elsewhere cannot take away: what it guards is a cache.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// Locks `mutex` even if a panic poisoned it: everything behind these locks is a cache.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

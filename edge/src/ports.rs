@@ -1,5 +1,5 @@
-//! What the edge needs from the platform, in its own types. No platform types here; `cf` has the
-//! adapters, `doubles` those of the tests.
+//! What the edge needs from the platform, in its own types. No platform type appears here:
+//! `cloudflare` has the adapters, `testing` the test doubles.
 
 use std::any::Any;
 use std::fmt;
@@ -10,147 +10,144 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 
-#[cfg(test)]
-pub(crate) mod doubles;
-
-/// A future a port hands out.
-pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// The time.
-pub trait Clock: Send + Sync {
-    /// Unix milliseconds. It may stand still while a request computes.
-    fn now_ms(&self) -> u64;
-    /// Ends after so many milliseconds.
-    fn pause(&self, ms: u32) -> Task<'static, ()>;
-}
-
-/// Work after the answer.
-pub trait Later: Send + Sync {
-    /// Runs `task` to its end without holding up the answer. The platform gives it about 30 s.
-    fn run(&self, task: Task<'static, ()>);
-}
-
-/// A place for pages beside the isolate's memory: the colo's cache, or the store all colos share.
-pub trait PageStore: Send + Sync {
-    /// What was put under `key`, within a day. It may be older than the last put, or gone.
-    fn get<'a>(&'a self, key: &'a str) -> Task<'a, Result<Option<Bytes>, StoreFailed>>;
-    /// Keeps `value` for a day.
-    fn put<'a>(&'a self, key: &'a str, value: Bytes) -> Task<'a, Result<(), StoreFailed>>;
-    /// Forgets `key`, in time.
-    fn remove<'a>(&'a self, key: &'a str) -> Task<'a, Result<(), StoreFailed>>;
-}
-
-/// A store did not do what was asked; whether a put landed is not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreFailed(pub String);
-
-impl fmt::Display for StoreFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for StoreFailed {}
-
-/// The platform's own counting of what clients do. It may be approximate.
-pub trait RateLimiter: Send + Sync {
-    /// Counts one use of `key` against the limit the binding of this name was given; false when it
-    /// is exceeded. True where there is no such binding, and when it fails.
-    fn take<'a>(&'a self, binding: &'static str, key: String) -> Task<'a, bool>;
-}
-
-/// The origin.
-pub trait Origin: Send + Sync {
-    /// Sends `request` and waits for the answer, `deadline_ms` at most.
-    fn send(&self, request: ToOrigin, deadline_ms: u32) -> Task<'_, Result<FromOrigin, OriginFailed>>;
-}
-
-/// What is sent to the origin.
-#[derive(Debug, Clone)]
-pub struct ToOrigin {
-    /// The method.
-    pub method: Method,
-    /// Path and query.
-    pub path_query: String,
-    /// All headers but those of the connection.
-    pub headers: HeaderMap,
-    /// The whole body.
-    pub body: Bytes,
-    /// What to do with the answer's body.
-    pub want: Want,
-}
-
-/// What to do with the body of the origin's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// Read it whole, within the deadline.
-    Whole,
-    /// Hand it on as it comes; the deadline ends with the headers.
-    Stream,
-}
-
-/// What the origin answers.
-#[derive(Debug, Clone)]
-pub struct FromOrigin {
-    /// The status.
-    pub status: StatusCode,
-    /// The headers.
-    pub headers: HeaderMap,
-    /// The body.
-    pub body: Body,
-}
-
-/// The body of the origin's answer.
-#[derive(Debug, Clone)]
-pub enum Body {
-    /// All of it.
-    Whole(Bytes),
-    /// A stream that only the platform can read.
-    Stream(Stream),
-}
-
-/// The platform's own stream, unopened.
-#[derive(Clone)]
-pub struct Stream(pub Arc<dyn Any + Send + Sync>);
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Stream")
-    }
-}
-
-/// The origin did not answer: it could not be reached, the connection broke, or the deadline
-/// passed. What was sent may have been done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OriginFailed(pub String);
-
-impl fmt::Display for OriginFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the origin did not answer: {}", self.0)
-    }
-}
-
-impl std::error::Error for OriginFailed {}
+/// A future that a port returns.
+pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The ports of one request.
 #[derive(Clone)]
-pub struct World {
+pub struct Ports {
     /// The origin.
     pub origin: Arc<dyn Origin>,
-    /// The colo's cache.
-    pub colo: Arc<dyn PageStore>,
-    /// The store all colos share, minutes behind.
-    pub global: Arc<dyn PageStore>,
+    /// The cache of this colo (one data centre of the platform).
+    pub colo_cache: Arc<dyn PageStore>,
+    /// The store that all colos share; it lags by a minute and more.
+    pub global_store: Arc<dyn PageStore>,
     /// Work after the answer.
-    pub later: Arc<dyn Later>,
+    pub wait_until: Arc<dyn WaitUntil>,
     /// What clients may do.
     pub limiter: Arc<dyn RateLimiter>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
 
-impl fmt::Debug for World {
+impl fmt::Debug for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("World")
+        f.write_str("Ports")
     }
 }
+
+/// The time.
+pub trait Clock: Send + Sync {
+    /// Unix milliseconds. The platform may freeze it while a request computes.
+    fn now_ms(&self) -> u64;
+    /// Completes after `ms` milliseconds.
+    fn pause(&self, ms: u32) -> PortFuture<'static, ()>;
+}
+
+/// Work after the answer.
+pub trait WaitUntil: Send + Sync {
+    /// Runs `task` to its end without delaying the answer. The platform grants it about 30 s.
+    fn spawn(&self, task: PortFuture<'static, ()>);
+}
+
+/// A store of pages outside the isolate's memory: the colo's cache, or the global store.
+pub trait PageStore: Send + Sync {
+    /// What was put under `key` within a day. It may be older than the last put, or missing.
+    fn get<'a>(&'a self, key: &'a str) -> PortFuture<'a, Result<Option<Bytes>, PageStoreError>>;
+    /// Stores `value` for a day.
+    fn put<'a>(&'a self, key: &'a str, value: Bytes) -> PortFuture<'a, Result<(), PageStoreError>>;
+    /// Removes `key`; other readers of the store may still see it for a while.
+    fn remove<'a>(&'a self, key: &'a str) -> PortFuture<'a, Result<(), PageStoreError>>;
+}
+
+/// A call of a [`PageStore`] failed; whether a put landed is unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageStoreError(pub String);
+
+impl fmt::Display for PageStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PageStoreError {}
+
+/// The platform's rate limiter. It may be approximate.
+pub trait RateLimiter: Send + Sync {
+    /// Counts one use of `key` against the limit of the binding with this name; false when the limit
+    /// is exceeded. True when there is no such binding, and when the limiter fails.
+    fn take<'a>(&'a self, binding: &'static str, key: String) -> PortFuture<'a, bool>;
+}
+
+/// The origin.
+pub trait Origin: Send + Sync {
+    /// Sends `request` and waits for the answer, at most `timeout_ms`.
+    fn send(&self, request: OriginRequest, timeout_ms: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>>;
+}
+
+/// A request to the origin.
+#[derive(Debug, Clone)]
+pub struct OriginRequest {
+    /// The method.
+    pub method: Method,
+    /// Path and query.
+    pub path_query: String,
+    /// All headers except those of the connection.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+    /// How to read the body of the answer.
+    pub body_mode: BodyMode,
+}
+
+/// How to read the body of the origin's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyMode {
+    /// Read all of it within the timeout.
+    Whole,
+    /// Pass it through as it arrives; the timeout ends with the headers.
+    Stream,
+}
+
+/// An answer of the origin.
+#[derive(Debug, Clone)]
+pub struct OriginResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: OriginBody,
+}
+
+/// The body of the origin's answer.
+#[derive(Debug, Clone)]
+pub enum OriginBody {
+    /// All of it.
+    Whole(Bytes),
+    /// A stream that only the platform can read.
+    Stream(PlatformStream),
+}
+
+/// The platform's own stream, unread.
+#[derive(Clone)]
+pub struct PlatformStream(pub Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for PlatformStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PlatformStream")
+    }
+}
+
+/// The origin did not answer: it was unreachable, the connection broke, or the timeout passed. The
+/// origin may have executed the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginError(pub String);
+
+impl fmt::Display for OriginError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the origin did not answer: {}", self.0)
+    }
+}
+
+impl std::error::Error for OriginError {}

@@ -12,28 +12,29 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, Method};
 use tower_service::Service as _;
 
-use crate::Edge;
-use crate::answer::{REQUEST_ID, problem};
-use crate::forward::Asker;
-use crate::key;
-use crate::live;
-use crate::pages::{self, Ask};
-use crate::ports::{Task, World};
+use crate::Isolate;
+use crate::event_stream;
+use crate::forward::Requester;
+use crate::page_key::PageKey;
+use crate::page_service::{self, PageRequest};
+use crate::ports::{PortFuture, Ports};
 use crate::push;
-use crate::writes::{self, Rule};
+use crate::response::{REQUEST_ID, problem};
+use crate::writes::{self, RouteRule};
 
-type Routes = MethodRouter<Arc<Edge>>;
+type EdgeRoutes = MethodRouter<Arc<Isolate>>;
 
-/// The routes. What is called `page` is a public read; everything else is checked by its rule.
-pub fn router(edge: Arc<Edge>) -> Router {
-    let page = || get(public);
+/// The routes. `page()` is a public read; every other route is checked by its rule.
+pub fn router(isolate: Arc<Isolate>) -> Router {
+    let page = || get(public_page);
     Router::new()
         .route("/v1/subjects/{type}/{key}", page())
-        .route("/v1/subjects/{type}/{key}/comments", page().merge(post(by(Rule::TEXT))))
-        .route("/v1/subjects/{type}/{key}/comments/friends", get(by(Rule::MEMBER)))
-        .route("/v1/subjects/{type}/{key}/events", get(events))
-        .route("/v1/subjects/{type}/{key}/feed.atom", get(by(Rule::OPEN)))
-        .route("/v1/comments/{id}", page().merge(patch(by(Rule::TEXT))).merge(delete(by(Rule::MEMBER))))
+        .route("/v1/subjects/{type}/{key}/comments", page().merge(post(checked(RouteRule::TEXT))))
+        .route("/v1/subjects/{type}/{key}/events", get(subject_events))
+        .route(
+            "/v1/comments/{id}",
+            page().merge(patch(checked(RouteRule::TEXT))).merge(delete(checked(RouteRule::MEMBER))),
+        )
         .route("/v1/comments/{id}/replies", page())
         .route("/v1/comments/{id}/tree", page())
         .route("/v1/comments/{id}/ancestors", page())
@@ -41,47 +42,40 @@ pub fn router(edge: Arc<Edge>) -> Router {
         .route("/v1/comments/{id}/like", toggle())
         .route("/v1/comments/{id}/dislike", toggle())
         .route("/v1/comments/{id}/pin", toggle())
-        .route("/v1/comments/{id}/reports", post(by(Rule::JSON)))
         .route("/v1/counts", page())
         .route("/v1/members/{id}/comments", page())
-        .route("/v1/media", post(by(Rule::UPLOAD)))
-        .route("/v1/guests", post(by(Rule::GUEST)))
-        .route("/v1/me", delete(by(Rule::MEMBER)))
-        .route("/v1/me/overlay", get(by(Rule::MEMBER)))
-        .route("/v1/me/notifications", get(by(Rule::MEMBER)))
-        .route("/v1/me/notifications/read", post(by(Rule::JSON)))
-        .route("/v1/me/export", get(by(Rule::MEMBER)))
-        .route("/v1/admin/queue", get(by(Rule::MEMBER)))
-        .route("/v1/admin/comments", get(by(Rule::MEMBER)))
-        .route("/v1/admin/comments/{id}/decision", post(by(Rule::JSON)))
-        .route("/v1/admin/words", get(by(Rule::MEMBER)).merge(put(by(Rule::WORDS))))
-        .route("/v1/admin/members/{id}", put(by(Rule::JSON)))
-        .route("/v1/admin/subjects/{type}/{key}", put(by(Rule::JSON)))
-        .route("/v1/admin/audit", get(by(Rule::MEMBER)))
-        // The origin may know more of these than this table, so it is the one to say 404.
-        .route("/v1/me/{*rest}", any(by(Rule::OPEN)))
-        .route("/v1/admin/{*rest}", any(by(Rule::OPEN)))
+        .route("/v1/guests", post(checked(RouteRule::GUEST)))
+        .route("/v1/me/overlay", get(checked(RouteRule::MEMBER)))
+        .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::JSON)))
+        .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::JSON)))
+        // Nothing here is cached, so the origin decides which other paths exist.
+        .route("/v1/me/{*rest}", any(checked(RouteRule::OPEN)))
+        .route("/v1/admin/{*rest}", any(checked(RouteRule::OPEN)))
         .route("/t/{type}/{key}", page())
-        .route("/edge/push", post(push_pages))
-        .route("/healthz", get(alive))
-        .route("/readyz", get(by(Rule::OPEN)))
-        .route("/openapi.json", get(by(Rule::OPEN)))
-        .route("/docs", get(by(Rule::OPEN)))
-        .route("/docs/{*rest}", get(by(Rule::OPEN)))
+        .route("/edge/push", post(receive_push))
+        .route("/healthz", get(health_check))
+        .route("/readyz", get(checked(RouteRule::OPEN)))
+        .route("/openapi.json", get(checked(RouteRule::OPEN)))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
-        .with_state(edge)
+        .with_state(isolate)
 }
 
-/// Answers one request. It never fails: what goes wrong is a problem to the client.
-pub async fn entry(mut router: Router, edge: &Arc<Edge>, world: World, asker: Asker, mut request: Request) -> Response {
+/// Answers one request. It never fails: an error becomes a problem to the client.
+pub async fn handle(
+    mut router: Router,
+    isolate: &Arc<Isolate>,
+    ports: Ports,
+    requester: Requester,
+    mut request: Request,
+) -> Response {
     if request.method() == Method::OPTIONS {
-        // Who may write from where is the origin's to say.
-        return writes::pass(edge, &world, &asker, Rule::OPEN, request).await;
+        // The origin decides which sites may write.
+        return writes::check_and_forward(isolate, &ports, &requester, RouteRule::OPEN, request).await;
     }
-    let id = asker.id.header();
-    request.extensions_mut().insert(world);
-    request.extensions_mut().insert(asker);
+    let id = requester.id.to_header();
+    request.extensions_mut().insert(ports);
+    request.extensions_mut().insert(requester);
     let mut response = match router.as_service().call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
@@ -90,77 +84,80 @@ pub async fn entry(mut router: Router, edge: &Arc<Edge>, world: World, asker: As
     response
 }
 
-fn toggle() -> Routes {
-    put(by(Rule::MEMBER)).merge(delete(by(Rule::MEMBER)))
+fn toggle() -> EdgeRoutes {
+    put(checked(RouteRule::MEMBER)).merge(delete(checked(RouteRule::MEMBER)))
 }
 
-async fn public(
-    State(edge): State<Arc<Edge>>,
-    Extension(world): Extension<World>,
-    Extension(asker): Extension<Asker>,
+async fn public_page(
+    State(isolate): State<Arc<Isolate>>,
+    Extension(ports): Extension<Ports>,
+    Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    match key::page(request.uri().path(), request.uri().query()) {
+    match PageKey::parse(request.uri().path(), request.uri().query()) {
         Some(key) => {
             let headers = request.headers();
             let if_none_match = headers.get(IF_NONE_MATCH).and_then(|v| v.to_str().ok()).map(str::to_owned);
-            let ask = Ask { key, if_none_match, no_cache: wants_no_cache(headers), asker };
-            pages::read(&edge, &world, ask).await
+            let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), requester };
+            page_service::answer_page(&isolate, &ports, page).await
         }
-        None => writes::pass(&edge, &world, &asker, Rule::OPEN, request).await,
+        None => writes::check_and_forward(&isolate, &ports, &requester, RouteRule::OPEN, request).await,
     }
 }
 
-async fn events(
-    State(edge): State<Arc<Edge>>,
-    Extension(world): Extension<World>,
-    Extension(asker): Extension<Asker>,
+async fn subject_events(
+    State(isolate): State<Arc<Isolate>>,
+    Extension(ports): Extension<Ports>,
+    Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    live::open(&edge, &world, &asker, request).await
+    event_stream::open_stream(&isolate, &ports, &requester, request).await
 }
 
-fn wants_no_cache(headers: &HeaderMap) -> bool {
-    headers.get_all(CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok()).any(asks_no_cache)
+fn bypasses_caches(headers: &HeaderMap) -> bool {
+    headers.get_all(CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok()).any(has_no_cache)
 }
 
 /// Whether a request's `Cache-Control` asks for a page past the caches.
 #[must_use]
-pub fn asks_no_cache(cache_control: &str) -> bool {
+pub fn has_no_cache(cache_control: &str) -> bool {
     cache_control.split(',').any(|directive| directive.trim().eq_ignore_ascii_case("no-cache"))
 }
 
-fn by(
-    rule: Rule,
-) -> impl Fn(State<Arc<Edge>>, Extension<World>, Extension<Asker>, Request) -> Task<'static, Response> + Clone + Send + Sync
-{
-    move |State(edge), Extension(world), Extension(asker), request| {
-        Box::pin(async move { writes::pass(&edge, &world, &asker, rule, request).await })
+/// A handler that checks a request by `rule` and forwards it.
+fn checked(
+    rule: RouteRule,
+) -> impl Fn(State<Arc<Isolate>>, Extension<Ports>, Extension<Requester>, Request) -> PortFuture<'static, Response>
++ Clone
++ Send
++ Sync {
+    move |State(isolate), Extension(ports), Extension(requester), request| {
+        Box::pin(async move { writes::check_and_forward(&isolate, &ports, &requester, rule, request).await })
     }
 }
 
-async fn push_pages(
-    State(edge): State<Arc<Edge>>,
-    Extension(world): Extension<World>,
-    Extension(asker): Extension<Asker>,
+async fn receive_push(
+    State(isolate): State<Arc<Isolate>>,
+    Extension(ports): Extension<Ports>,
+    Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    push::receive(&edge, &world, &asker.id, request).await
+    push::receive_push(&isolate, &ports, &requester.id, request).await
 }
 
-async fn alive() -> Response {
+async fn health_check() -> Response {
     let mut response = Response::new(Body::from(r#"{"status":"ok"}"#));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-async fn unknown_route(Extension(asker): Extension<Asker>, request: Request) -> Response {
+async fn unknown_route(Extension(requester): Extension<Requester>, request: Request) -> Response {
     let detail = format!("There is nothing at {}.", request.uri().path());
-    problem(&asker.id, Code::NotFound, detail, Vec::new())
+    problem(&requester.id, Code::NotFound, detail, Vec::new())
 }
 
-async fn unknown_method(Extension(asker): Extension<Asker>, request: Request) -> Response {
-    let detail = format!("{} cannot be done here.", request.method());
-    problem(&asker.id, Code::MethodNotAllowed, detail, Vec::new())
+async fn unknown_method(Extension(requester): Extension<Requester>, request: Request) -> Response {
+    let detail = format!("{} is not allowed at {}.", request.method(), request.uri().path());
+    problem(&requester.id, Code::MethodNotAllowed, detail, Vec::new())
 }

@@ -71,7 +71,13 @@ fn drivers_stay_in_their_adapters() {
     for (words, folder) in table {
         forbid(&files, "", words, |path| path.contains(folder), "a driver is known to its adapter alone");
     }
-    forbid(&files, "", &["worker::"], |path| path.starts_with("edge/src/cf"), "only edge/src/cf knows the platform");
+    forbid(
+        &files,
+        "",
+        &["worker::"],
+        |path| path.starts_with("edge/src/cloudflare/"),
+        "only edge/src/cloudflare knows the platform",
+    );
 }
 
 #[test]

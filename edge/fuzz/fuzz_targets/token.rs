@@ -1,4 +1,4 @@
-//! The law of the same name, without end.
+//! Runs the law of the same name on the fuzzer's inputs.
 #![no_main]
 
 #[path = "../laws.rs"]

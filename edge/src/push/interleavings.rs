@@ -1,5 +1,5 @@
-//! The law of order, under every interleaving the generator finds: reads, pushes, refreshes, stores
-//! and the feed run as they would in one isolate, each stopped wherever it waits.
+//! The promise of order under generated interleavings: reads, pushes, refreshes, stores and the feed run
+//! as in one isolate, and each may be suspended wherever it awaits.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::poll_fn;
@@ -14,33 +14,33 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
 use super::*;
-use crate::forward::Asker;
-use crate::memory::Bounded;
-use crate::ports::doubles::{Gate, Hand, START_MS, of};
-use crate::ports::{Clock as _, Later, Origin, OriginFailed, PageStore, StoreFailed, Task, ToOrigin};
-use crate::{Config, lock, pages};
+use crate::forward::Requester;
+use crate::lru::WeightedLru;
+use crate::ports::{Clock as _, Origin, OriginError, OriginRequest, PageStore, PortFuture, WaitUntil};
+use crate::testing::{FakeLimiter, ManualClock, START_MS, origin_answer};
+use crate::{EdgeConfig, lock, page_service};
 
 const KEYS: [&str; 2] = ["/v1/subjects/article/7/comments", "/v1/members/7/comments"];
 
 /// The origin's one subject.
 #[derive(Default)]
-struct Thread {
+struct ScriptedThread {
     version: u64,
     visible: Vec<u64>,
     feed: BTreeMap<u64, u64>,
     down: bool,
 }
 
-/// All there is outside the isolate. Every call stops a few times before it takes effect and a few
-/// times after; how often, the generator has said.
-struct Outside {
-    thread: Mutex<Thread>,
+/// Everything outside the isolate. Each call is suspended a generated number of times before it takes
+/// effect, and again after.
+struct SteppedBackend {
+    thread: Mutex<ScriptedThread>,
     stops: Mutex<VecDeque<u8>>,
-    clock: Arc<Hand>,
+    clock: Arc<ManualClock>,
 }
 
-impl Outside {
-    async fn stop(&self) {
+impl SteppedBackend {
+    async fn suspend(&self) {
         let count = {
             let mut stops = lock(&self.stops);
             let count = stops.pop_front().unwrap_or(0);
@@ -48,13 +48,13 @@ impl Outside {
             count
         };
         for _ in 0..count {
-            let mut stopped = false;
-            poll_fn(|_| if std::mem::replace(&mut stopped, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+            let mut is_suspended = false;
+            poll_fn(|_| if std::mem::replace(&mut is_suspended, true) { Poll::Ready(()) } else { Poll::Pending }).await;
         }
     }
 
     /// The page of `key` now: its body is version, time, and what it shows.
-    fn page(&self, key: &str) -> FromOrigin {
+    fn page(&self, key: &str) -> OriginResponse {
         let (thread, made) = (lock(&self.thread), self.clock.now_ms());
         let version = if key == KEYS[0] { thread.version } else { 0 };
         let shows: Vec<_> = thread.visible.iter().map(|id| (*id, thread.version)).collect();
@@ -66,18 +66,18 @@ impl Outside {
             ("x-gailou-made", &made.to_string()),
             ("x-gailou-version", &version.to_string()),
         ];
-        of(200, &format!("{version} {made} {}", text.join(" ")), &headers)
+        origin_answer(200, &format!("{version} {made} {}", text.join(" ")), &headers)
     }
 }
 
-struct Far(Arc<Outside>);
+struct SteppedOrigin(Arc<SteppedBackend>);
 
-impl Origin for Far {
-    fn send(&self, request: ToOrigin, _: u32) -> Task<'_, Result<FromOrigin, OriginFailed>> {
+impl Origin for SteppedOrigin {
+    fn send(&self, request: OriginRequest, _: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>> {
         Box::pin(async move {
-            self.0.stop().await;
+            self.0.suspend().await;
             let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangesDoc::PATH)) {
-                (true, _) => Err(OriginFailed("down".into())),
+                (true, _) => Err(OriginError("down".into())),
                 (false, false) => Ok(None),
                 (false, true) => Ok(Some(self.0.clock.now_ms())),
             };
@@ -86,46 +86,46 @@ impl Origin for Far {
                 Some(now) => {
                     let rows = lock(&self.0.thread).feed.clone().into_iter();
                     let rows = rows.map(|(id, version)| Changed { id: CommentId::new(id).unwrap(), version });
-                    of(200, &ChangesDoc::new(now, now - 120_000, 0, 0, rows.collect()).to_json(), &[])
+                    origin_answer(200, &ChangesDoc::new(now, now - 120_000, 0, 0, rows.collect()).to_json(), &[])
                 }
             });
-            self.0.stop().await;
+            self.0.suspend().await;
             answer
         })
     }
 }
 
-/// A store that may show what it held before the last put.
-struct Slow {
-    outside: Arc<Outside>,
+/// A store that may still show an older value after a put.
+struct SteppedStore {
+    outside: Arc<SteppedBackend>,
     values: Mutex<HashMap<String, Vec<Bytes>>>,
     lags: bool,
 }
 
-impl PageStore for Slow {
-    fn get<'a>(&'a self, key: &'a str) -> Task<'a, Result<Option<Bytes>, StoreFailed>> {
+impl PageStore for SteppedStore {
+    fn get<'a>(&'a self, key: &'a str) -> PortFuture<'a, Result<Option<Bytes>, PageStoreError>> {
         Box::pin(async move {
-            self.outside.stop().await;
+            self.outside.suspend().await;
             let found = lock(&self.values).get(key).and_then(|values| {
                 let behind =
                     if self.lags { lock(&self.outside.stops).front().map_or(0, |n| usize::from(*n)) } else { 0 };
                 values.iter().rev().nth(behind.min(values.len() - 1)).cloned()
             });
-            self.outside.stop().await;
+            self.outside.suspend().await;
             Ok(found)
         })
     }
 
-    fn put<'a>(&'a self, key: &'a str, value: Bytes) -> Task<'a, Result<(), StoreFailed>> {
+    fn put<'a>(&'a self, key: &'a str, value: Bytes) -> PortFuture<'a, Result<(), PageStoreError>> {
         Box::pin(async move {
-            self.outside.stop().await;
+            self.outside.suspend().await;
             lock(&self.values).entry(key.to_owned()).or_default().push(value);
-            self.outside.stop().await;
+            self.outside.suspend().await;
             Ok(())
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> Task<'a, Result<(), StoreFailed>> {
+    fn remove<'a>(&'a self, key: &'a str) -> PortFuture<'a, Result<(), PageStoreError>> {
         Box::pin(async move {
             lock(&self.values).remove(key);
             Ok(())
@@ -134,16 +134,16 @@ impl PageStore for Slow {
 }
 
 #[derive(Default)]
-struct Tasks(Mutex<Vec<Task<'static, ()>>>);
+struct SteppedTasks(Mutex<Vec<PortFuture<'static, ()>>>);
 
-impl Later for Tasks {
-    fn run(&self, task: Task<'static, ()>) {
+impl WaitUntil for SteppedTasks {
+    fn spawn(&self, task: PortFuture<'static, ()>) {
         lock(&self.0).push(task);
     }
 }
 
-impl Tasks {
-    /// Takes one of them a step further.
+impl SteppedTasks {
+    /// Polls one of the tasks once.
     fn step(&self, which: usize) {
         let mut task = {
             let mut tasks = lock(&self.0);
@@ -159,16 +159,16 @@ impl Tasks {
     }
 }
 
-/// What readers have been shown, and whether it was lawful.
+/// What readers received, and what of it broke the promise.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     newest: BTreeMap<&'static str, (u64, u64)>,
     answers: usize,
     wrong: Vec<String>,
 }
 
-impl Seen {
-    fn note(&mut self, edge: &Edge, key: &'static str, body: &str) {
+impl Observations {
+    fn record(&mut self, isolate: &Isolate, key: &'static str, body: &str) {
         self.answers += 1;
         let mut parts = body.split(' ');
         let order = (parts.next().unwrap().parse().unwrap(), parts.next().unwrap().parse().unwrap());
@@ -183,39 +183,39 @@ impl Seen {
         let late = 2 * START_MS;
         let headers =
             [("cdn-cache-control", "max-age=1"), ("x-gailou-shows", &*shows), ("x-gailou-made", &late.to_string())];
-        let page = Page::from_origin(&of(200, "x", &headers), late).unwrap();
-        if !edge.feed.passes(&page) {
-            self.wrong.push(format!("{key}: {body} shows what the feed has taken down"));
+        let page = CachedPage::from_origin(&origin_answer(200, "x", &headers), late).unwrap();
+        if !isolate.change_feed.allows(&page) {
+            self.wrong.push(format!("{key}: {body} shows a comment that the feed has taken down"));
         }
     }
 }
 
-/// One run of an isolate; one that forgets its pages all the time is one that cannot keep order.
-fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Seen {
-    let clock = Arc::new(Hand(START_MS.into()));
-    let outside = Arc::new(Outside {
-        thread: Mutex::new(Thread { version: 1, visible: vec![1, 2, 3], ..Thread::default() }),
+/// One run of an isolate. With `forgets` it loses its pages all the time and cannot keep order.
+fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Observations {
+    let clock = Arc::new(ManualClock(START_MS.into()));
+    let outside = Arc::new(SteppedBackend {
+        thread: Mutex::new(ScriptedThread { version: 1, visible: vec![1, 2, 3], ..ScriptedThread::default() }),
         stops: Mutex::new(stops.into()),
         clock: Arc::clone(&clock),
     });
-    let slow = |lags| Arc::new(Slow { outside: Arc::clone(&outside), values: Mutex::default(), lags });
-    let tasks = Arc::new(Tasks::default());
-    let world = World {
-        origin: Arc::new(Far(Arc::clone(&outside))),
-        colo: slow(false),
-        global: slow(true),
-        later: Arc::clone(&tasks) as _,
-        limiter: Arc::<Gate>::default(),
+    let slow = |lags| Arc::new(SteppedStore { outside: Arc::clone(&outside), values: Mutex::default(), lags });
+    let tasks = Arc::new(SteppedTasks::default());
+    let ports = Ports {
+        origin: Arc::new(SteppedOrigin(Arc::clone(&outside))),
+        colo_cache: slow(false),
+        global_store: slow(true),
+        wait_until: Arc::clone(&tasks) as _,
+        limiter: Arc::<FakeLimiter>::default(),
         clock: Arc::clone(&clock) as _,
     };
-    let edge = Arc::new(Edge::new(Config::default(), 7));
-    let asker = Asker { id: edge.request_id(None), client: None };
-    let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut pushed: Vec<(Key, Arc<Page>)> = Vec::new();
+    let isolate = Arc::new(Isolate::new(EdgeConfig::default(), 7));
+    let requester = Requester { id: isolate.request_id(None), client: None };
+    let seen = Arc::new(Mutex::new(Observations::default()));
+    let mut pushed: Vec<(PageKey, Arc<CachedPage>)> = Vec::new();
     for (what, n) in steps {
         let key = KEYS[usize::from(n) % 2];
         if forgets {
-            *lock(&edge.memory) = Bounded::new(0, 0);
+            *lock(&isolate.pages) = WeightedLru::new(0, 0);
         }
         match what {
             0 => {
@@ -230,7 +230,7 @@ fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Seen {
                 let (version, count) = (thread.version, thread.visible.len());
                 if count > 0 {
                     let at = usize::from(n) % count;
-                    // Every third is edited, and stays.
+                    // Every third comment is edited instead of removed.
                     let id = if n % 3 == 0 { thread.visible[at] } else { thread.visible.remove(at) };
                     thread.feed.insert(id, version);
                 }
@@ -242,45 +242,45 @@ fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Seen {
             3 => {
                 clock.0.fetch_add(u64::from(n) % 2_500, std::sync::atomic::Ordering::Relaxed);
             }
-            // A push is made now, and comes some time later, perhaps twice.
+            // A push is rendered now and arrives later, perhaps twice.
             4 => {
-                let page = Page::from_origin(&outside.page(key), clock.now_ms()).unwrap();
-                pushed.push((key::page(key, None).unwrap(), Arc::new(page)));
+                let page = CachedPage::from_origin(&outside.page(key), clock.now_ms()).unwrap();
+                pushed.push((PageKey::parse(key, None).unwrap(), Arc::new(page)));
             }
             5 if !pushed.is_empty() => {
                 let one = pushed[usize::from(n) % pushed.len()].clone();
-                let (edge, world) = (Arc::clone(&edge), world.clone());
-                tasks.run(Box::pin(async move {
-                    let _ = store(&edge, &world, Push { pages: vec![one], words: None }).await;
+                let (isolate, ports) = (Arc::clone(&isolate), ports.clone());
+                tasks.spawn(Box::pin(async move {
+                    let _ = store_batch(&isolate, &ports, PushBatch { pages: vec![one], dictionary: None }).await;
                 }));
             }
             6 => {
-                if let Some(page) = pages::at_hand(&edge, key, clock.now_ms()) {
-                    lock(&seen).note(&edge, key, std::str::from_utf8(&page.body).unwrap());
+                if let Some(page) = page_service::fresh_in_memory(&isolate, key, clock.now_ms()) {
+                    lock(&seen).record(&isolate, key, std::str::from_utf8(&page.body).unwrap());
                 }
             }
             7 | 8 => {
-                let ask = pages::Ask {
-                    key: key::page(key, None).unwrap(),
+                let ask = page_service::PageRequest {
+                    key: PageKey::parse(key, None).unwrap(),
                     if_none_match: None,
                     no_cache: n % 5 == 0,
-                    asker: asker.clone(),
+                    requester: requester.clone(),
                 };
-                let (edge, world, seen) = (Arc::clone(&edge), world.clone(), Arc::clone(&seen));
-                tasks.run(Box::pin(async move {
-                    let answer = pages::read(&edge, &world, ask).await;
+                let (isolate, ports, seen) = (Arc::clone(&isolate), ports.clone(), Arc::clone(&seen));
+                tasks.spawn(Box::pin(async move {
+                    let answer = page_service::answer_page(&isolate, &ports, ask).await;
                     if answer.status() == 200 {
                         let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-                        lock(&seen).note(&edge, key, std::str::from_utf8(&body).unwrap());
+                        lock(&seen).record(&isolate, key, std::str::from_utf8(&body).unwrap());
                     }
                 }));
             }
             _ => tasks.step(n.into()),
         }
     }
-    let mut rest = 0..20_000;
+    let mut steps_left = 0..20_000;
     while !lock(&tasks.0).is_empty() {
-        tasks.step(rest.next().expect("everything ends"));
+        tasks.step(steps_left.next().expect("everything ends"));
     }
     std::mem::take(&mut *lock(&seen))
 }
@@ -296,18 +296,18 @@ fn any_steps() -> impl Strategy<Value = Vec<(u8, u16)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
-    /// Within one isolate no older page is served after a newer one, and none that shows a comment
-    /// the isolate's feed has taken down, whatever overlaps whatever.
+    /// Under any interleaving, one isolate serves no older page after a newer one, and no page with a
+    /// comment that its feed has taken down.
     #[test]
-    fn no_older_page_after_a_newer_one_and_none_that_is_void(stops in any_stops(), steps in any_steps()) {
+    fn no_older_page_follows_a_newer_one_and_no_void_page_is_served(stops in any_stops(), steps in any_steps()) {
         let seen = run(stops, steps, false);
         prop_assert!(seen.wrong.is_empty(), "{} answers: {:?}", seen.answers, seen.wrong);
     }
 }
 
-/// The runs are such that order is lost where nothing keeps it.
+/// The generated runs break the promise in an isolate that forgets its pages.
 #[test]
-fn the_law_can_be_broken() {
+fn forgetful_isolate_breaks_the_order() {
     let mut runner = TestRunner::deterministic();
     let mut runs = (0..1_500).map(|_| {
         let (stops, steps) = (any_stops(), any_steps()).new_tree(&mut runner).expect("a case").current();

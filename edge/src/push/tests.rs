@@ -1,9 +1,9 @@
 use std::sync::atomic::Ordering;
 
 use super::*;
-use crate::Config;
+use crate::EdgeConfig;
 use crate::ports::PageStore as _;
-use crate::ports::doubles::{Answer, Fault, START_MS, Stage, ok};
+use crate::testing::{START_MS, StoreFault, TestBed, TestResponse, page_answer};
 use gailou_shared::edge::sign;
 use serde_json::{Value, json};
 
@@ -11,14 +11,14 @@ const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 const BEFORE: &[u8] = b"the secret of the year before ..";
 const LIST: &str = "/v1/subjects/article/7/comments";
 
-fn stage() -> Stage {
-    let stage = Stage::new(Config {
+fn bed() -> TestBed {
+    let bed = TestBed::new(EdgeConfig {
         edge_secret: Some(SECRET.into()),
         edge_secret_previous: Some(BEFORE.into()),
-        ..Config::default()
+        ..EdgeConfig::default()
     });
-    stage.answers(ok("from the origin", "max-age=1"));
-    stage
+    bed.set_answer(page_answer("from the origin", "max-age=1"));
+    bed
 }
 
 fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
@@ -28,81 +28,81 @@ fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
     json!({"key": key, "headers": headers, "body": body, "shows": "AQUB", "made": made, "version": version})
 }
 
-fn push_signed(stage: &Stage, secret: &[u8], at_ms: u64, document: &Value) -> Answer {
+fn push_signed(bed: &TestBed, secret: &[u8], at_ms: u64, document: &Value) -> TestResponse {
     let body = document.to_string();
     let signed = Signed { method: "POST", path_query: "/edge/push", client: "", body: body.as_bytes() };
     let signature = sign(secret, at_ms / 1_000, &signed);
-    stage.send("POST", "/edge/push", &[("x-gailou-edge", &signature), ("content-type", "application/json")], &body)
+    bed.send("POST", "/edge/push", &[("x-gailou-edge", &signature), ("content-type", "application/json")], &body)
 }
 
-fn push(stage: &Stage, pages: &[Value]) -> Answer {
-    push_signed(stage, SECRET, stage.clock_ms(), &json!({"v": 1, "pages": pages, "words": null}))
+fn push(bed: &TestBed, pages: &[Value]) -> TestResponse {
+    push_signed(bed, SECRET, bed.clock_ms(), &json!({"v": 1, "pages": pages, "words": null}))
 }
 
-fn done(answer: &Answer) -> (u64, u64) {
-    let done: Value = serde_json::from_str(&answer.body).unwrap();
-    (done["stored"].as_u64().unwrap(), done["older"].as_u64().unwrap())
+fn summary(answer: &TestResponse) -> (u64, u64) {
+    let summary: Value = serde_json::from_str(&answer.body).unwrap();
+    (summary["stored"].as_u64().unwrap(), summary["older"].as_u64().unwrap())
 }
 
 #[test]
-fn a_pushed_page_is_served_for_as_long_as_it_says() {
-    let mut stage = stage();
+fn pushed_page_is_served_for_its_hot_seconds() {
+    let mut bed = bed();
     let answer =
-        push(&stage, &[page(LIST, "pushed", 3, START_MS), page(&format!("{LIST}?sort=new"), "new", 3, START_MS)]);
-    assert_eq!((answer.status, done(&answer)), (200, (2, 0)));
-    stage.later.drain();
+        push(&bed, &[page(LIST, "pushed", 3, START_MS), page(&format!("{LIST}?sort=new"), "new", 3, START_MS)]);
+    assert_eq!((answer.status, summary(&answer)), (200, (2, 0)));
+    bed.tasks.drain();
     for _ in 0..3 {
-        let answer = stage.get(LIST);
+        let answer = bed.get(LIST);
         assert_eq!((answer.body.as_str(), answer.header("x-gailou-stale")), ("pushed", ""));
         for internal in ["x-gailou-shows", "x-gailou-made", "x-gailou-version", "x-gailou-hot-for"] {
             assert_eq!(answer.header(internal), "");
         }
-        stage.later.drain();
-        stage.wait_ms(9_000);
-        stage.restart();
+        bed.tasks.drain();
+        bed.advance_ms(9_000);
+        bed.restart_isolate();
     }
-    assert_eq!((stage.get(&format!("{LIST}?sort=new")).body.as_str(), stage.sent().len()), ("new", 0));
+    assert_eq!((bed.get(&format!("{LIST}?sort=new")).body.as_str(), bed.drain_requests().len()), ("new", 0));
 }
 
 #[test]
-fn an_older_page_never_replaces_a_newer_one() {
-    let stage = stage();
-    let check = |version, made, expected| assert_eq!(done(&push(&stage, &[page(LIST, "x", version, made)])), expected);
+fn older_page_does_not_replace_a_newer_one() {
+    let bed = bed();
+    let check = |version, made, expected| assert_eq!(summary(&push(&bed, &[page(LIST, "x", version, made)])), expected);
     check(3, START_MS, (1, 0));
     check(3, START_MS, (0, 1));
     check(2, START_MS + 9, (0, 1));
     check(3, START_MS + 1, (1, 0));
     check(4, START_MS, (1, 0));
-    // An isolate that has seen a newer page knows better than a store that shows an old one.
-    stage.global.values.lock().unwrap().clear();
+    // An isolate that has a newer page in memory ignores what the store shows.
+    bed.global_store.values.lock().unwrap().clear();
     check(3, START_MS + 1, (0, 1));
     check(4, START_MS, (1, 0));
-    assert_eq!(stage.global.puts.load(Ordering::Relaxed), 4);
+    assert_eq!(bed.global_store.puts.load(Ordering::Relaxed), 4);
 }
 
 #[test]
-fn only_who_has_a_secret_may_push() {
+fn push_needs_a_current_signature() {
     let check = |secret: &[u8], at_ms, expected: (u16, &str)| {
-        let stage = stage();
-        let answer = push_signed(&stage, secret, at_ms, &json!({"v": 1, "pages": [page(LIST, "x", 1, START_MS)]}));
+        let bed = bed();
+        let answer = push_signed(&bed, secret, at_ms, &json!({"v": 1, "pages": [page(LIST, "x", 1, START_MS)]}));
         assert_eq!((answer.status, answer.code().as_str()), expected);
-        assert_eq!(stage.global.puts.load(Ordering::Relaxed), u64::from(expected.0 == 200));
+        assert_eq!(bed.global_store.puts.load(Ordering::Relaxed), u64::from(expected.0 == 200));
     };
     check(SECRET, START_MS, (200, ""));
     check(BEFORE, START_MS, (200, ""));
     check(b"another", START_MS, (403, "forbidden"));
     check(b"", START_MS, (403, "forbidden"));
     check(SECRET, START_MS - 61_000, (403, "forbidden"));
-    let stage = stage();
-    assert_eq!(stage.send("POST", "/edge/push", &[], "{}").status, 403);
-    assert_eq!(stage.send("GET", "/edge/push", &[], "").status, 405);
-    assert_eq!(stage.send("POST", "/edge/push", &[("content-length", "8388609")], "").status, 413);
-    let open = Stage::new(Config::default());
+    let bed = bed();
+    assert_eq!(bed.send("POST", "/edge/push", &[], "{}").status, 403);
+    assert_eq!(bed.send("GET", "/edge/push", &[], "").status, 405);
+    assert_eq!(bed.send("POST", "/edge/push", &[("content-length", "8388609")], "").status, 413);
+    let open = TestBed::new(EdgeConfig::default());
     assert_eq!(push(&open, &[page(LIST, "x", 1, START_MS)]).code(), "not_found");
 }
 
 #[test]
-fn what_cannot_be_taken_is_named_and_nothing_stored() {
+fn invalid_push_names_the_field_and_stores_nothing() {
     let good = || page(LIST, "x", 1, START_MS);
     let with = |name: &str, value: Value| {
         let mut page = good();
@@ -110,15 +110,15 @@ fn what_cannot_be_taken_is_named_and_nothing_stored() {
         json!({"v": 1, "pages": [good(), page]})
     };
     let check = |document: &Value, field: &str| {
-        let stage = stage();
-        let answer = push_signed(&stage, SECRET, START_MS, document);
+        let bed = bed();
+        let answer = push_signed(&bed, SECRET, START_MS, document);
         let problem: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!((answer.status, problem["errors"][0]["field"].as_str()), (400, Some(field)), "{}", answer.body);
-        assert_eq!(stage.global.puts.load(Ordering::Relaxed), 0);
+        assert_eq!(bed.global_store.puts.load(Ordering::Relaxed), 0);
     };
     check(&json!([]), "body");
     check(&json!({"v": 2, "pages": []}), "v");
-    check(&json!({"v": 1, "pages": vec![good(); MOST_PAGES + 1]}), "pages");
+    check(&json!({"v": 1, "pages": vec![good(); MAX_PUSH_PAGES + 1]}), "pages");
     check(&with("key", json!("/v1/me")), "pages.1.key");
     check(&with("key", json!(format!("{LIST}?limit=7"))), "pages.1.key");
     check(&with("shows", json!("")), "pages.1.headers");
@@ -129,37 +129,37 @@ fn what_cannot_be_taken_is_named_and_nothing_stored() {
 }
 
 #[test]
-fn a_store_that_refuses_is_said_and_asked_again() {
-    let stage = stage();
-    *stage.global.fault.lock().unwrap() = Some(Fault::Before);
-    let answer = push(&stage, &[page(LIST, "x", 1, START_MS)]);
+fn failed_store_is_503_and_the_push_can_be_repeated() {
+    let bed = bed();
+    *bed.global_store.fault.lock().unwrap() = Some(StoreFault::Before);
+    let answer = push(&bed, &[page(LIST, "x", 1, START_MS)]);
     assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
-    *stage.global.fault.lock().unwrap() = None;
-    assert_eq!(done(&push(&stage, &[page(LIST, "x", 1, START_MS)])), (1, 0));
+    *bed.global_store.fault.lock().unwrap() = None;
+    assert_eq!(summary(&push(&bed, &[page(LIST, "x", 1, START_MS)])), (1, 0));
 }
 
 #[test]
-fn a_void_page_is_not_stored() {
-    let stage = stage();
-    stage.takes_down(5, 2);
-    stage.wait_ms(1);
-    push(&stage, &[page(&format!("{LIST}?sort=new"), "other", 3, START_MS)]);
-    stage.get(&format!("{LIST}?sort=new"));
-    assert_eq!(done(&push(&stage, &[page(LIST, "shows 5 at 1", 3, START_MS)])), (0, 1));
+fn void_page_is_not_stored() {
+    let bed = bed();
+    bed.take_down(5, 2);
+    bed.advance_ms(1);
+    push(&bed, &[page(&format!("{LIST}?sort=new"), "other", 3, START_MS)]);
+    bed.get(&format!("{LIST}?sort=new"));
+    assert_eq!(summary(&push(&bed, &[page(LIST, "shows 5 at 1", 3, START_MS)])), (0, 1));
 }
 
 #[test]
-fn a_newer_dictionary_is_stored_and_the_same_one_kept_alive() {
-    let stage = stage();
+fn same_or_newer_dictionary_is_stored() {
+    let bed = bed();
     let words = |version: u64, expected| {
         let terms = json!([{"term": "casino", "category": "ad", "action": "block"}]);
         let document = json!({"v": 1, "pages": [], "words": {"version": version, "terms": terms}});
-        assert_eq!(done(&push_signed(&stage, SECRET, stage.clock_ms(), &document)), expected, "{version}");
+        assert_eq!(summary(&push_signed(&bed, SECRET, bed.clock_ms(), &document)), expected, "{version}");
     };
     words(3, (1, 0));
     words(3, (1, 0));
     words(2, (0, 1));
     words(4, (1, 0));
-    let stored = futures_executor::block_on(stage.global.get(words::KEY)).unwrap().unwrap();
-    assert_eq!((words::version(&stored), words::build(&stored).unwrap().len()), (4, 1));
+    let stored = futures_executor::block_on(bed.global_store.get(word_filter::DICTIONARY_KEY)).unwrap().unwrap();
+    assert_eq!((word_filter::stored_version(&stored), word_filter::parse_dictionary(&stored).unwrap().len()), (4, 1));
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::Config;
-use crate::ports::doubles::{START_MS, Stage, of};
+use crate::EdgeConfig;
+use crate::testing::{START_MS, TestBed, origin_answer};
 use gailou_shared::edge::{CLIENT_HEADER, SIGNATURE_HEADER, Signed, verify};
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role};
@@ -10,10 +10,18 @@ const POST: &str = "/v1/subjects/article/7/comments";
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TOKEN: (&str, &str) = ("authorization", "Bearer some.token.here");
 
-fn stage() -> Stage {
-    let stage = Stage::new(Config { edge_secret: Some(SECRET.into()), audience: "gailou".into(), ..Config::default() });
-    stage.answers(of(201, r#"{"id":"5"}"#, &[("content-type", "application/json"), ("connection", "close")]));
-    stage
+fn bed() -> TestBed {
+    let bed = TestBed::new(EdgeConfig {
+        edge_secret: Some(SECRET.into()),
+        audience: "gailou".into(),
+        ..EdgeConfig::default()
+    });
+    bed.set_answer(origin_answer(
+        201,
+        r#"{"id":"5"}"#,
+        &[("content-type", "application/json"), ("connection", "close")],
+    ));
+    bed
 }
 
 fn token(expires: u64) -> String {
@@ -23,13 +31,13 @@ fn token(expires: u64) -> String {
 }
 
 #[test]
-fn errors_come_in_the_contracts_order() {
-    let stage = stage();
+fn errors_follow_the_order_of_the_contract() {
+    let bed = bed();
     let large = "x".repeat(BODY_BYTES + 1);
     let check = |method: &str, uri: &str, headers: &[(&str, &str)], body: &str, expected: (u16, &str)| {
-        let answer = stage.send(method, uri, headers, body);
+        let answer = bed.send(method, uri, headers, body);
         assert_eq!((answer.status, answer.code().as_str()), expected, "{method} {uri} {headers:?}");
-        let sent = stage.sent().len();
+        let sent = bed.drain_requests().len();
         assert_eq!(sent, usize::from(expected.0 < 300), "{method} {uri} {headers:?}");
     };
     check("POST", "/v1/nothing", &[], &large, (404, "not_found"));
@@ -44,7 +52,7 @@ fn errors_come_in_the_contracts_order() {
     check("POST", POST, &[TOKEN, ("content-length", "65537")], "", (413, "body_too_large"));
     check("POST", POST, &[TOKEN], "{", (415, "unsupported_media_type"));
     check("POST", POST, &[TOKEN, ("content-type", "text/plain")], "{", (415, "unsupported_media_type"));
-    // A wrong body is the origin's to explain.
+    // The origin explains what is wrong with a body.
     check("POST", POST, &[TOKEN, JSON], "{", (201, ""));
     check("POST", POST, &[TOKEN, ("content-type", "Application/JSON; charset=utf-8")], "{}", (201, ""));
     check("PATCH", "/v1/comments/5", &[TOKEN, JSON], "{}", (201, ""));
@@ -54,31 +62,32 @@ fn errors_come_in_the_contracts_order() {
     check("DELETE", "/v1/comments/5/dislike", &[TOKEN], "", (201, ""));
     check("POST", "/v1/guests", &[], "{}", (415, "unsupported_media_type"));
     check("POST", "/v1/guests", &[JSON], "{}", (201, ""));
-    check("POST", "/v1/media", &[TOKEN, ("content-type", "multipart/form-data; boundary=x")], &large, (201, ""));
+    check("POST", "/v1/media", &[TOKEN], &large, (404, "not_found"));
+    check("POST", "/v1/comments/5/reports", &[TOKEN, JSON], "{}", (404, "not_found"));
     check("GET", "/v1/me/overlay?ids=1", &[], "", (401, "token_missing"));
     check("GET", "/v1/me/overlay?ids=1", &[TOKEN], "", (201, ""));
     check("GET", "/v1/me/something/new", &[], "", (201, ""));
-    check("DELETE", "/v1/me", &[TOKEN], "", (201, ""));
-    check("GET", "/v1/admin/queue", &[], "", (401, "token_missing"));
-    check("PUT", "/v1/admin/words", &[TOKEN], &large, (201, ""));
-    check("GET", "/v1/subjects/article/7/comments/friends", &[], "", (401, "token_missing"));
+    check("DELETE", "/v1/me", &[TOKEN], "", (404, "not_found"));
+    check("GET", "/v1/admin/something/new", &[], "", (201, ""));
+    check("PUT", "/v1/admin/subjects/article/7", &[], "{}", (401, "token_missing"));
+    check("GET", "/v1/subjects/article/7/comments/friends", &[], "", (404, "not_found"));
     check("GET", "/v1/subjects/article/7/events", &[], "", (201, ""));
     check("GET", "/v1/subjects/article/7/comments?limit=0", &[], "", (201, ""));
 }
 
 #[test]
-fn an_unknown_method_says_which_are_known() {
-    let answer = stage().send("PUT", POST, &[], "");
+fn method_not_allowed_lists_the_allowed_ones() {
+    let answer = bed().send("PUT", POST, &[], "");
     assert_eq!(answer.header("allow"), "GET,HEAD,POST");
 }
 
 #[test]
-fn a_token_is_verified_where_the_key_is_known() {
-    let config = || Config { audience: "gailou".into(), ..Config::default() };
+fn token_is_verified_where_the_key_is_configured() {
+    let config = || EdgeConfig { audience: "gailou".into(), ..EdgeConfig::default() };
     let check = |key: Option<TokenKey>, token: &str, expected: u16| {
-        let stage = Stage::new(Config { token_key: key, ..config() });
-        stage.answers(of(204, "", &[]));
-        let answer = stage.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
+        let bed = TestBed::new(EdgeConfig { token_key: key, ..config() });
+        bed.set_answer(origin_answer(204, "", &[]));
+        let answer = bed.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
         assert_eq!(answer.status, expected, "{token}");
         if expected == 401 {
             assert_eq!((answer.code().as_str(), answer.header("www-authenticate")), ("token_invalid", "Bearer"));
@@ -97,17 +106,17 @@ fn a_token_is_verified_where_the_key_is_known() {
     check(secret(), "no.token", 401);
     check(TokenKey::secret(b"another secret of at least 32 bytes"), &token(now + 60), 401);
     check(None, "no.token", 204);
-    // A guest's token under a host that signs with EdDSA: the origin knows.
+    // A guest's token, where the host signs with EdDSA: the origin decides.
     check(public(), &token(now + 60), 204);
     // {"alg":"EdDSA"}
     check(public(), "eyJhbGciOiJFZERTQSJ9.e30.AAAA", 401);
 }
 
 #[test]
-fn what_goes_along_and_what_does_not() {
-    let stage = stage();
+fn only_listed_headers_are_forwarded() {
+    let bed = bed();
     let body = r#"{"content":"hi"}"#;
-    let answer = stage.send(
+    let answer = bed.send(
         "POST",
         "/v1/subjects/article/a%2Fb/comments?x=1",
         &[
@@ -126,7 +135,7 @@ fn what_goes_along_and_what_does_not() {
         body,
     );
     assert_eq!((answer.status, answer.header("x-request-id"), answer.header("connection")), (201, "mine", ""));
-    let (request, deadline_ms) = stage.sent().remove(0);
+    let (request, deadline_ms) = bed.drain_requests().remove(0);
     assert_eq!((request.method.as_str(), deadline_ms), ("POST", 10_000));
     assert_eq!(request.path_query, "/v1/subjects/article/a%2Fb/comments?x=1");
     assert_eq!(request.body, body);
@@ -143,27 +152,27 @@ fn what_goes_along_and_what_does_not() {
         "x-request-id",
     ];
     assert_eq!(names, expected);
-    assert_eq!(request.headers[CLIENT_HEADER], "192.0.2.1", "the platform's word, not the client's");
+    assert_eq!(request.headers[CLIENT_HEADER], "192.0.2.1", "the platform's address, not the client's");
     let signed = Signed { method: "POST", path_query: &request.path_query, client: "192.0.2.1", body: &request.body };
     let signature = request.headers[SIGNATURE_HEADER].to_str().unwrap();
     assert_eq!(verify(SECRET, START_MS / 1_000, &signed, signature), Ok(()));
 }
 
 #[test]
-fn a_blocked_text_ends_here() {
-    let stage = stage();
+fn blocked_text_is_refused_at_the_edge() {
+    let bed = bed();
     let words = "casino\tgambling\tblock\nfoo\trude\tmask\nbar\tpolitics\treview\n";
-    stage.global.values.lock().unwrap().insert(words::KEY.into(), words.into());
+    bed.global_store.values.lock().unwrap().insert(word_filter::DICTIONARY_KEY.into(), words.into());
     let check = |method: &str, uri: &str, body: &str, expected: Option<&str>| {
-        let answer = stage.send(method, uri, &[TOKEN, JSON], body);
+        let answer = bed.send(method, uri, &[TOKEN, JSON], body);
         match expected {
-            None => assert_eq!((answer.status, stage.sent().len()), (201, 1), "{body}"),
+            None => assert_eq!((answer.status, bed.drain_requests().len()), (201, 1), "{body}"),
             Some(categories) => {
                 assert_eq!((answer.status, answer.code().as_str()), (422, "content_rejected"), "{body}");
                 let problem: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
                 assert_eq!(problem["errors"], serde_json::json!([{"field": "content", "detail": categories}]));
                 assert!(!answer.body.contains("casino"), "the terms stay secret");
-                assert_eq!(stage.sent().len(), 0);
+                assert_eq!(bed.drain_requests().len(), 0);
             }
         }
     };
@@ -172,62 +181,66 @@ fn a_blocked_text_ends_here() {
     check("POST", POST, r#"{"content":"foo bar"}"#, None);
     check("POST", POST, r#"{"content":7}"#, None);
     check("POST", POST, "casino", None);
-    check("POST", "/v1/comments/5/reports", r#"{"content":"casino"}"#, None);
+    check("POST", "/v1/admin/comments/5/decision", r#"{"content":"casino"}"#, None);
 }
 
 #[test]
-fn the_dictionary_is_read_again_after_a_minute() {
-    let stage = stage();
-    let post = || stage.send("POST", POST, &[TOKEN, JSON], r#"{"content":"casino"}"#).status;
+fn dictionary_is_reloaded_after_a_minute() {
+    let bed = bed();
+    let post = || bed.send("POST", POST, &[TOKEN, JSON], r#"{"content":"casino"}"#).status;
     assert_eq!(post(), 201, "no dictionary blocks nothing");
-    stage.global.values.lock().unwrap().insert(words::KEY.into(), "casino\tad\tblock".into());
-    stage.wait_ms(59_999);
-    assert_eq!((post(), stage.later.drain()), (201, 0));
-    stage.wait_ms(1);
-    assert_eq!((post(), stage.later.drain()), (201, 1));
+    bed.global_store.values.lock().unwrap().insert(word_filter::DICTIONARY_KEY.into(), "casino\tad\tblock".into());
+    bed.advance_ms(59_999);
+    assert_eq!((post(), bed.tasks.drain()), (201, 0));
+    bed.advance_ms(1);
+    assert_eq!((post(), bed.tasks.drain()), (201, 1));
     assert_eq!(post(), 422);
-    // One that cannot be read changes nothing.
-    stage.global.values.lock().unwrap().insert(words::KEY.into(), "casino".into());
-    stage.wait_ms(60_000);
-    assert_eq!((post(), stage.later.drain(), post()), (422, 1, 422));
+    // An invalid dictionary changes nothing.
+    bed.global_store.values.lock().unwrap().insert(word_filter::DICTIONARY_KEY.into(), "casino".into());
+    bed.advance_ms(60_000);
+    assert_eq!((post(), bed.tasks.drain(), post()), (422, 1, 422));
 }
 
 #[test]
-fn an_unreachable_origin_leaves_the_outcome_open() {
-    let stage = stage();
-    stage.is_gone();
+fn unreachable_origin_leaves_the_outcome_of_a_write_open() {
+    let bed = bed();
+    bed.stop_origin();
     for (method, uri) in [("POST", POST), ("PATCH", "/v1/comments/5"), ("PUT", "/v1/comments/5/like")] {
-        let answer = stage.send(method, uri, &[TOKEN, JSON], "{}");
+        let answer = bed.send(method, uri, &[TOKEN, JSON], "{}");
         assert_eq!((answer.status, answer.code().as_str()), (503, "origin_unreachable"));
         assert_eq!(answer.header("retry-after"), "5");
         assert!(answer.body.contains("Idempotency-Key") && answer.body.contains("not known"), "{}", answer.body);
-        assert_eq!(stage.sent().len(), 1, "a write is never sent twice");
+        assert_eq!(bed.drain_requests().len(), 1, "a write is never sent twice");
     }
     let preflight = [("origin", "https://a.example"), ("access-control-request-method", "POST")];
-    assert_eq!(stage.send("OPTIONS", POST, &preflight, "").status, 503);
-    stage.answers(of(204, "", &[("access-control-allow-origin", "https://a.example")]));
-    let answer = stage.send("OPTIONS", POST, &preflight, "");
+    assert_eq!(bed.send("OPTIONS", POST, &preflight, "").status, 503);
+    bed.set_answer(origin_answer(204, "", &[("access-control-allow-origin", "https://a.example")]));
+    let answer = bed.send("OPTIONS", POST, &preflight, "");
     assert_eq!((answer.status, answer.header("access-control-allow-origin")), (204, "https://a.example"));
-    assert_eq!(stage.sent()[1].0.headers["access-control-request-method"], "POST");
-    // What the origin says itself is passed on.
-    stage.answers(of(503, r#"{"code":"unavailable"}"#, &[("content-type", "application/problem+json")]));
-    assert_eq!(stage.send("POST", POST, &[TOKEN, JSON], "{}").code(), "unavailable");
-    // Writes in trouble say nothing about pages.
-    assert!(!stage.edge.health.is_down(stage.clock_ms()));
-    stage.answers(of(504, "", &[]));
-    assert_eq!(stage.send("POST", POST, &[TOKEN, JSON], "{}").code(), "origin_unreachable");
+    assert_eq!(bed.drain_requests()[1].0.headers["access-control-request-method"], "POST");
+    // The origin's own problem is passed on.
+    bed.set_answer(origin_answer(503, r#"{"code":"unavailable"}"#, &[("content-type", "application/problem+json")]));
+    assert_eq!(bed.send("POST", POST, &[TOKEN, JSON], "{}").code(), "unavailable");
+    // Failed writes do not mark the origin as down for pages.
+    assert!(!bed.isolate.origin_health.is_down(bed.clock_ms()));
+    bed.set_answer(origin_answer(504, "", &[]));
+    assert_eq!(bed.send("POST", POST, &[TOKEN, JSON], "{}").code(), "origin_unreachable");
 }
 
 #[test]
-fn the_readers_own_is_passed_through_untouched() {
-    let stage = stage();
-    stage.answers(of(200, "{}", &[("cache-control", "private, no-store"), ("content-type", "application/json")]));
+fn personal_answers_pass_through_unchanged() {
+    let bed = bed();
+    bed.set_answer(origin_answer(
+        200,
+        "{}",
+        &[("cache-control", "private, no-store"), ("content-type", "application/json")],
+    ));
     for _ in 0..2 {
-        let answer = stage.send("GET", "/v1/me/overlay?ids=1&x=2", &[TOKEN], "");
+        let answer = bed.send("GET", "/v1/me/overlay?ids=1&x=2", &[TOKEN], "");
         assert_eq!((answer.status, answer.header("cache-control")), (200, "private, no-store"));
-        let (request, deadline_ms) = stage.sent().remove(0);
+        let (request, deadline_ms) = bed.drain_requests().remove(0);
         assert_eq!((request.path_query.as_str(), deadline_ms), ("/v1/me/overlay?ids=1&x=2", 5_000));
     }
-    assert_eq!(stage.send("GET", "/healthz", &[], "").body, r#"{"status":"ok"}"#);
-    assert_eq!(stage.sent().len(), 0);
+    assert_eq!(bed.send("GET", "/healthz", &[], "").body, r#"{"status":"ok"}"#);
+    assert_eq!(bed.drain_requests().len(), 0);
 }

@@ -1,0 +1,124 @@
+//! What an isolate knows of the change feed. No IO and no clock of its own here.
+//!
+//! **Promise.** A change that is known here is forgotten only together with all pages that are older
+//! than it.
+
+use std::collections::HashMap;
+
+use gailou_shared::id::CommentId;
+use gailou_shared::wire::{Changed, ChangesDoc};
+
+use super::stored_page::StoredFeedPage;
+use crate::cached_page::CachedPage;
+
+/// Most comments an isolate keeps: the rows of a whole day's page, and as many again.
+pub const MAX_KNOWN_CHANGES: usize = 2 * ChangesDoc::MOST_ROWS;
+/// How far back a day's page for the global store must reach, in milliseconds: as far as pages are
+/// kept.
+const DAY_REACH_MS: u64 = 24 * 3_600_000;
+
+/// The changes that an isolate knows. Times are the origin's unless they are said to be the edge's; the
+/// two clocks may differ, so times of one are never compared with times of the other.
+#[derive(Debug, Default)]
+pub(super) struct KnownChanges {
+    /// The version of the last change of each comment.
+    pub(super) rows: HashMap<u64, u64>,
+    /// `rows` contains everything that was committed from this moment on …
+    pub(super) since_ms: u64,
+    /// … and before this one.
+    pub(super) now_ms: u64,
+    /// The same moment as `now_ms` by the edge's clock, or earlier; 0 before the first feed page.
+    pub(super) as_of_ms: u64,
+    /// The latest `now` of the feed pages whose rows are in `rows`: later than `now_ms` when a gap lies
+    /// between them.
+    seen_ms: u64,
+    /// Grows when a page may have become void.
+    pub(super) generation: u64,
+}
+
+impl KnownChanges {
+    /// No changes. A page that was never checked has generation 0.
+    pub(super) fn new() -> Self {
+        Self { generation: 1, ..Self::default() }
+    }
+
+    /// Whether nothing is known at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.now_ms == 0
+    }
+
+    /// Whether `page` shows a comment that has changed since, or was made before the time these changes
+    /// reach back to.
+    pub(super) fn voids(&self, page: &CachedPage) -> bool {
+        let is_changed = |(id, version): &(u64, u64)| self.rows.get(id).is_some_and(|last| last > version);
+        page.made_ms < self.since_ms || page.shows.entries().iter().any(is_changed)
+    }
+
+    /// Whether a feed page that reaches back to `since_ms` leaves no gap.
+    pub(super) fn connects_to(&self, since_ms: u64) -> bool {
+        self.now_ms >= since_ms
+    }
+
+    /// Applies a tail, and the day's page that was fetched to connect it. If other requests have closed
+    /// the gap meanwhile, the day's page is not needed any more.
+    pub(super) fn apply(&mut self, day: Option<&StoredFeedPage>, tail: Option<&StoredFeedPage>) {
+        let is_connected = tail.is_some_and(|tail| self.connects_to(tail.document.since));
+        if let Some(day) = day.filter(|day| !is_connected && day.document.now > self.now_ms) {
+            self.restart_from_day(day);
+        }
+        if let Some(tail) = tail {
+            self.merge(tail);
+        }
+    }
+
+    /// Adds the rows of a feed page, which are true in any case. The changes become younger only when no
+    /// gap lies between the two.
+    pub(super) fn merge(&mut self, page: &StoredFeedPage) {
+        let document = &page.document;
+        self.seen_ms = self.seen_ms.max(document.now);
+        let mut is_changed = false;
+        for row in &document.rows {
+            let last = self.rows.entry(row.id.get()).or_insert(0);
+            if *last < row.version {
+                *last = row.version;
+                is_changed = true;
+            }
+        }
+        if self.connects_to(document.since) {
+            self.now_ms = self.now_ms.max(document.now);
+            self.as_of_ms = self.as_of_ms.max(page.as_of_ms());
+        }
+        if self.rows.len() > MAX_KNOWN_CHANGES {
+            // From here on every page made before this moment is void.
+            self.rows.clear();
+            self.since_ms = self.since_ms.max(self.seen_ms);
+        }
+        self.generation += u64::from(is_changed);
+    }
+
+    /// Starts over with a page of the whole day.
+    pub(super) fn restart_from_day(&mut self, day: &StoredFeedPage) {
+        if self.seen_ms <= day.document.now {
+            // Rows that the day does not contain void only pages that are older than the day.
+            self.rows.clear();
+            self.since_ms = day.document.since;
+        } else {
+            self.since_ms = self.since_ms.max(day.document.since);
+        }
+        self.now_ms = day.document.since;
+        self.as_of_ms = 0;
+        self.generation += 1;
+        self.merge(day);
+    }
+
+    /// All changes as a day's page; `None` when they are too many for one, or do not reach back a day.
+    pub(super) fn to_day_page(&self, words: u64) -> Option<StoredFeedPage> {
+        if self.rows.len() > ChangesDoc::MOST_ROWS || self.since_ms + DAY_REACH_MS > self.now_ms {
+            return None;
+        }
+        let rows = self.rows.iter();
+        let rows = rows.filter_map(|(id, version)| Some(Changed { id: CommentId::new(*id).ok()?, version: *version }));
+        let document = ChangesDoc::new(self.now_ms, self.since_ms, 0, words, rows.collect());
+        Some(StoredFeedPage { asked_ms: self.as_of_ms, document })
+    }
+}

@@ -1,0 +1,134 @@
+//! The platform: the fetch event, and the fast path of a page that is fresh in memory. Nothing is
+//! decided here; [`adapters`] implements the ports on Cloudflare's APIs, [`convert`] translates requests
+//! and responses.
+//!
+//! A page that is fresh in memory is answered before the router, from the JavaScript objects that were
+//! made of it the first time. Objects that belong to one request (streams, responses, promises) never
+//! outlive it; bytes and headers may.
+
+mod adapters;
+mod convert;
+
+use std::sync::{Arc, OnceLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gailou_shared::token::TokenKey;
+use http::HeaderMap;
+use worker::js_sys::{self, Uint8Array};
+use worker::send::{SendFuture, SendWrapper};
+use worker::{Context, Env, event, web_sys};
+
+use crate::cached_page::CachedPage;
+use crate::forward::Requester;
+use crate::page_key::PageKey;
+use crate::page_service;
+use crate::response::problem;
+use crate::{EdgeConfig, Isolate, handle, router, routes};
+use convert::{incoming_request, js_bytes, js_headers, outgoing_response};
+
+/// What one instance of the Worker keeps between requests.
+struct WorkerInstance {
+    isolate: Arc<Isolate>,
+    router: axum::Router,
+    /// The origin's address, without a slash at the end.
+    origin: Arc<str>,
+}
+
+static INSTANCE: OnceLock<WorkerInstance> = OnceLock::new();
+
+#[event(fetch)]
+async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker::Result<web_sys::Response> {
+    let instance = INSTANCE.get_or_init(|| start_instance(&env));
+    let (method, url, headers) = (request.method(), request.url(), request.headers());
+    let header = |name: &str| headers.get(name).ok().flatten();
+    let id = instance.isolate.request_id(header("x-request-id").as_deref());
+    let path_query = path_query(&url);
+    let (path, query) = path_query.split_once('?').map_or((path_query, None), |(path, query)| (path, Some(query)));
+
+    if method == "GET"
+        && let Some(key) = PageKey::parse(path, query)
+        && let Some(page) = page_service::fresh_in_memory(&instance.isolate, &key.path_query, now_ms())
+        && !header("cache-control").is_some_and(|list| routes::has_no_cache(&list))
+    {
+        return respond_from_memory(&page, id.as_str(), header("if-none-match").as_deref());
+    }
+
+    let requester = Requester { id, client: header("cf-connecting-ip") };
+    let Ok(request) = incoming_request(&request, path_query, &method) else {
+        let (code, detail) = (gailou_shared::wire::Code::InvalidRequest, "The request cannot be read.");
+        return outgoing_response(problem(&requester.id, code, detail, Vec::new())).await;
+    };
+    let ports = adapters::ports(&instance.origin, env, context);
+    let answer = handle(instance.router.clone(), &instance.isolate, ports, requester, request);
+    outgoing_response(SendFuture::new(answer).await).await
+}
+
+fn start_instance(env: &Env) -> WorkerInstance {
+    let text = |name: &str| env.var(name).ok().map(|value| value.to_string()).filter(|value| !value.is_empty());
+    let public = text("TOKEN_PUBLIC_KEY").and_then(|key| STANDARD.decode(key).ok());
+    let token_key = match (text("TOKEN_SECRET"), public) {
+        (Some(secret), _) => TokenKey::secret(secret.as_bytes()),
+        (None, Some(bytes)) => TokenKey::public(&bytes),
+        (None, None) => None,
+    };
+    let config = EdgeConfig {
+        edge_secret: text("EDGE_SECRET").map(String::into_bytes),
+        edge_secret_previous: text("EDGE_SECRET_PREVIOUS").map(String::into_bytes),
+        token_key,
+        audience: text("TOKEN_AUDIENCE").unwrap_or_else(|| "gailou".to_owned()),
+    };
+    // Not a secret: it only sets request ids and probes apart from those of other isolates.
+    let seed = (js_sys::Math::random() * (1u64 << 53) as f64) as u64;
+    let isolate = Arc::new(Isolate::new(config, seed));
+    let origin = text("ORIGIN").unwrap_or_else(|| "http://127.0.0.1:8080".to_owned());
+    WorkerInstance { router: router(Arc::clone(&isolate)), isolate, origin: origin.trim_end_matches('/').into() }
+}
+
+/// Path and query of an absolute URL.
+fn path_query(url: &str) -> &str {
+    let after_scheme = url.split_once("://").map_or(url, |(_, after)| after);
+    after_scheme.find('/').and_then(|at| after_scheme.get(at..)).unwrap_or("/")
+}
+
+fn now_ms() -> u64 {
+    js_sys::Date::now() as u64
+}
+
+/// A page as JavaScript sends it.
+struct PreparedPage {
+    body: Uint8Array,
+    headers: web_sys::Headers,
+}
+
+/// The response of a page that is fresh in memory.
+fn respond_from_memory(
+    page: &Arc<CachedPage>,
+    id: &str,
+    if_none_match: Option<&str>,
+) -> worker::Result<web_sys::Response> {
+    let init = web_sys::ResponseInit::new();
+    let is_unchanged = if_none_match.is_some_and(|tags| page.matches_etag(tags));
+    let response = if is_unchanged {
+        let mut headers = HeaderMap::new();
+        page_service::insert_common_headers(page, &mut headers);
+        init.set_status(304);
+        init.set_headers(js_headers(&headers)?.as_ref());
+        web_sys::Response::new_with_opt_str_and_init(None, &init)?
+    } else {
+        let prepared = page.prepared.get_or_init(|| {
+            let mut headers = HeaderMap::new();
+            page_service::insert_page_headers(page, &mut headers);
+            let headers = js_headers(&headers).ok();
+            Arc::new(SendWrapper::new(headers.map(|headers| PreparedPage { body: js_bytes(&page.body), headers })))
+        });
+        let prepared = prepared.downcast_ref::<SendWrapper<Option<PreparedPage>>>().and_then(|p| p.0.as_ref());
+        let prepared = prepared.ok_or_else(|| worker::Error::RustError("a header is not text".into()))?;
+        init.set_headers(&prepared.headers);
+        web_sys::Response::new_with_opt_js_u8_array_and_init(Some(&prepared.body), &init)?
+    };
+    let headers = response.headers();
+    headers.set("x-request-id", id)?;
+    headers.set("age", &page.age_seconds(now_ms()).to_string())?;
+    Ok(response)
+}

@@ -1,0 +1,339 @@
+//! Which requests are public pages, and the single key of each page.
+//!
+//! A key is the canonical path and query of a page: percent-encoded the way the platform does it, only
+//! known parameters, in a fixed order, without defaults. So unknown parameters, their order and their
+//! spelling never split a cache, and the origin is asked for exactly what is stored. A doubtful request
+//! (a wrong value, a repeated parameter, an unusual limit) has no key: it is forwarded unchanged, and
+//! the origin names the mistake.
+//!
+//! A position in a list has one key too: a cursor is accepted only in the canonical form of its bytes,
+//! and the sort it contains is not repeated beside it. The edge cannot verify a cursor's signature; the
+//! origin refuses a forged one, and refusals are not stored.
+
+use std::borrow::Cow;
+
+use gailou_shared::cursor::Cursor;
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::rank::Sort;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// Limits whose lists are stored: those that clients have a reason to use. Lists of other limits are
+/// forwarded each time, so that a client cannot fill the caches with a hundred copies of one list.
+const STORED_LIMITS: [&str; 4] = ["10", "20", "50", "100"];
+/// Characters to percent-encode: all but the unreserved ones of RFC 3986.
+const ESCAPED_CHARS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The key of a public page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageKey {
+    /// Canonical path and query.
+    pub path_query: String,
+    /// Whether the global store may hold the page. Pages behind a cursor may not: there are too many
+    /// of them for a store that is paid by the write.
+    pub shared: bool,
+}
+
+/// A query parameter of a page and its valid values.
+struct QueryParam {
+    name: &'static str,
+    /// Omitted from the key.
+    default: &'static str,
+    is_valid: fn(&str) -> bool,
+}
+
+const SORT_NAME: &str = "sort";
+const CURSOR_PARAM: QueryParam =
+    QueryParam { name: "cursor", default: "", is_valid: |v| Cursor::unverified(v).is_some() };
+const LIMIT_PARAM: QueryParam =
+    QueryParam { name: "limit", default: "20", is_valid: |v| is_number(v, 1, limits::PAGE) };
+
+const LIST_PARAMS: &[QueryParam] = &[
+    QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
+    LIMIT_PARAM,
+    CURSOR_PARAM,
+];
+const REPLIES_PARAMS: &[QueryParam] = &[
+    QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| matches!(v, "hot" | "old" | "new") },
+    LIMIT_PARAM,
+    CURSOR_PARAM,
+];
+const TREE_PARAMS: &[QueryParam] = &[
+    QueryParam { name: "depth", default: "3", is_valid: |v| is_number(v, 1, limits::DEPTH) },
+    QueryParam { name: "limit", default: "200", is_valid: |v| is_number(v, 1, limits::TREE_NODES) },
+    CURSOR_PARAM,
+];
+const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM];
+const HTML_PARAMS: &[QueryParam] = &[
+    QueryParam { name: "fragment", default: "0", is_valid: |v| matches!(v, "0" | "1") },
+    QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
+    LIMIT_PARAM,
+    CURSOR_PARAM,
+];
+
+impl PageKey {
+    /// The key of the page at `path` and `query`; `None` when that is no page.
+    ///
+    /// ```
+    /// use gailou_edge::page_key::PageKey;
+    /// let key = PageKey::parse("/v1/subjects/video/7/comments", Some("utm=x&limit=20&sort=new")).unwrap();
+    /// assert_eq!(key.path_query, "/v1/subjects/video/7/comments?sort=new");
+    /// assert_eq!(PageKey::parse("/v1/subjects/video/7/comments", Some("limit=0")), None);
+    /// ```
+    #[must_use]
+    pub fn parse(path: &str, query: Option<&str>) -> Option<Self> {
+        let query = query.unwrap_or_default();
+        if path == "/v1/counts" {
+            return counts_key(query);
+        }
+        let mut segments = path.strip_prefix('/')?.split('/');
+        let segments: [Option<&str>; 6] = std::array::from_fn(|_| segments.next());
+        match segments {
+            [Some("v1"), Some("subjects"), Some(kind), Some(key), None, None] => {
+                with_query(format!("/v1/subjects/{}", encode_subject(kind, key)?), query, &[])
+            }
+            [Some("v1"), Some("subjects"), Some(kind), Some(key), Some("comments"), None] => {
+                with_query(format!("/v1/subjects/{}/comments", encode_subject(kind, key)?), query, LIST_PARAMS)
+            }
+            [Some("v1"), Some("comments"), Some(id), rest, None, None] => {
+                let id: CommentId = id.parse().ok()?;
+                let (tail, params) = match rest {
+                    None => ("", &[][..]),
+                    Some("replies") => ("/replies", REPLIES_PARAMS),
+                    Some("tree") => ("/tree", TREE_PARAMS),
+                    Some("ancestors") => ("/ancestors", &[][..]),
+                    Some("context") => ("/context", &[][..]),
+                    Some(_) => return None,
+                };
+                with_query(format!("/v1/comments/{id}{tail}"), query, params)
+            }
+            [Some("v1"), Some("members"), Some(id), Some("comments"), None, None] => {
+                let id: MemberId = id.parse().ok()?;
+                with_query(format!("/v1/members/{id}/comments"), query, HISTORY_PARAMS)
+            }
+            [Some("t"), Some(kind), Some(key), None, None, None] => {
+                with_query(format!("/t/{}", encode_subject(kind, key)?), query, HTML_PARAMS)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The key of `path_query` with the parameters of `query`; `None` when one of them is doubtful.
+fn with_query(mut path_query: String, query: &str, params: &[QueryParam]) -> Option<PageKey> {
+    let mut values: [Option<Cow<'_, str>>; 4] = Default::default();
+    for (name, value) in query_pairs(query) {
+        let Some(at) = params.iter().position(|p| p.name == name) else { continue };
+        let (param, slot) = (params.get(at)?, values.get_mut(at)?);
+        let value = value?;
+        if slot.is_some() || !(param.is_valid)(&value) {
+            return None;
+        }
+        *slot = Some(value);
+    }
+    // A cursor contains its sort: the same sort beside it is redundant, another one is an error.
+    let cursor = params.iter().zip(&values).find(|(param, _)| param.name == CURSOR_PARAM.name);
+    let cursor = cursor.and_then(|(_, value)| Cursor::unverified(value.as_deref()?));
+    let mut shared = cursor.is_none();
+    let mut separator = '?';
+    for (param, value) in params.iter().zip(values) {
+        let Some(value) = value else { continue };
+        match cursor {
+            Some(cursor) if param.name == SORT_NAME && value != cursor.sort.name() => return None,
+            Some(_) if param.name == SORT_NAME => continue,
+            _ if value == param.default => continue,
+            _ => {}
+        }
+        if param.name == LIMIT_PARAM.name && !STORED_LIMITS.contains(&&*value) {
+            return None;
+        }
+        shared &= matches!(param.name, SORT_NAME | "fragment" | "limit");
+        path_query.push(separator);
+        path_query.push_str(param.name);
+        path_query.push('=');
+        path_query.extend(utf8_percent_encode(&value, ESCAPED_CHARS));
+        separator = '&';
+    }
+    Some(PageKey { path_query, shared })
+}
+
+/// The key of a counts call. The answer is a map by subject, so the order of the subjects and repeated
+/// subjects make no difference.
+fn counts_key(query: &str) -> Option<PageKey> {
+    let mut subjects = Vec::new();
+    for (name, value) in query_pairs(query) {
+        if name != "subject" {
+            continue;
+        }
+        let value = value?;
+        let (kind, key) = value.split_once('/')?;
+        SubjectKey::new(kind, key).ok()?;
+        subjects.push(utf8_percent_encode(&value, ESCAPED_CHARS).to_string());
+        if subjects.len() > limits::COUNT_SUBJECTS {
+            return None;
+        }
+    }
+    if subjects.is_empty() {
+        return None;
+    }
+    subjects.sort_unstable();
+    subjects.dedup();
+    // The origin pushes the counts of one subject; combinations of several are too many to store.
+    let shared = subjects.len() == 1;
+    Some(PageKey { path_query: format!("/v1/counts?subject={}", subjects.join("&subject=")), shared })
+}
+
+/// `type/key`, percent-encoded.
+fn encode_subject(kind: &str, key: &str) -> Option<String> {
+    let subject = SubjectKey::new(&percent_decode(kind)?, &percent_decode(key)?).ok()?;
+    // As path segments these change the path, however they are encoded.
+    if matches!(subject.key(), "." | "..") {
+        return None;
+    }
+    Some(format!("{}/{}", subject.kind(), utf8_percent_encode(subject.key(), ESCAPED_CHARS)))
+}
+
+fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
+    percent_decode_str(segment).decode_utf8().ok()
+}
+
+/// Names and values of a form-encoded query; a value is `None` when it is not UTF-8.
+fn query_pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Option<Cow<'_, str>>)> {
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode_form(name).unwrap_or_default(), decode_form(value))
+    })
+}
+
+fn decode_form(text: &str) -> Option<Cow<'_, str>> {
+    if text.contains('+') {
+        let text = text.replace('+', " ");
+        return Some(Cow::Owned(percent_decode_str(&text).decode_utf8().ok()?.into_owned()));
+    }
+    percent_decode(text)
+}
+
+fn is_number(text: &str, from: usize, to: usize) -> bool {
+    let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    canonical && text.parse().is_ok_and(|n: usize| (from..=to).contains(&n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gailou_shared::cursor::{CursorKey, List, Position};
+    use proptest::prelude::*;
+
+    /// A cursor with this sort, signed with a secret that the edge does not have.
+    fn cursor(sort: Sort) -> String {
+        let list = List::roots(&SubjectKey::new("article", "7").unwrap());
+        CursorKey::new(b"secret").print(&Cursor { list, sort, epoch: 5, at: Position::After(9) })
+    }
+
+    fn key_of(uri: &str) -> Option<PageKey> {
+        let (path, query) = uri.split_once('?').map_or((uri, None), |(p, q)| (p, Some(q)));
+        PageKey::parse(path, query)
+    }
+
+    #[test]
+    fn equivalent_requests_share_a_key() {
+        let check = |uri: &str, expected: &str, shared| {
+            let key = key_of(uri).unwrap_or_else(|| panic!("{uri} is a page"));
+            assert_eq!((key.path_query.as_str(), key.shared), (expected, shared), "{uri}");
+        };
+        let list = "/v1/subjects/article/7/comments";
+        check(list, list, true);
+        check("/v1/subjects/article/7/comments?sort=hot&limit=20", list, true);
+        check("/v1/subjects/article/7/comments?utm_source=x&limit=20&&sort=hot&_=1#", list, true);
+        check("/v1/subjects/%61rticle/%37/comments", list, true);
+        check("/v1/subjects/article/7/comments?limit=50&sort=new", &format!("{list}?sort=new&limit=50"), true);
+        let (hot, top) = (cursor(Sort::Hot), cursor(Sort::Top));
+        check(&format!("{list}?cursor={hot}"), &format!("{list}?cursor={hot}"), false);
+        check(&format!("{list}?cursor={hot}&sort=hot&limit=20"), &format!("{list}?cursor={hot}"), false);
+        check(&format!("{list}?sort=top&limit=50&cursor={top}"), &format!("{list}?limit=50&cursor={top}"), false);
+        let spelled: String = top.bytes().map(|b| format!("%{b:02x}")).collect();
+        check(&format!("{list}?cursor={spelled}"), &format!("{list}?cursor={top}"), false);
+        check("/v1/subjects/article/a%2fb%20%E6%A5%BC", "/v1/subjects/article/a%2Fb%20%E6%A5%BC", true);
+        check("/v1/subjects/article/楼", "/v1/subjects/article/%E6%A5%BC", true);
+        check("/v1/comments/5?sort=hot", "/v1/comments/5", true);
+        check("/v1/comments/5/replies?sort=old", "/v1/comments/5/replies?sort=old", true);
+        check("/v1/comments/5/tree?limit=200&depth=2", "/v1/comments/5/tree?depth=2", false);
+        check("/v1/comments/5/tree?limit=50", "/v1/comments/5/tree?limit=50", true);
+        check("/v1/comments/5/ancestors", "/v1/comments/5/ancestors", true);
+        check("/v1/comments/5/context?x", "/v1/comments/5/context", true);
+        check("/v1/members/7/comments", "/v1/members/7/comments", true);
+        check("/t/article/7?fragment=1&lang=zh", "/t/article/7?fragment=1", true);
+        check("/t/article/7?limit=50&sort=new&fragment=0", "/t/article/7?sort=new&limit=50", true);
+        let counts = "/v1/counts?subject=video%2F1&subject=video%2F2";
+        check("/v1/counts?subject=video/2&subject=video/1&subject=video%2F2", counts, false);
+        check("/v1/counts?subject=video/2", "/v1/counts?subject=video%2F2", true);
+    }
+
+    #[test]
+    fn doubtful_request_has_no_key() {
+        for uri in [
+            "/v1/subjects/article/7/comments?limit=0",
+            "/v1/subjects/article/7/comments?limit=7",
+            "/v1/subjects/article/7/comments?limit=101",
+            "/v1/subjects/article/7/comments?limit=020",
+            "/v1/subjects/article/7/comments?limit=",
+            "/v1/subjects/article/7/comments?sort=HOT",
+            "/v1/subjects/article/7/comments?sort=hot&sort=new",
+            "/v1/subjects/article/7/comments?cursor=",
+            "/v1/subjects/article/7/comments?cursor=abc",
+            "/v1/subjects/article/7/comments?cursor=%FF",
+            "/v1/subjects/article/7/comments?cursor=a+b",
+            &format!("/v1/subjects/article/7/comments?cursor={}=", cursor(Sort::Hot)),
+            &format!("/v1/subjects/article/7/comments?cursor={}A", cursor(Sort::Hot)),
+            &format!("/v1/subjects/article/7/comments?cursor={}&sort=new", cursor(Sort::Hot)),
+            &format!("/v1/comments/5/replies?cursor={}&sort=hot", cursor(Sort::Top)),
+            "/v1/subjects/article/7/comments/",
+            "/v1/subjects/article/7/comments/friends",
+            "/v1/subjects/article/7/events",
+            "/v1/subjects/Article/7",
+            "/v1/subjects/article/",
+            "/v1/subjects/article/%FF",
+            "/v1/subjects/article/%2e%2E/comments",
+            "/v1/comments/05",
+            "/v1/comments/%35",
+            "/v1/comments/5/tree?depth=0",
+            "/v1/comments/5/tree?limit=123",
+            "/v1/comments/x/replies",
+            "/v1/comments/5/replies?sort=top",
+            "/v1/comments/5/likes",
+            "/v1/counts",
+            "/v1/counts?subject=video",
+            "/v1/me/overlay?ids=1",
+            "/v1/me",
+            "/t/article",
+            "/",
+            "",
+        ] {
+            assert_eq!(key_of(uri), None, "{uri}");
+        }
+        let many: Vec<_> = (0..101).map(|n| format!("subject=video/{n}")).collect();
+        assert_eq!(key_of(&format!("/v1/counts?{}", many.join("&"))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn key_parses_to_itself(uri in "/(v1/(subjects/[a-z]{1,3}/[^/?#]{1,6}(/comments)?|comments/[1-9]{1,3}(/tree|/replies)?)|t/a/[^/?#]{1,3})(\\?[a-z=&%0-9+]{0,30})?") {
+            if let Some(key) = key_of(&uri) {
+                prop_assert_eq!(key_of(&key.path_query), Some(key));
+            }
+        }
+
+        #[test]
+        fn unknown_parameter_does_not_change_the_key(name in "x[a-z]{0,5}", value in "[a-z0-9%+]{0,8}", sort in "hot|new|top") {
+            let with = key_of(&format!("/v1/subjects/a/b/comments?{name}={value}&sort={sort}"));
+            prop_assert_eq!(with, key_of(&format!("/v1/subjects/a/b/comments?sort={sort}")));
+        }
+
+        #[test]
+        fn different_subjects_have_different_keys(a in "\\PC{1,8}", b in "\\PC{1,8}") {
+            let key = |k: &str| key_of(&format!("/v1/subjects/a/{}", utf8_percent_encode(k, NON_ALPHANUMERIC)));
+            prop_assume!(a != b);
+            prop_assert!(key(&a).is_none() || key(&a) != key(&b));
+        }
+    }
+}

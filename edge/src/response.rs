@@ -1,0 +1,116 @@
+//! The edge's own responses: problems, request ids, and the headers that every response has.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::Body;
+use axum::response::Response;
+use gailou_shared::wire::{Code, FieldError, Problem};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER, WWW_AUTHENTICATE,
+};
+
+/// The header with the request's id.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Response headers that scripts of other sites may read.
+pub const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale, RateLimit, RateLimit-Policy",
+);
+
+/// The id of one request, well-formed by construction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as a header value.
+    #[must_use]
+    pub fn to_header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).unwrap_or(HeaderValue::from_static("-"))
+    }
+}
+
+/// Issues request ids: the isolate's number and a counter. That is unique enough to find a request in
+/// the logs, and costs no randomness per request.
+#[derive(Debug)]
+pub struct RequestIds {
+    seed: u64,
+    issued: AtomicU64,
+}
+
+impl RequestIds {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self { seed, issued: AtomicU64::new(0) }
+    }
+
+    /// The client's id when it is 1 to 64 of `A-Z a-z 0-9 _ -`, else a new one.
+    pub(crate) fn accept(&self, sent: Option<&str>) -> RequestId {
+        let is_well_formed = |id: &&str| {
+            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        };
+        match sent.filter(is_well_formed) {
+            Some(id) => RequestId(id.to_owned()),
+            None => {
+                let number = self.issued.fetch_add(1, Ordering::Relaxed);
+                RequestId(format!("{:016x}-{number:x}", self.seed))
+            }
+        }
+    }
+}
+
+/// A problem of the edge's own. It holds nothing private, so scripts of any site may read it.
+#[must_use]
+pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Vec<FieldError>) -> Response {
+    let problem = Problem::new(code, detail.into(), id.as_str().to_owned(), errors);
+    let mut response = Response::new(Body::from(serde_json::to_vec(&problem).unwrap_or_default()));
+    *response.status_mut() = http::StatusCode::from_u16(problem.status).unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    headers.insert(REQUEST_ID, id.to_header());
+    match code {
+        Code::OriginUnreachable | Code::Overloaded => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        Code::Unavailable => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        Code::TokenMissing | Code::TokenInvalid => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        _ => {}
+    }
+    response
+}
+
+/// Inserts a header whose value is made of numbers and fixed text; other values are left out.
+pub(crate) fn insert_header(response: &mut Response, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_well_formed_client_ids_are_accepted() {
+        let ids = RequestIds::new(7);
+        for accepted in ["a", "A-b_9", &"x".repeat(64)] {
+            assert_eq!(ids.accept(Some(accepted)).as_str(), accepted);
+        }
+        let mut seen = std::collections::HashSet::new();
+        for replaced in [None, Some(""), Some("a b"), Some("é"), Some("a\n"), Some(&*"x".repeat(65))] {
+            let id = ids.accept(replaced);
+            assert!(id.as_str().starts_with("0000000000000007-") && seen.insert(id.as_str().to_owned()), "{id:?}");
+        }
+    }
+}

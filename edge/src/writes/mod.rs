@@ -1,0 +1,195 @@
+//! Every request that is not a public page: checked as far as that needs no database, then forwarded.
+//!
+//! The order is the contract's: the route (the router has found it), the token, the rate limits, the
+//! size, the content type, and for texts the word filter. The origin checks all of it again, and the
+//! edge forwards what it cannot judge. Nothing is retried here: the origin may have executed a write
+//! that it did not answer.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use gailou_shared::id::MemberId;
+use gailou_shared::limits::BODY_BYTES;
+use gailou_shared::token::TokenKey;
+use gailou_shared::wire::{Code, FieldError};
+use http::Method;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use serde::Deserialize;
+
+use crate::forward::{self, ForwardRequest, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
+use crate::ports::{BodyMode, Ports};
+use crate::rate_limits::{self, RateLimit, Writer};
+use crate::response::problem;
+use crate::{Isolate, word_filter};
+
+/// What the edge checks of a route. The body of every route is bounded by [`BODY_BYTES`].
+#[derive(Debug, Clone, Copy)]
+pub struct RouteRule {
+    /// A member's token is required.
+    token: bool,
+    /// The body must be JSON.
+    json: bool,
+    /// The text in the body passes the word filter.
+    filtered: bool,
+}
+
+impl RouteRule {
+    /// Only the size is checked.
+    pub const OPEN: Self = Self { token: false, json: false, filtered: false };
+    /// A member's call; its body is ignored.
+    pub const MEMBER: Self = Self { token: true, ..Self::OPEN };
+    /// A member's call with a JSON body.
+    pub const JSON: Self = Self { json: true, ..Self::MEMBER };
+    /// Anybody's call with a JSON body.
+    pub const GUEST: Self = Self { token: false, ..Self::JSON };
+    /// A text to publish.
+    pub const TEXT: Self = Self { filtered: true, ..Self::JSON };
+}
+
+/// Checks `request` by `rule` and forwards it.
+pub async fn check_and_forward(
+    isolate: &Arc<Isolate>,
+    ports: &Ports,
+    requester: &Requester,
+    rule: RouteRule,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let id = &requester.id;
+    let writer = match check_token(isolate, ports, &parts.headers) {
+        Ok(writer) => writer,
+        Err((code, detail)) if rule.token => return problem(id, code, detail, Vec::new()),
+        Err(_) => None,
+    };
+    if let Err(exceeded) = check_rate_limits(ports, requester, &parts.method, writer.as_ref()).await {
+        return rate_limits::refuse(exceeded, id);
+    }
+    let too_large = || {
+        let detail = format!("The body is larger than {BODY_BYTES} bytes.");
+        problem(id, Code::BodyTooLarge, detail, Vec::new())
+    };
+    let announced = header_text(&parts.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > BODY_BYTES as u64) {
+        return too_large();
+    }
+    // Reading also fails when the client disconnects; it then does not see this answer.
+    let Ok(body) = axum::body::to_bytes(body, BODY_BYTES).await else { return too_large() };
+    if rule.json && !is_json(&parts.headers) {
+        let errors = vec![FieldError::new("content-type", "must be application/json")];
+        return problem(id, Code::UnsupportedMediaType, "The body must be application/json.", errors);
+    }
+    if rule.filtered
+        && let Some(categories) = word_filter::blocked_categories(isolate, ports, &body).await
+    {
+        let blocked = FieldError::blocked_words(&categories);
+        let detail = format!("the comment contains words that are not allowed here: {}", blocked.detail);
+        return problem(id, Code::ContentRejected, detail, vec![blocked]);
+    }
+    let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
+    forward_request(isolate, ports, requester, parts.method, path_query, &parts.headers, body).await
+}
+
+async fn forward_request(
+    isolate: &Isolate,
+    ports: &Ports,
+    requester: &Requester,
+    method: Method,
+    path_query: String,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Response {
+    let (timeout_ms, unreachable_detail) = if is_read(&method) {
+        (READ_TIMEOUT_MS, "The origin does not answer. Try again.")
+    } else {
+        let detail = "The origin did not answer in time, so whether this was done is not known. \
+                      Send it again with the same Idempotency-Key.";
+        (WRITE_TIMEOUT_MS, detail)
+    };
+    let headers = forward::forwarded_headers(headers);
+    let request = ForwardRequest { method, path_query, headers, body, body_mode: BodyMode::Stream, timeout_ms };
+    let outcome = forward::send(isolate, ports, requester, request).await;
+    forward::outcome_response(outcome, &requester.id, unreachable_detail)
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+async fn check_rate_limits(
+    ports: &Ports,
+    requester: &Requester,
+    method: &Method,
+    writer: Option<&Writer>,
+) -> Result<(), &'static RateLimit> {
+    if is_read(method) {
+        rate_limits::count_read(ports, requester).await
+    } else {
+        rate_limits::count_write(ports, requester, writer).await
+    }
+}
+
+/// The member of the request's token, as far as the edge can judge; an error when the token is missing
+/// or certainly invalid.
+fn check_token(isolate: &Isolate, ports: &Ports, headers: &HeaderMap) -> Result<Option<Writer>, (Code, String)> {
+    let Some(authorization) = headers.get(AUTHORIZATION) else {
+        return Err((Code::TokenMissing, "This call needs a token: Authorization: Bearer ….".into()));
+    };
+    let token = authorization.to_str().ok().and_then(|text| {
+        let (scheme, token) = text.trim().split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    let Some(token) = token.filter(|token| !token.is_empty()) else {
+        return Err((Code::TokenInvalid, "The Authorization header must be: Bearer and a token.".into()));
+    };
+    let Some(key) = isolate.config.token_key.as_ref().filter(|key| can_judge(key, token)) else {
+        return Ok(claimed_member(token).map(Writer::Claimed));
+    };
+    match key.verify(token, &isolate.config.audience, ports.clock.now_ms() / 1_000) {
+        Ok(member) => Ok(Some(Writer::Verified(member.id.to_string()))),
+        Err(error) => Err((Code::TokenInvalid, error.to_string())),
+    }
+}
+
+/// The member that an unverified token names.
+fn claimed_member(token: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claims {
+        sub: String,
+    }
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let Claims { sub } = serde_json::from_slice(&claims).ok()?;
+    sub.parse().ok().map(|id: MemberId| id.to_string())
+}
+
+/// Whether `key` can judge `token`: a host that signs with EdDSA has guests, whose tokens the origin
+/// signs with a secret of its own.
+fn can_judge(key: &TokenKey, token: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Header {
+        alg: String,
+    }
+    let header = token.split('.').next().and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
+    let header = header.and_then(|json| serde_json::from_slice::<Header>(&json).ok());
+    let other = match key {
+        TokenKey::Secret(_) => "EdDSA",
+        TokenKey::Public(_) => "HS256",
+    };
+    // Without a readable header it is no token, whatever the key.
+    header.is_none_or(|header| header.alg != other)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = header_text(headers, &CONTENT_TYPE).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests;
