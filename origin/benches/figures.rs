@@ -13,8 +13,8 @@ use axum::http::header;
 use axum::routing::get;
 use gailou::bootstrap;
 use gailou::config::Config;
-use gailou::domain::operation::{Operation, React};
-use gailou::domain::row::NewRow;
+use gailou::domain::operation::{Operation, ReactionChange};
+use gailou::domain::row::NewCommentRow;
 use gailou::service::page;
 use gailou::service::page::PageQuery;
 use gailou::state::AppState;
@@ -111,7 +111,7 @@ async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64)
         let id = app.ids.next(subject.slot(), app.now()).expect("a node number");
         let content =
             format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
-        let row = NewRow {
+        let row = NewCommentRow {
             subject: subject.clone(),
             path: Path::root(id),
             parent_id: None,
@@ -131,7 +131,7 @@ async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64)
         waiting.spawn(async move {
             app.journal.append(Operation::Publish(Box::new(row))).await?;
             if n < liked {
-                let react = React::Put(Reaction::Like);
+                let react = ReactionChange::Put(Reaction::Like);
                 app.journal.append(Operation::React { id, member: MemberId::guest(n), react }).await?;
             }
             anyhow::Ok(())
@@ -265,7 +265,7 @@ async fn journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64
             let mut n = 0u64;
             while began.elapsed() < ROUND {
                 let member = MemberId::guest(client << 32 | n);
-                app.journal.append(Operation::React { id, member, react: React::Put(Reaction::Like) }).await?;
+                app.journal.append(Operation::React { id, member, react: ReactionChange::Put(Reaction::Like) }).await?;
                 n += 1;
             }
             anyhow::Ok(n)

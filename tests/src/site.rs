@@ -130,7 +130,7 @@ impl Site {
     /// Everything in the tables that was ever published, in words: equal when nothing changed.
     pub async fn tables(&self) -> String {
         self.settle().await;
-        format!("{:#?}", self.app.store.export(None, None, 1_000_000).await.expect("an export"))
+        format!("{:#?}", self.app.tables.export_comments(None, None, 1_000_000).await.expect("an export"))
     }
 
     /// The first page of a list of this subject, as it stands in the tables now: ready pages in
@@ -152,7 +152,7 @@ impl Site {
         let (kind, key) = subject.split_once('/').expect("type/key");
         let key = SubjectKey::new(kind, key).expect("a subject");
         self.settle().await;
-        self.app.store.subjects(&[key]).await.expect("a subject").pop().flatten().map_or(0, |row| row.version)
+        self.app.store.read_subjects(&[key]).await.expect("a subject").pop().flatten().map_or(0, |row| row.version)
     }
 }
 

@@ -9,19 +9,19 @@ use gailou_shared::id::MemberId;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::domain::operation::{LoggedOperation, Operation, Outcome, Persisted};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::journal::{Journal, JournalError};
-use crate::ports::store::Store;
+use crate::ports::store::BatchWriter;
 
 /// Events in one transaction. Beyond a thousand a commit's cost is already shared thin.
 const BATCH: usize = 1_000;
 /// Events that may wait: about half a second of work. One more is refused.
 const WAITING: usize = 20_000;
 
-type Answer = oneshot::Sender<Result<Outcome, JournalError>>;
+type Answer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
 /// Called after each commit with what it did.
-pub type OnCommit = Box<dyn Fn(&Persisted) + Send>;
+pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 
 /// A writer thread and the queue in front of it.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl EmbeddedJournal {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(store: Arc<dyn Store>, clock: Clock, on_commit: OnCommit) -> std::io::Result<Self> {
+    pub fn start(store: Arc<dyn BatchWriter>, clock: Clock, on_commit: OnCommit) -> std::io::Result<Self> {
         let (queue, events) = mpsc::channel(WAITING);
         let (done, stopped) = oneshot::channel();
         std::thread::Builder::new().name("writer".into()).spawn(move || {
@@ -49,7 +49,7 @@ impl EmbeddedJournal {
 
 #[async_trait]
 impl Journal for EmbeddedJournal {
-    async fn append(&self, event: Operation) -> Result<Outcome, JournalError> {
+    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         {
             // A std mutex: held for one push, never across an await.
@@ -77,7 +77,7 @@ impl Journal for EmbeddedJournal {
 }
 
 /// Takes what waits, writes it together, answers; until the queue is closed and empty.
-fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn Store, on_commit: &OnCommit) {
+fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn BatchWriter, on_commit: &OnCommit) {
     let (mut batch, mut answers) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     while let Some((event, answer)) = events.blocking_recv() {
         batch.push(event);
@@ -97,7 +97,11 @@ fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn 
 }
 
 /// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
-fn persist(store: &dyn Store, batch: &[LoggedOperation], on_commit: &OnCommit) -> Vec<Result<Outcome, JournalError>> {
+fn persist(
+    store: &dyn BatchWriter,
+    batch: &[LoggedOperation],
+    on_commit: &OnCommit,
+) -> Vec<Result<OperationOutcome, JournalError>> {
     // The writer thread is made for this to block it.
     match futures_executor::block_on(store.persist(batch)) {
         Ok(persisted) => {

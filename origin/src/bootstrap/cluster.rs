@@ -26,7 +26,8 @@ use crate::cluster::counter_recovery::CounterRecovery;
 use crate::cluster::journal::ClusterJournal;
 use crate::config::{ClusterSettings, Config};
 use crate::domain::id_generator::NodeLease;
-use crate::domain::operation::{LoggedOperation, Persisted};
+use crate::domain::operation::{LoggedOperation, PersistedBatch};
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::PersistJob;
 use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
 use crate::ports::broker::{Broker, Topic};
@@ -36,7 +37,7 @@ use crate::ports::journal::CommitListener;
 use crate::ports::pending::Pending;
 use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions::{Revisions, revisions_of};
-use crate::ports::shards::{Shards, Stream};
+use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::{AppState, ProcessRole};
@@ -106,10 +107,9 @@ pub(super) async fn open(
     let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.name));
     let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.name));
     let cache = Arc::new(RedisCache::new(redis, &settings.name));
-    let shards: Arc<dyn Shards> = tables.clone();
-    let recovery = Arc::new(CounterRecovery::new(broker.clone(), shards.clone(), counters.clone()));
+    let recovery = Arc::new(CounterRecovery::new(broker.clone(), tables.clone(), counters.clone()));
     let cached_store = Arc::new(CachedStore::new(
-        shards.clone(),
+        tables.clone(),
         cache,
         counters.clone(),
         pending.clone(),
@@ -130,7 +130,7 @@ pub(super) async fn open(
     });
     let journal = Arc::new(ClusterJournal::new(
         broker.clone(),
-        shards.clone(),
+        tables.clone(),
         cached_store.clone(),
         counters.clone(),
         pending,
@@ -146,7 +146,7 @@ pub(super) async fn open(
     };
     let job = Arc::new(PersistJob {
         log: broker.clone(),
-        tables: shards,
+        tables: tables.clone(),
         clock: clock.clone(),
         settings: persist::Settings {
             batch: settings.batch,
@@ -156,7 +156,7 @@ pub(super) async fn open(
         committed: listener,
         figures: Arc::default(),
     });
-    let change_feed = Arc::new(ChangeFeed::new(tables.shards()));
+    let change_feed = Arc::new(ChangeFeed::new(tables.count_databases()));
     let collectors = vec![job.figures.clone() as Arc<_>, cached_store.clone() as Arc<_>];
     let cluster = Arc::new(Cluster {
         tables: tables.clone(),
@@ -172,7 +172,7 @@ pub(super) async fn open(
     });
     Ok(Adapters {
         store: cached_store,
-        reconciler: tables,
+        tables,
         dependencies: cluster.clone(),
         journal,
         page_cache,
@@ -207,7 +207,8 @@ impl Cluster {
         let (job, cached_store, stop) = (self.job.clone(), self.cached_store.clone(), self.stop_jobs.clone());
         self.jobs.spawn(rebuild::run(cached_store.clone(), job.log.clone(), stop.clone()));
         self.jobs.spawn(warm::run(cached_store.clone(), popularity, stop.clone()));
-        self.jobs.spawn(invalidate_changed::run(cached_store, job.tables.clone(), job.clock.clone(), stop.clone()));
+        let (tables, databases) = (self.tables.clone(), self.tables.count_databases());
+        self.jobs.spawn(invalidate_changed::run(cached_store, tables, databases, job.clock.clone(), stop.clone()));
         let failed = self.failed.clone();
         self.jobs.spawn(async move {
             if let Err(error) = persist::run(job, stop).await {
@@ -230,7 +231,7 @@ impl Cluster {
         self.stop_jobs.cancel();
         self.jobs.close();
         self.jobs.wait().await;
-        if let Err(error) = self.tables.release(&self.holder).await {
+        if let Err(error) = self.tables.release_node(&self.holder).await {
             tracing::warn!(holder = self.holder, %error, "Could not release the node number of {}; its lease expires", self.holder);
         }
     }
@@ -240,13 +241,13 @@ impl Cluster {
 impl Dependencies for Cluster {
     async fn check_dependencies(&self) -> Vec<DependencyStatus> {
         // One slot of each database.
-        let mut slots = vec![None; self.tables.shards()];
+        let mut slots = vec![None; self.tables.count_databases()];
         for slot in (0..SLOTS).filter_map(Slot::new) {
-            slots[self.tables.shard(slot)] = Some(slot);
+            slots[self.tables.database_of(slot)] = Some(slot);
         }
         let mysql = slots.into_iter().enumerate().map(|(shard, slot)| async move {
             let slots: Vec<Slot> = slot.into_iter().collect();
-            let answer = self.tables.positions(Stream::Comments, &slots).await;
+            let answer = self.tables.read_positions(OperationStream::Comments, &slots).await;
             status(format!("mysql/{shard}"), true, answer)
         });
         let redis = async { status("redis".into(), false, self.counters.lost(&[Slot::FIRST]).await) };
@@ -264,7 +265,7 @@ fn status<T, E: std::fmt::Display>(name: String, is_tables: bool, answer: Result
 async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<NodeLease>> {
     // Computed before the call: the database counts from a later moment.
     let until = Instant::now() + NODE_LEASE - NODE_LEASE_MARGIN;
-    let node = tables.lease(holder, NODE_LEASE.as_millis() as u64).await?;
+    let node = tables.lease_node(holder, NODE_LEASE.as_millis() as u64).await?;
     Ok(node.map(|node| NodeLease { node, until: Some(until) }))
 }
 
@@ -298,7 +299,7 @@ struct CacheInvalidator {
 
 #[async_trait]
 impl CommitListener for CacheInvalidator {
-    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &Persisted) {
+    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &PersistedBatch) {
         let revisions = revisions_of(persisted);
         let (_, appended) =
             tokio::join!(self.cached_store.committed(batch, persisted), self.revisions.append(&revisions));

@@ -13,11 +13,11 @@ use crate::bootstrap::{Adapters, weights};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::NodeLease;
-use crate::domain::operation::Persisted;
+use crate::domain::operation::PersistedBatch;
 use crate::ports::dependencies::{Dependencies, DependencyStatus};
 use crate::ports::popularity::ReadCounters;
 use crate::ports::revisions;
-use crate::ports::store::Store as _;
+use crate::ports::store::HealthCheck as _;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 
@@ -34,7 +34,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let revisions = Arc::new(MemoryRevisions::new());
     let on_commit = {
         let (page_cache, revisions) = (page_cache.clone(), revisions.clone());
-        Box::new(move |persisted: &Persisted| {
+        Box::new(move |persisted: &PersistedBatch| {
             revisions.keep_now(revisions::revisions_of(persisted));
             page_cache.committed(&persisted.changed);
         })
@@ -43,7 +43,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     Ok(Adapters {
         dependencies: Arc::new(EmbeddedDependencies(store.clone())),
         store: store.clone(),
-        reconciler: store,
+        tables: store,
         journal,
         page_cache,
         change_feed: Arc::new(ChangeFeed::new(1)),
@@ -64,7 +64,7 @@ struct EmbeddedDependencies(Arc<SqliteStore>);
 #[async_trait]
 impl Dependencies for EmbeddedDependencies {
     async fn check_dependencies(&self) -> Vec<DependencyStatus> {
-        let problem = self.0.last_id().await.err().map(|error| error.to_string());
+        let problem = self.0.read_last_id().await.err().map(|error| error.to_string());
         vec![DependencyStatus { name: "store".into(), is_tables: true, problem }]
     }
 }

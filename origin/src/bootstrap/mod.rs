@@ -22,7 +22,6 @@ use crate::adapters::cloudflare::WorkerClient;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
-use crate::domain::reconcile::Reconcile;
 use crate::domain::row::WeightsByType;
 use crate::http::events::Streams;
 use crate::http::local_renderer::LocalRenderer;
@@ -33,7 +32,7 @@ use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions::Revisions;
-use crate::ports::store::Store;
+use crate::ports::store::{Store, Tables};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
@@ -49,7 +48,7 @@ const MAX_SUBJECT_STATES: u64 = 10_000;
 /// The adapters of one process, however they were chosen.
 struct Adapters {
     store: Arc<dyn Store>,
-    reconciler: Arc<dyn Reconcile>,
+    tables: Arc<dyn Tables>,
     dependencies: Arc<dyn Dependencies>,
     journal: Arc<dyn Journal>,
     page_cache: Arc<PageCache>,
@@ -100,18 +99,18 @@ pub async fn open(config: Config) -> anyhow::Result<Arc<Process>> {
 /// When the directory or a server cannot be used, or a configured key is not a key.
 pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow::Result<Arc<Process>> {
     let adapters = choose_adapters(&config, role, &clock).await?;
-    let store = &adapters.store;
+    let tables = &adapters.tables;
     let cursor_secret = match &config.cursor_secret {
         Some(secret) => secret.expose().as_bytes().to_vec(),
-        None => store.secret("cursor_secret", rand::random()).await?,
+        None => tables.read_secret("cursor_secret", rand::random()).await?,
     };
     let token_key = config.token_key()?;
     let guest_key = match &token_key {
         TokenKey::Secret(_) => token_key.clone(),
-        TokenKey::Public(_) => TokenKey::secret(&store.secret("guest_secret", rand::random()).await?)
+        TokenKey::Public(_) => TokenKey::secret(&tables.read_secret("guest_secret", rand::random()).await?)
             .context("the installation's own secret is too short")?,
     };
-    let last_id_ms = store.last_id().await?.map_or(0, CommentId::created_ms);
+    let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
@@ -135,7 +134,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         streams: Streams::default(),
         journal: adapters.journal,
         store: adapters.store,
-        reconciler: adapters.reconciler,
+        tables: adapters.tables,
         dependencies: adapters.dependencies,
         collectors,
         clock,
@@ -174,9 +173,9 @@ impl Process {
         let state = &self.state;
         if state.role.serves() {
             for database in 0..state.change_feed.databases() {
-                state.change_feed.read_database(&*state.store, &state.clock, database).await?;
+                state.change_feed.read_database(&*state.tables, &state.clock, database).await?;
                 let feed = Arc::downgrade(&state.change_feed);
-                self.spawn(follow_change_feed::run(feed, state.store.clone(), state.clock.clone(), database));
+                self.spawn(follow_change_feed::run(feed, state.tables.clone(), state.clock.clone(), database));
             }
             let edge = &state.config.edge;
             let pushed_elsewhere = edge.url.is_some() && push_metrics.is_none();

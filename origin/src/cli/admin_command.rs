@@ -50,7 +50,7 @@ impl Call {
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
-            Self::Export { subject } => export::run(&*app.store, subject.as_ref(), console).await,
+            Self::Export { subject } => export::run(&*app.tables, subject.as_ref(), console).await,
             Self::Words { action } => words::load(app, action, input, console).await,
             Self::Migrate => migrated(app, console).await,
             Self::Doctor => doctor::run(&app.config, Ok(app), console).await,

@@ -50,7 +50,7 @@ async fn list(letters: &[DeadLetter], console: &mut dyn Console) -> anyhow::Resu
 }
 
 fn describe(letter: &DeadLetter) -> String {
-    match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
+    match operation::decode(&letter.message.payload).map(|stamped| stamped.operation) {
         Ok(Operation::Publish(row)) => {
             format!("comment {} on {}/{}", row.path.id(), row.subject.kind(), row.subject.key())
         }
@@ -63,7 +63,7 @@ fn describe(letter: &DeadLetter) -> String {
 async fn retry(log: &dyn Broker, letters: Vec<DeadLetter>, console: &mut dyn Console) -> anyhow::Result<u8> {
     let (mut sent, mut kept) = (0, 0);
     for letter in letters {
-        let slot = match operation::decode(&letter.message.payload).map(|stamped| stamped.event) {
+        let slot = match operation::decode(&letter.message.payload).map(|stamped| stamped.operation) {
             Ok(Operation::Publish(row)) => row.subject.slot(),
             Ok(Operation::React { id, .. }) => id.slot(),
             _ => {

@@ -173,12 +173,12 @@ async fn log(app: &Process) -> Finding {
 }
 
 async fn store(app: &AppState) -> Finding {
-    match app.store.check().await {
+    match app.tables.find_damage().await {
         Ok(damage) if damage.is_empty() => {}
         Ok(damage) => return Finding(Broken, "store".into(), damage.join("; ")),
         Err(error) => return Finding(Broken, "store".into(), error.to_string()),
     }
-    match app.store.last_id().await {
+    match app.tables.read_last_id().await {
         Ok(Some(id)) => Finding(Fine, "store".into(), format!("sound; the newest comment is {id}")),
         Ok(None) => Finding(Fine, "store".into(), "sound; it holds no comments".into()),
         Err(error) => Finding(Broken, "store".into(), error.to_string()),

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::output::Console;
 use crate::cli::record::Line;
-use crate::domain::row::Exported;
-use crate::ports::store::Store;
+use crate::domain::row::ExportedComment;
+use crate::ports::store::Transfer;
 
 /// Comments asked for at a time.
 const CHUNK: usize = 1_000;
@@ -58,14 +58,18 @@ impl From<Subject> for String {
 }
 
 /// Writes the subject's comments, or all there are.
-pub(super) async fn run(store: &dyn Store, subject: Option<&Subject>, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(
+    tables: &dyn Transfer,
+    subject: Option<&Subject>,
+    console: &mut dyn Console,
+) -> anyhow::Result<u8> {
     let subject = subject.map(|subject| &subject.0);
     let mut left_out = HashSet::new();
     let mut after = None;
     loop {
-        let found = store.export(subject, after.as_ref(), CHUNK).await?;
+        let found = tables.export_comments(subject, after.as_ref(), CHUNK).await?;
         let Some(last) = found.last() else { return Ok(0) };
-        after = Some(last.place.clone());
+        after = Some(last.cursor.clone());
         let mut text = String::new();
         for comment in found {
             if is_left_out(&comment, &left_out) {
@@ -82,13 +86,13 @@ pub(super) async fn run(store: &dyn Store, subject: Option<&Subject>, console: &
 }
 
 /// Parents come first, so one look at the chain above is enough.
-fn is_left_out(comment: &Exported, left_out: &HashSet<CommentId>) -> bool {
+fn is_left_out(comment: &ExportedComment, left_out: &HashSet<CommentId>) -> bool {
     let row = &comment.row;
     row.floor.is_none() || row.visibility == Visibility::Author || row.path.ids().any(|id| left_out.contains(&id))
 }
 
-fn line(comment: Exported, left_out: &HashSet<CommentId>) -> Line {
-    let Exported { source, parent_source, root_source, row, .. } = comment;
+fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> Line {
+    let ExportedComment { source, parent_source, root_source, row, .. } = comment;
     let name = |source: Option<String>, id: CommentId| source.unwrap_or_else(|| id.to_string());
     // In a flat list the parent is not on the path.
     let parent = row.parent_id.filter(|id| !left_out.contains(id));

@@ -26,7 +26,7 @@ pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Conso
     let mut report = Report::default();
     let mut after: Option<SubjectKey> = None;
     loop {
-        let subjects = process.reconciler.subjects_after(after.as_ref(), CHUNK).await?;
+        let subjects = process.tables.list_subjects_after(after.as_ref(), CHUNK).await?;
         for subject in &subjects {
             reconcile(process, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
         }
@@ -48,7 +48,7 @@ async fn reconcile(
     report: &mut Report,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
-    for difference in process.reconciler.reconcile(subject, repair).await? {
+    for difference in process.tables.reconcile(subject, repair).await? {
         let repaired = repair && difference.can_be_repaired();
         report.differ += 1;
         report.repaired += u64::from(repaired);

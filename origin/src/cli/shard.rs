@@ -102,8 +102,8 @@ async fn plan(
     tables: &crate::adapters::mysql::MysqlStore,
     databases: Option<usize>,
 ) -> anyhow::Result<Vec<crate::adapters::mysql::reshard::Move>> {
-    use crate::ports::shards::Shards as _;
-    Ok(tables.plan(databases.unwrap_or_else(|| tables.shards())).await?)
+    use crate::ports::store::Sharding as _;
+    Ok(tables.plan(databases.unwrap_or_else(|| tables.count_databases())).await?)
 }
 
 #[cfg(not(feature = "cluster"))]

@@ -10,11 +10,10 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use tokio::time::sleep;
 
 use crate::cluster::cached_store::CachedStore;
-use crate::domain::row::{ListOf, Row};
+use crate::domain::row::{CommentList, CommentRow};
 use crate::ports::cache::Changes;
 use crate::ports::counters::Counters;
-use crate::ports::shards::Shards;
-use crate::ports::store::Store as _;
+use crate::ports::store::{CommentReader as _, Tables, ThreadReader as _};
 
 /// Comments looked at together.
 const CHUNK: usize = 500;
@@ -28,7 +27,7 @@ const FLOORS: usize = 1_000;
 /// Compares what a cluster answers with its rows.
 #[derive(Debug, Clone)]
 pub struct AnswerCheck {
-    pub tables: Arc<dyn Shards>,
+    pub tables: Arc<dyn Tables>,
     pub counters: Arc<dyn Counters>,
     pub cached_store: Arc<CachedStore>,
 }
@@ -43,9 +42,9 @@ impl AnswerCheck {
         let mut found = Vec::new();
         let mut after = None;
         loop {
-            let chunk = self.tables.export(Some(subject), after.as_ref(), CHUNK).await?;
+            let chunk = self.tables.export_comments(Some(subject), after.as_ref(), CHUNK).await?;
             let Some(last) = chunk.last() else { break };
-            after = Some(last.place.clone());
+            after = Some(last.cursor.clone());
             let ids = chunk.iter().map(|comment| comment.row.id()).collect();
             found.extend(self.compare_comments(ids).await?);
         }
@@ -63,8 +62,8 @@ impl AnswerCheck {
 
     async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<(Option<CommentId>, String)>> {
         for look in 1.. {
-            let rows = self.tables.comments(&ids).await?;
-            let shown = self.cached_store.comments(&ids).await?;
+            let rows = self.tables.read_comments(&ids).await?;
+            let shown = self.cached_store.read_comments(&ids).await?;
             let mut found = Vec::new();
             for id in &ids {
                 if let (Some(row), Some(shown)) = (rows.get(id), shown.get(id))
@@ -84,18 +83,18 @@ impl AnswerCheck {
     }
 
     /// Whether reactions that are not in the rows yet account for what differs.
-    async fn on_its_way(&self, row: &Row, shown: &Row) -> bool {
-        let counted = |row: &Row| (row.likes, row.dislikes);
+    async fn on_its_way(&self, row: &CommentRow, shown: &CommentRow) -> bool {
+        let counted = |row: &CommentRow| (row.likes, row.dislikes);
         let view = self.counters.view(row.id()).await;
         matches!(view, Ok(Some((base, counts)))
             if (base.likes, base.dislikes) == counted(row) && counts == counted(shown) && counts != counted(row))
     }
 
     async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<String>> {
-        let list = ListOf::Roots(subject.clone());
+        let list = CommentList::Roots(subject.clone());
         for look in 1.. {
-            let rows = self.tables.floors(&list, false, None, FLOORS).await?;
-            let shown = self.cached_store.floors(&list, false, None, FLOORS).await?;
+            let rows = self.tables.list_floors(&list, false, None, FLOORS).await?;
+            let shown = self.cached_store.list_floors(&list, false, None, FLOORS).await?;
             if rows == shown {
                 break;
             }
@@ -110,8 +109,8 @@ impl AnswerCheck {
 }
 
 /// What is shown of a comment that its row does not say.
-fn difference(row: &Row, shown: &Row) -> Option<String> {
-    let counters = |row: &Row| [row.likes, row.dislikes, row.replies, row.floor.unwrap_or(0)];
+fn difference(row: &CommentRow, shown: &CommentRow) -> Option<String> {
+    let counters = |row: &CommentRow| [row.likes, row.dislikes, row.replies, row.floor.unwrap_or(0)];
     let names = ["likes", "dislikes", "visible comments below", "floor"];
     for ((name, row), shown) in names.iter().zip(counters(row)).zip(counters(shown)) {
         if row != shown {

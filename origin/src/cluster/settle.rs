@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId};
 
-use crate::domain::operation::{LoggedOperation, Operation, Persisted, React};
+use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch, ReactionChange};
 use crate::ports::counters::{Base, Counters, CountersError, PersistedReaction};
-use crate::ports::shards::Shards;
-use crate::ports::store::StoreError;
+use crate::ports::store::{ReactionStateReader, StoreError};
 
 /// Why the counters were not told. They do not need it: what is missing they learn later.
 #[derive(Debug, thiserror::Error)]
@@ -27,13 +26,13 @@ pub enum TellError {
 /// When the counters or the tables do not answer.
 pub async fn tell(
     counters: &dyn Counters,
-    tables: &dyn Shards,
+    tables: &dyn ReactionStateReader,
     batch: &[LoggedOperation],
-    persisted: &Persisted,
+    persisted: &PersistedBatch,
 ) -> Result<(), TellError> {
-    let mut comments = BTreeMap::<CommentId, Vec<(u64, MemberId, React)>>::new();
+    let mut comments = BTreeMap::<CommentId, Vec<(u64, MemberId, ReactionChange)>>::new();
     for stamped in batch {
-        if let (Operation::React { id, member, react }, Some(position)) = (&stamped.event, stamped.position) {
+        if let (Operation::React { id, member, react }, Some(position)) = (&stamped.operation, stamped.position) {
             comments.entry(*id).or_default().push((position, *member, *react));
         }
     }
@@ -43,7 +42,7 @@ pub async fn tell(
     let mut told = Vec::with_capacity(comments.len());
     for touched in &persisted.touched {
         // A row that does not hold the last of them says less than the slot's position does.
-        let holds = |operations: &[(u64, MemberId, React)]| operations.iter().all(|o| o.0 < touched.reacted);
+        let holds = |operations: &[(u64, MemberId, ReactionChange)]| operations.iter().all(|o| o.0 < touched.reacted);
         if comments.get(&touched.id).is_some_and(|operations| holds(operations)) {
             let (id, likes, dislikes, reacted) = (touched.id, touched.likes, touched.dislikes, touched.reacted);
             let operations = comments.remove(&id).unwrap_or_default();
@@ -61,16 +60,16 @@ pub async fn tell(
 
 /// The comments' counts at their slots' positions.
 async fn standing(
-    tables: &dyn Shards,
-    comments: BTreeMap<CommentId, Vec<(u64, MemberId, React)>>,
+    tables: &dyn ReactionStateReader,
+    comments: BTreeMap<CommentId, Vec<(u64, MemberId, ReactionChange)>>,
 ) -> Result<Vec<PersistedReaction>, StoreError> {
     if comments.is_empty() {
         return Ok(vec![]);
     }
     // Counts are asked for; whose reaction comes with them does not matter.
-    let anybody = MemberId::new(1).map_err(|e| StoreError::Damaged(e.to_string()))?;
+    let anybody = MemberId::new(1).map_err(StoreError::damaged)?;
     let pairs: Vec<_> = comments.keys().map(|id| (*id, anybody)).collect();
-    let standing = tables.standing(&pairs).await?;
+    let standing = tables.read_reaction_states(&pairs).await?;
     let settled = comments.into_iter().zip(standing).map(|((id, operations), of)| {
         let base = Base { id, likes: of.likes, dislikes: of.dislikes, reacted: of.position };
         PersistedReaction { base, operations }

@@ -4,15 +4,15 @@ use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::wire::{Flag, Reaction, State, SubjectState, Visibility};
 
-use crate::ports::store::{Result, StoreError};
+use crate::domain::damaged_data::{DamagedData, Result};
 
 pub(crate) const PINNED: i64 = 1;
 pub(crate) const OWNER_PINNED: i64 = 2;
 pub(crate) const FEATURED: i64 = 4;
 pub(crate) const EDITED: i64 = 8;
 
-pub(crate) fn damaged(what: impl std::fmt::Display) -> StoreError {
-    StoreError::Damaged(what.to_string())
+pub(crate) fn damaged(what: impl std::fmt::Display) -> DamagedData {
+    DamagedData::new(what)
 }
 
 pub(crate) fn comment_id(number: i64) -> Result<CommentId> {

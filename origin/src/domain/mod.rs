@@ -4,8 +4,11 @@
 
 pub mod codec;
 pub(crate) mod columns;
+pub mod damaged_data;
 pub(crate) mod fold;
 pub mod id_generator;
 pub mod operation;
+pub mod positions;
+pub mod reaction_state;
 pub mod reconcile;
 pub mod row;

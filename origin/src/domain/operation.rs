@@ -8,26 +8,26 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Reaction, State, SubjectState};
 use gailou_shared::words::Term;
 
-use crate::domain::row::NewRow;
+use crate::domain::row::NewCommentRow;
 
 /// Something to write.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    Publish(Box<NewRow>),
+    Publish(Box<NewCommentRow>),
     React {
         id: CommentId,
         member: MemberId,
-        react: React,
+        react: ReactionChange,
     },
     Change {
         id: CommentId,
-        change: Change,
-        audit: Option<Audit>,
+        change: CommentChange,
+        audit: Option<AuditEntry>,
     },
     Subject {
         key: SubjectKey,
         patch: SubjectPatch,
-        audit: Option<Audit>,
+        audit: Option<AuditEntry>,
     },
     /// Keeps a snapshot of a list in this slot, or keeps it longer.
     Snapshot {
@@ -42,13 +42,13 @@ pub enum Operation {
 
 /// What a member does to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum React {
+pub enum ReactionChange {
     Put(Reaction),
     /// Takes back this reaction, if it is the one there.
     Take(Reaction),
 }
 
-impl React {
+impl ReactionChange {
     /// What a member thinks after this, who thought `before`.
     pub fn fold(self, before: Option<Reaction>) -> Option<Reaction> {
         match self {
@@ -60,7 +60,7 @@ impl React {
 
 /// A change to one comment by somebody who may make it.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum CommentChange {
     /// The new text and its HTML, the text as written where it was masked, and the mentions kept.
     Edit {
         content: String,
@@ -93,7 +93,7 @@ pub struct SubjectPatch {
 
 /// A line of the audit.
 #[derive(Debug, Clone)]
-pub struct Audit {
+pub struct AuditEntry {
     pub actor: MemberId,
     pub action: &'static str,
     pub reason: Option<String>,
@@ -101,7 +101,7 @@ pub struct Audit {
 
 /// What has become of an [`Event`].
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum OperationOutcome {
     /// Stored, with the floor it was given.
     Published {
         floor: Option<u64>,
@@ -137,31 +137,31 @@ pub struct LoggedOperation {
     /// Where it stands in the log of its slot. What has a position was decided before it was
     /// appended: it is applied when its slot has not come so far yet, and never refused.
     pub position: Option<u64>,
-    pub event: Operation,
+    pub operation: Operation,
 }
 
 impl LoggedOperation {
     /// An event that comes from no log.
     pub fn new(at: u64, event: Operation) -> Self {
-        Self { at, position: None, event }
+        Self { at, position: None, operation: event }
     }
 }
 
 /// What a batch did.
 #[derive(Debug, Default)]
-pub struct Persisted {
+pub struct PersistedBatch {
     /// One an event, in their order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<OperationOutcome>,
     /// Subjects that look different now, with their new versions.
     pub changed: Vec<(SubjectKey, u64)>,
     /// Comments whose rows are different now, and those of events that were seen: whoever applied
     /// them may have died before it told of them.
-    pub touched: Vec<Touched>,
+    pub touched: Vec<TouchedComment>,
 }
 
 /// A comment as a batch left it.
 #[derive(Debug, Clone)]
-pub struct Touched {
+pub struct TouchedComment {
     pub id: CommentId,
     pub subject: SubjectKey,
     /// The subject's version now.

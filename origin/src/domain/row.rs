@@ -8,6 +8,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::rank::Weights;
 use gailou_shared::wire::{Author, Flag, Named, State, SubjectState, Visibility};
+use gailou_shared::words::Term;
 
 /// A subject's row.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ impl SubjectRow {
 
 /// A comment's row with its content.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct CommentRow {
     pub subject: SubjectKey,
     /// The subject's version in the moment this was read, in the same statement; 0 of what is in no
     /// table yet.
@@ -79,7 +80,7 @@ pub struct Row {
     pub mentions: Vec<Named>,
 }
 
-impl Row {
+impl CommentRow {
     pub fn id(&self) -> CommentId {
         self.path.id()
     }
@@ -97,14 +98,14 @@ impl Row {
 
 /// A list of comments that can be walked.
 #[derive(Debug, Clone)]
-pub enum ListOf {
+pub enum CommentList {
     /// The roots of a subject.
     Roots(SubjectKey),
     /// All descendants of the comment at this path.
     Under(Path),
 }
 
-impl ListOf {
+impl CommentList {
     /// The slot of its subject.
     pub fn slot(&self) -> Slot {
         match self {
@@ -116,7 +117,7 @@ impl ListOf {
 
 /// A comment to be written: everything about it is decided.
 #[derive(Debug, Clone)]
-pub struct NewRow {
+pub struct NewCommentRow {
     pub subject: SubjectKey,
     pub path: Path,
     pub parent_id: Option<CommentId>,
@@ -132,12 +133,12 @@ pub struct NewRow {
     pub mentions: Vec<Named>,
     /// Key and request hash of a `POST` that must not be carried out twice.
     pub idempotency: Option<(String, [u8; 32])>,
-    pub imported: Option<Imported>,
+    pub imported: Option<ImportedFrom>,
 }
 
 /// What only an imported comment has.
 #[derive(Debug, Clone)]
-pub struct Imported {
+pub struct ImportedFrom {
     /// The comment's id where it came from, unique in its subject.
     pub source: String,
     pub likes: u64,
@@ -146,28 +147,44 @@ pub struct Imported {
     pub pinned: bool,
 }
 
+/// Where an export continues: after this path of this subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportCursor {
+    /// The number of the subject's row.
+    pub subject: i64,
+    pub path: Vec<u8>,
+}
+
 /// A comment as `export` writes it.
 #[derive(Debug, Clone)]
-pub struct Exported {
-    /// Where the next call goes on: the subject's number and the path.
-    pub place: (i64, Vec<u8>),
+pub struct ExportedComment {
+    /// Where it is: the next call continues after it.
+    pub cursor: ExportCursor,
     /// The comment's id where it was imported from.
     pub source: Option<String>,
     /// The same of the comment it answers and of its root.
     pub parent_source: Option<String>,
     pub root_source: Option<String>,
-    pub row: Row,
+    pub row: CommentRow,
 }
 
 /// What a request with an idempotency key did.
 #[derive(Debug, Clone)]
-pub struct Remembered {
+pub struct RememberedRequest {
     /// The request's hash.
     pub request: [u8; 32],
     /// The comment it made.
     pub id: CommentId,
     /// The state the comment was given.
     pub state: State,
+}
+
+/// The dictionary of the word filter, as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredDictionary {
+    /// Grows by one with every replacement; 0 before the first.
+    pub version: u64,
+    pub terms: Vec<Term>,
 }
 
 /// Weights by subject type; a type that is not there has the default ones.

@@ -12,7 +12,7 @@ use gailou_shared::wire::{Comment, Data};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 
-use crate::domain::row::Row;
+use crate::domain::row::CommentRow;
 use crate::error::ApiError;
 use crate::http::request::{Query, comment_id, json_body, list_key, member, member_and_comment, page_key};
 use crate::http::send;
@@ -29,7 +29,7 @@ async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
     app: &AppState,
     request: &HeaderMap,
     (id, key): (CommentId, &str),
-    build: impl Fn(Row) -> F,
+    build: impl Fn(CommentRow) -> F,
 ) -> Result<Response, ApiError> {
     let page = app
         .page_cache
@@ -45,21 +45,21 @@ async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
 pub(super) async fn get_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
-    let build = |row: Row| async move { thread::comment(app, &row) };
+    let build = |row: CommentRow| async move { thread::comment(app, &row) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
 pub(super) async fn list_ancestors(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
-    let build = |row: Row| async move { Ok(Data { data: thread::ancestors(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(Data { data: thread::ancestors(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
 pub(super) async fn get_context(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
-    let build = |row: Row| async move { Ok(Data { data: thread::context(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(Data { data: thread::context(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn list_replies(State(app): State<Arc<AppState>>, request: Requ
     let query = Query::of(&request)?;
     let asked = query.asked(&app, &[Sort::Hot, Sort::Old, Sort::New])?;
     let app = &app;
-    let build = |row: Row| async move { page::replies(app, &row, asked).await };
+    let build = |row: CommentRow| async move { page::replies(app, &row, asked).await };
     about(app, request.headers(), (id, &list_key(path, &query, &asked)), build).await
 }
 
@@ -94,7 +94,8 @@ pub(super) async fn get_tree(State(app): State<Arc<AppState>>, request: Request)
         ],
     );
     let app = &app;
-    let build = |row: Row| async move { Ok(Data { data: thread::tree(app, &row, depth, limit, cursor).await? }) };
+    let build =
+        |row: CommentRow| async move { Ok(Data { data: thread::tree(app, &row, depth, limit, cursor).await? }) };
     about(app, request.headers(), (id, &key), build).await
 }
 

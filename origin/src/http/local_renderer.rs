@@ -13,6 +13,7 @@ use gailou_shared::edge::{MADE_HEADER, SHOWS_HEADER, VERSION_HEADER};
 use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
+use crate::domain::row::StoredDictionary;
 use crate::http::contract;
 use crate::jobs::push::{PageSource, PushError};
 use crate::ports::edge::{PushedDictionary, PushedPage};
@@ -40,16 +41,16 @@ impl LocalRenderer {
 #[async_trait]
 impl PageSource for LocalRenderer {
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
-        let rows = self.app()?.store.subjects(subjects).await?;
+        let rows = self.app()?.store.read_subjects(subjects).await?;
         Ok(rows.into_iter().map(|row| row.map_or(0, |row| row.version)).collect())
     }
 
     async fn words_version(&self) -> Result<u64, PushError> {
-        Ok(self.app()?.store.words_version().await?)
+        Ok(self.app()?.tables.read_dictionary_version().await?)
     }
 
     async fn words(&self) -> Result<PushedDictionary, PushError> {
-        let (version, terms) = self.app()?.store.words().await?;
+        let StoredDictionary { version, terms } = self.app()?.tables.read_dictionary().await?;
         Ok(PushedDictionary { version, terms })
     }
 

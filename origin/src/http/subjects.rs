@@ -101,7 +101,7 @@ pub(super) async fn get_counts(State(app): State<Arc<AppState>>, request: Reques
     let page = app
         .page_cache
         .get_or_build(&name, || async {
-            let rows = app.store.subjects(&keys).await?;
+            let rows = app.store.read_subjects(&keys).await?;
             let counts = keys.iter().zip(rows).map(|(key, row)| {
                 (
                     key.to_string(),

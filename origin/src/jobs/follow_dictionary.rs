@@ -15,7 +15,7 @@ pub async fn run(state: Weak<AppState>) {
         tick.tick().await;
         let Some(state) = state.upgrade() else { return };
         let in_force = state.dictionary().version();
-        match state.store.words_version().await {
+        match state.tables.read_dictionary_version().await {
             Ok(version) if version == in_force => {}
             Ok(version) => {
                 if let Err(error) = state.reload_dictionary().await {

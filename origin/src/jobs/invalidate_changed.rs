@@ -13,8 +13,7 @@ use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
 use crate::domain::operation::ChangeRow;
 use crate::ports::cache::FRESH;
-use crate::ports::shards::Shards;
-use crate::ports::store::Result;
+use crate::ports::store::{ChangeFeedReader, Result};
 
 /// How often the feed is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -27,8 +26,14 @@ const LATE_MS: u64 = 15_000;
 
 /// Tells the caches, until it is told to stop. What the caches believe ages out within a minute, so
 /// rows that are there when this begins are passed over but for the last minutes.
-pub async fn run(layered: Arc<CachedStore>, tables: Arc<dyn Shards>, clock: Clock, stop: CancellationToken) {
-    let mut tails: Vec<_> = (0..tables.shards()).map(|_| Tail::default()).collect();
+pub async fn run(
+    layered: Arc<CachedStore>,
+    tables: Arc<dyn ChangeFeedReader>,
+    databases: usize,
+    clock: Clock,
+    stop: CancellationToken,
+) {
+    let mut tails: Vec<_> = (0..databases).map(|_| Tail::default()).collect();
     let mut tick = tokio::time::interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -47,14 +52,14 @@ pub async fn run(layered: Arc<CachedStore>, tables: Arc<dyn Shards>, clock: Cloc
 /// Reads one database's feed to its end.
 async fn follow(
     layered: &CachedStore,
-    tables: &dyn Shards,
+    tables: &dyn ChangeFeedReader,
     shard: usize,
     tail: &mut Tail,
     clock: &Clock,
 ) -> Result<()> {
     let mut after = tail.after();
     loop {
-        let rows = tables.feed(shard, after, ROWS).await?;
+        let rows = tables.read_changes(shard, after, ROWS).await?;
         let fresh = tail.unknown(&rows, clock.now());
         layered.tell_again(&fresh, true).await?;
         tail.take(&rows, clock.now());

@@ -135,12 +135,12 @@ async fn load(
     let (tables, ascending) = (layered.tables(), note.range.ascending);
     let version = match key {
         ListKey::Roots(subject) => {
-            tables.subjects(std::slice::from_ref(subject)).await?.pop().map(|row| row.map_or(0, |row| row.version))
+            tables.read_subjects(std::slice::from_ref(subject)).await?.pop().map(|row| row.map_or(0, |row| row.version))
         }
-        ListKey::Replies(root) => tables.comments(&[*root]).await?.get(root).map(|row| row.version),
+        ListKey::Replies(root) => tables.read_comments(&[*root]).await?.get(root).map(|row| row.version),
     };
     let Some(version) = version else { return Ok(None) };
-    let floors = tables.floors(&note.list, ascending, beyond, READ_AHEAD).await?;
+    let floors = tables.list_floors(&note.list, ascending, beyond, READ_AHEAD).await?;
     let last = floors.last().map(|(floor, _)| *floor).filter(|_| floors.len() == READ_AHEAD);
     let (end, low, high) = if ascending {
         (End::Oldest, beyond.map_or(0, |floor| floor + 1), last)

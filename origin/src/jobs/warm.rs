@@ -8,7 +8,7 @@ use gailou_shared::id::SubjectKey;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest};
-use crate::domain::row::ListOf;
+use crate::domain::row::CommentList;
 use crate::jobs::rebuild::{FillError, READ_AHEAD, fill};
 use crate::ports::cache::Range;
 use crate::ports::popularity::{Popularity, PopularityError};
@@ -57,7 +57,7 @@ async fn hottest(layered: &CachedStore, heat: &dyn Popularity) -> Result<(), Pop
 /// When the tables or the cache do not answer.
 pub async fn subject(layered: &CachedStore, key: &SubjectKey) -> Result<u64, FillError> {
     layered.warm_subject(key).await?;
-    let list = ListOf::Roots(key.clone());
+    let list = CommentList::Roots(key.clone());
     let top = RebuildRequest { list, range: Range { ascending: false, beyond: None, count: READ_AHEAD } };
     let filled = fill(layered, &top, false).await?;
     Ok(filled as u64 + 1)

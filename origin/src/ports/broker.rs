@@ -10,6 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
 
+use crate::domain::damaged_data::DamagedData;
+
 /// What is appended where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
@@ -65,6 +67,12 @@ pub struct DeadLetter {
     pub error: String,
     /// When it was given up, in Unix milliseconds.
     pub at: u64,
+}
+
+impl From<DamagedData> for BrokerError {
+    fn from(error: DamagedData) -> Self {
+        Self::Damaged(error.to_string())
+    }
 }
 
 #[async_trait]

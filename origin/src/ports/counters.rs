@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::domain::operation::React;
-use crate::ports::shards::ReactionState;
+use crate::domain::operation::ReactionChange;
+use crate::domain::reaction_state::ReactionState;
 
 /// Why the counters did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum CountersError {
 pub struct Fold {
     pub id: CommentId,
     pub member: MemberId,
-    pub react: React,
+    pub react: ReactionChange,
     /// Its offset in the log: its version.
     pub version: u64,
     pub standing: ReactionState,
@@ -64,7 +64,7 @@ pub struct PersistedReaction {
     pub base: Base,
     /// The batch's operations on it: offset, member, what was done. With them the view knows also of
     /// those that were appended and never folded, because their server died in between.
-    pub operations: Vec<(u64, MemberId, React)>,
+    pub operations: Vec<(u64, MemberId, ReactionChange)>,
 }
 
 /// A right to open a slot's counters again, see [`Counters::begin`].

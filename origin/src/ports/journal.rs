@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 
-use crate::domain::operation::{LoggedOperation, Operation, Outcome, Persisted};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::store::StoreError;
 
 /// Why an event was not taken, or not known to be taken.
@@ -29,7 +29,7 @@ pub enum JournalError {
 pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Appends an event and waits until it is safe. Events of concurrent callers are written
     /// together; those of one caller keep their order.
-    async fn append(&self, event: Operation) -> Result<Outcome, JournalError>;
+    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError>;
     /// Carries a request with this idempotency key to its end whose outcome was unknown: it may have
     /// been appended, and must not appear after its repetition was refused. Nothing is done when
     /// there was none, or its outcome is known.
@@ -45,5 +45,5 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 #[async_trait]
 pub trait CommitListener: Send + Sync + std::fmt::Debug {
     /// What was written, and what it did. Bounded in time: the next events of these slots wait.
-    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &Persisted);
+    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &PersistedBatch);
 }

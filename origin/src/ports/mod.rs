@@ -11,5 +11,4 @@ pub mod journal;
 pub mod pending;
 pub mod popularity;
 pub mod revisions;
-pub mod shards;
 pub mod store;

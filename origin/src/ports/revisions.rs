@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, SubjectKey};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::operation::{Persisted, Touched};
+use crate::domain::operation::{PersistedBatch, TouchedComment};
 
 /// Links kept of a subject: at ten comments a second, the last minute of them.
 pub const MAX_REVISIONS_KEPT: usize = 500;
@@ -60,7 +60,7 @@ pub trait Revisions: Send + Sync + std::fmt::Debug {
 }
 
 /// What a commit did, subject by subject.
-pub fn revisions_of(persisted: &Persisted) -> Vec<(SubjectKey, Revision)> {
+pub fn revisions_of(persisted: &PersistedBatch) -> Vec<(SubjectKey, Revision)> {
     let mut events: HashMap<&SubjectKey, Vec<RevisionEvent>> = HashMap::new();
     for touched in &persisted.touched {
         events.entry(&touched.subject).or_default().extend(event(touched));
@@ -72,8 +72,8 @@ pub fn revisions_of(persisted: &Persisted) -> Vec<(SubjectKey, Revision)> {
     links.collect()
 }
 
-pub(crate) fn event(touched: &Touched) -> Option<RevisionEvent> {
-    let Touched { id, root, parent, visible, was_listed, listed, takedown, .. } = *touched;
+pub(crate) fn event(touched: &TouchedComment) -> Option<RevisionEvent> {
+    let TouchedComment { id, root, parent, visible, was_listed, listed, takedown, .. } = *touched;
     match visible {
         true if takedown || !was_listed => Some(RevisionEvent::Comment { id, root, parent }),
         false if takedown || (was_listed && !listed) => Some(RevisionEvent::Removed { id }),

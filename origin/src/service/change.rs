@@ -6,8 +6,10 @@ use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
 
-use crate::domain::operation::{Audit, Change, Operation, Outcome, PinnedBy, React, SubjectPatch};
-use crate::domain::row::Row;
+use crate::domain::operation::{
+    AuditEntry, CommentChange, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
+};
+use crate::domain::row::CommentRow;
 use crate::error::ApiError;
 use crate::service::member::may_delete;
 use crate::service::{markdown, page, publish, view};
@@ -17,20 +19,25 @@ use crate::state::AppState;
 ///
 /// # Errors
 /// `comment_not_found` for what cannot be seen, or the journal's.
-pub async fn react(app: &AppState, member: &Member, id: CommentId, react: React) -> Result<Reacted, ApiError> {
+pub async fn react(app: &AppState, member: &Member, id: CommentId, react: ReactionChange) -> Result<Reacted, ApiError> {
     match app.journal.append(Operation::React { id, member: member.id, react }).await? {
-        Outcome::Reacted { likes, dislikes, reaction } => Ok(Reacted { id, likes, dislikes, reaction }),
+        OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(Reacted { id, likes, dislikes, reaction }),
         _ => Err(ApiError::comment_not_found()),
     }
 }
 
-async fn row(app: &AppState, id: CommentId) -> Result<Row, ApiError> {
-    app.store.comments(&[id]).await?.remove(&id).ok_or_else(ApiError::comment_not_found)
+async fn row(app: &AppState, id: CommentId) -> Result<CommentRow, ApiError> {
+    app.store.read_comments(&[id]).await?.remove(&id).ok_or_else(ApiError::comment_not_found)
 }
 
-async fn append(app: &AppState, id: CommentId, change: Change, audit: Option<Audit>) -> Result<Row, ApiError> {
+async fn append(
+    app: &AppState,
+    id: CommentId,
+    change: CommentChange,
+    audit: Option<AuditEntry>,
+) -> Result<CommentRow, ApiError> {
     match app.journal.append(Operation::Change { id, change, audit }).await? {
-        Outcome::NoComment => Err(ApiError::comment_not_found()),
+        OperationOutcome::NoComment => Err(ApiError::comment_not_found()),
         _ => row(app, id).await,
     }
 }
@@ -56,7 +63,8 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     }
     let filtered = publish::filter(app, content)?;
     let html = markdown::html(&filtered.content);
-    let change = Change::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
+    let change =
+        CommentChange::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
     let after = append(app, id, change, None).await?;
     Ok(view::whole(&after, page::threading_around(app, &after)?))
 }
@@ -79,8 +87,8 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> Result<()
         return Ok(());
     }
     let is_author = before.author.id == member.id;
-    let audit = (!is_author).then_some(Audit { actor: member.id, action: "delete", reason: None });
-    append(app, id, Change::State(State::Deleted), audit).await?;
+    let audit = (!is_author).then_some(AuditEntry { actor: member.id, action: "delete", reason: None });
+    append(app, id, CommentChange::State(State::Deleted), audit).await?;
     Ok(())
 }
 
@@ -104,8 +112,8 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId, on: bool) -> Re
     if on && !subject.pinned.contains(&id) && subject.pinned.len() >= limits::PINS {
         return Err(ApiError::field("id", format!("{} comments are pinned here already", limits::PINS)));
     }
-    let audit = Audit { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };
-    let after = append(app, id, Change::Pin(on.then_some(by)), Some(audit)).await?;
+    let audit = AuditEntry { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };
+    let after = append(app, id, CommentChange::Pin(on.then_some(by)), Some(audit)).await?;
     Ok(view::public(&after, page::threading_around(app, &after)?))
 }
 
@@ -147,14 +155,14 @@ impl Decision {
         }
     }
 
-    const fn change(self) -> Change {
+    const fn change(self) -> CommentChange {
         match self {
-            Self::Approve | Self::Restore => Change::State(State::Published),
-            Self::Reject => Change::State(State::Rejected),
-            Self::Hide => Change::State(State::Hidden),
-            Self::Delete => Change::State(State::Deleted),
-            Self::Feature => Change::Feature(true),
-            Self::Unfeature => Change::Feature(false),
+            Self::Approve | Self::Restore => CommentChange::State(State::Published),
+            Self::Reject => CommentChange::State(State::Rejected),
+            Self::Hide => CommentChange::State(State::Hidden),
+            Self::Delete => CommentChange::State(State::Deleted),
+            Self::Feature => CommentChange::Feature(true),
+            Self::Unfeature => CommentChange::Feature(false),
         }
     }
 }
@@ -170,7 +178,7 @@ pub async fn decide(
     decision: Decision,
     reason: Option<String>,
 ) -> Result<Comment, ApiError> {
-    let audit = Audit { actor: moderator.id, action: decision.name(), reason };
+    let audit = AuditEntry { actor: moderator.id, action: decision.name(), reason };
     let after = append(app, id, decision.change(), Some(audit)).await?;
     Ok(view::whole(&after, page::threading_around(app, &after)?))
 }
@@ -186,7 +194,7 @@ pub async fn subject(
     patch: SubjectPatch,
 ) -> Result<Subject, ApiError> {
     page::threading(app, key.kind(), None)?;
-    let audit = Some(Audit { actor: moderator.id, action: "subject", reason: None });
+    let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
     page::subject(app, key).await

@@ -9,7 +9,7 @@ use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Overlay, Own, Page, PageInfo, State};
 
-use crate::domain::row::Row;
+use crate::domain::row::CommentRow;
 use crate::error::ApiError;
 use crate::service::page::{bad_cursor, threading_around};
 use crate::service::view;
@@ -28,10 +28,10 @@ pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Opt
         }
         Some(_) => return Err(bad_cursor("belongs to another list")),
     };
-    let mut ids = app.store.history(member, below, limit + 1).await?;
+    let mut ids = app.store.list_history(member, below, limit + 1).await?;
     let has_more = ids.len() > limit;
     ids.truncate(limit);
-    let rows = app.store.comments(&ids).await?;
+    let rows = app.store.read_comments(&ids).await?;
     let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);
     let next = ids
         .last()
@@ -49,10 +49,10 @@ pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Opt
 /// # Errors
 /// The store's.
 pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
-    let pending = app.store.pending(reader.id, limits::PENDING).await?;
-    let reactions = app.store.reactions(reader.id, ids).await?;
+    let pending = app.store.list_pending(reader.id, limits::PENDING).await?;
+    let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
-    let rows = app.store.comments(&wanted).await?;
+    let rows = app.store.read_comments(&wanted).await?;
     let owners = owners(app, rows.values()).await?;
     let mut data = BTreeMap::new();
     for id in ids {
@@ -74,18 +74,21 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Resu
 }
 
 /// Authors edit what is not gone, for a quarter of an hour.
-pub fn may_edit(row: &Row, reader: &Member, now: u64) -> bool {
+pub fn may_edit(row: &CommentRow, reader: &Member, now: u64) -> bool {
     row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_MS
 }
 
 /// The owners of the subjects of these comments, where they have one.
-async fn owners(app: &AppState, rows: impl Iterator<Item = &Row>) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
+async fn owners(
+    app: &AppState,
+    rows: impl Iterator<Item = &CommentRow>,
+) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
     let subjects: Vec<_> = rows.map(|row| row.subject.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    let found = app.store.subjects(&subjects).await?;
+    let found = app.store.read_subjects(&subjects).await?;
     Ok(found.into_iter().flatten().filter_map(|subject| Some((subject.key, subject.owner_id?))).collect())
 }
 
 /// Authors, the subject's owner and moderators delete.
-pub fn may_delete(row: &Row, reader: &Member, owner: Option<MemberId>) -> bool {
+pub fn may_delete(row: &CommentRow, reader: &Member, owner: Option<MemberId>) -> bool {
     row.author.id == reader.id || reader.role >= Role::Moderator || owner == Some(reader.id)
 }

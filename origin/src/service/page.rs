@@ -12,7 +12,7 @@ use gailou_shared::walk::{Need, Snapshot, Walk};
 use gailou_shared::wire::{Code, Comment, Page, PageInfo, Subject};
 
 use crate::domain::operation::Operation;
-use crate::domain::row::{ListOf, Row, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, SubjectRow};
 use crate::error::ApiError;
 use crate::service::view;
 use crate::state::AppState;
@@ -47,18 +47,18 @@ pub fn threading(app: &AppState, kind: &str, mode: Option<Mode>) -> Result<Threa
 }
 
 /// How the threads are built that a comment stands in.
-pub fn threading_around(app: &AppState, row: &Row) -> Result<Threading, ApiError> {
+pub fn threading_around(app: &AppState, row: &CommentRow) -> Result<Threading, ApiError> {
     threading(app, row.subject.kind(), row.mode)
 }
 
 /// The subject's row; an empty one where nobody has written.
 pub async fn subject_row(app: &AppState, key: &SubjectKey) -> Result<SubjectRow, ApiError> {
-    let found = app.store.subjects(std::slice::from_ref(key)).await?.pop().flatten();
+    let found = app.store.read_subjects(std::slice::from_ref(key)).await?.pop().flatten();
     Ok(found.unwrap_or_else(|| SubjectRow::empty(key.clone())))
 }
 
 /// A subject as readers see it, with these comments for its pinned ones.
-pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<CommentId, Row>) -> Subject {
+pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<CommentId, CommentRow>) -> Subject {
     let pinned = row.pinned.iter().filter_map(|id| comments.get(id)).map(|c| view::public(c, threading)).collect();
     Subject {
         version: row.version,
@@ -82,7 +82,7 @@ pub fn subject_view(row: &SubjectRow, threading: Threading, comments: &HashMap<C
 pub async fn subject(app: &AppState, key: &SubjectKey) -> Result<Subject, ApiError> {
     let row = subject_row(app, key).await?;
     let threading = threading(app, key.kind(), row.mode)?;
-    let comments = app.store.comments(&row.pinned).await?;
+    let comments = app.store.read_comments(&row.pinned).await?;
     Ok(subject_view(&row, threading, &comments))
 }
 
@@ -93,10 +93,10 @@ pub async fn subject(app: &AppState, key: &SubjectKey) -> Result<Subject, ApiErr
 pub async fn roots(app: &AppState, key: &SubjectKey, asked: PageQuery) -> Result<Page, ApiError> {
     let subject = subject_row(app, key).await?;
     let threading = threading(app, key.kind(), subject.mode)?;
-    let (ids, info) = walk(app, List::roots(key), &ListOf::Roots(key.clone()), asked, subject.version).await?;
+    let (ids, info) = walk(app, List::roots(key), &CommentList::Roots(key.clone()), asked, subject.version).await?;
     let top = top_replies(app, &ids).await?;
     let wanted: Vec<_> = ids.iter().chain(top.values().flatten()).chain(&subject.pinned).copied().collect();
-    let rows = app.store.comments(&wanted).await?;
+    let rows = app.store.read_comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
     Ok(Page { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
 }
@@ -105,20 +105,20 @@ pub async fn roots(app: &AppState, key: &SubjectKey, asked: PageQuery) -> Result
 ///
 /// # Errors
 /// `comment_not_found`, `bad_cursor`, `cursor_expired`, or the store's.
-pub async fn replies(app: &AppState, top: &Row, asked: PageQuery) -> Result<Page, ApiError> {
+pub async fn replies(app: &AppState, top: &CommentRow, asked: PageQuery) -> Result<Page, ApiError> {
     let threading = threading_around(app, top)?;
     let subject = subject_row(app, &top.subject).await?;
-    let list = ListOf::Under(top.path.clone());
+    let list = CommentList::Under(top.path.clone());
     let (ids, info) = walk(app, List::Replies(top.id()), &list, asked, subject.version).await?;
     let wanted: Vec<_> = ids.iter().chain(&subject.pinned).copied().collect();
-    let rows = app.store.comments(&wanted).await?;
+    let rows = app.store.read_comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| view::public(row, threading)).collect();
     Ok(Page { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
 }
 
 /// The best replies of each root: as its list of replies by heat begins, where that is being walked.
 async fn top_replies(app: &AppState, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>, ApiError> {
-    let mut top = app.store.top_replies(roots, limits::TOP_REPLIES).await?;
+    let mut top = app.store.list_top_replies(roots, limits::TOP_REPLIES).await?;
     for root in roots {
         if let Some((snapshot, _)) = app.snapshots.current(List::Replies(*root), Sort::Hot, app.now()) {
             // A few more than are shown: some may be listed no more.
@@ -129,18 +129,18 @@ async fn top_replies(app: &AppState, roots: &[CommentId]) -> Result<HashMap<Comm
 }
 
 /// Those of the ids that still stand in lists, in their order.
-fn listed<'r>(ids: &[CommentId], rows: &'r HashMap<CommentId, Row>) -> impl Iterator<Item = &'r Row> {
+fn listed<'r>(ids: &[CommentId], rows: &'r HashMap<CommentId, CommentRow>) -> impl Iterator<Item = &'r CommentRow> {
     ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.listed())
 }
 
 fn with_replies(
-    root: &Row,
+    root: &CommentRow,
     top: Option<&Vec<CommentId>>,
-    rows: &HashMap<CommentId, Row>,
+    rows: &HashMap<CommentId, CommentRow>,
     threading: Threading,
 ) -> Comment {
     let top = top.map_or(&[][..], Vec::as_slice);
-    let shown: Vec<&Row> = listed(top, rows).take(limits::TOP_REPLIES).collect();
+    let shown: Vec<&CommentRow> = listed(top, rows).take(limits::TOP_REPLIES).collect();
     let visible = shown.iter().filter(|row| row.visible()).count() as u64;
     Comment {
         top_replies: Some(shown.into_iter().map(|row| view::public(row, threading)).collect()),
@@ -153,7 +153,7 @@ fn with_replies(
 async fn walk(
     app: &AppState,
     list: List,
-    of: &ListOf,
+    of: &CommentList,
     asked: PageQuery,
     version: u64,
 ) -> Result<(Vec<CommentId>, PageInfo), ApiError> {
@@ -167,7 +167,7 @@ async fn walk(
     let wrong = |_| bad_cursor("does not fit this list");
     let mut walk = Walk::new(asked.sort, snapshot, at, asked.limit).map_err(wrong)?;
     while let Need::Floors { ascending, beyond, count } = walk.need() {
-        walk.feed(count, &app.store.floors(of, ascending, beyond, count).await?);
+        walk.feed(count, &app.store.list_floors(of, ascending, beyond, count).await?);
     }
     let (ids, next) = walk.finish();
     if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
@@ -190,7 +190,7 @@ struct Ranking {
 async fn ranking(
     app: &AppState,
     list: List,
-    of: &ListOf,
+    of: &CommentList,
     sort: Sort,
     at: Option<Position>,
     version: u64,
@@ -199,19 +199,19 @@ async fn ranking(
         return Ok(None);
     }
     if let Some(Position::Snapshot(id, _) | Position::Tail(id, _)) = at {
-        let stored = app.snapshots.named(id, app.now(), app.store.snapshot(of.slot(), id)).await?;
+        let stored = app.snapshots.named(id, app.now(), app.store.read_snapshot(of.slot(), id)).await?;
         let gone = || ApiError::new(Code::CursorExpired, "this walk is over; begin again at the first page");
         return Ok(Some(Ranking { snapshot: stored.ok_or_else(gone)?, epoch: version, is_new: false }));
     }
     if let Some((snapshot, epoch)) = app.snapshots.current(list, sort, app.now()) {
         return Ok(Some(Ranking { snapshot, epoch, is_new: false }));
     }
-    let ranked = app.store.ranked(of, sort).await?;
+    let ranked = app.store.list_ranked(of, sort).await?;
     Ok(Some(Ranking { snapshot: Arc::new(Snapshot::rank(ranked)), epoch: version, is_new: true }))
 }
 
 /// Stores a snapshot before a cursor names it.
-async fn keep(app: &AppState, list: List, of: &ListOf, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
+async fn keep(app: &AppState, list: List, of: &CommentList, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
     let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
     let store = app.snapshots.needs_storing(list, sort, &snapshot, now);
     if store {

@@ -10,8 +10,8 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
 use gailou_shared::words::Verdict;
 
-use crate::domain::operation::{Operation, Outcome};
-use crate::domain::row::{NewRow, Remembered, Row};
+use crate::domain::operation::{Operation, OperationOutcome};
+use crate::domain::row::{CommentRow, NewCommentRow, RememberedRequest};
 use crate::error::ApiError;
 use crate::service::{markdown, page, view};
 use crate::state::AppState;
@@ -84,11 +84,11 @@ pub async fn publish(
         Err(refusal) => return replay_or(app, member, &subject, once.as_ref(), refusal).await,
     };
     match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
-        Outcome::Published { floor } => {
+        OperationOutcome::Published { floor } => {
             let held = row.state == State::Review;
             Ok(Published { comment: view::whole(&fresh(row, floor, threading), threading), held, replayed: false })
         }
-        Outcome::Replayed { .. } | Outcome::Mismatch => {
+        OperationOutcome::Replayed { .. } | OperationOutcome::Mismatch => {
             let nothing = ApiError::internal("a replay of nothing");
             replay_or(app, member, &subject, once.as_ref(), nothing).await
         }
@@ -107,7 +107,7 @@ async fn replay_or(
     let Some(once) = once else { return Err(refusal) };
     app.journal.resume(member.id, &once.key).await?;
     let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
-    match app.store.remembered(subject, member.id, &once.key, since).await? {
+    match app.store.find_remembered(subject, member.id, &once.key, since).await? {
         Some(done) => replay(app, &done, once).await,
         None => Err(refusal),
     }
@@ -121,14 +121,14 @@ async fn decide(
     key: SubjectKey,
     new: NewComment,
     once: Option<&IdempotencyKey>,
-) -> Result<(Threading, NewRow), ApiError> {
+) -> Result<(Threading, NewCommentRow), ApiError> {
     let mode = may_post(app, member, &key).await?;
     let threading = page::threading(app, key.kind(), mode)?;
     let filtered = filter(app, new.content)?;
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
-            let parent = app.store.comments(&[id]).await?.remove(&id).filter(|p| p.visible() && p.subject == key);
+            let parent = app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.visible() && p.subject == key);
             Some(parent.ok_or_else(|| ApiError::new(Code::ParentNotFound, "the comment to answer is not there"))?)
         }
     };
@@ -138,9 +138,9 @@ async fn decide(
     let path = threading
         .place(parent.as_ref().map(|p| &p.path), id)
         .map_err(|e| ApiError::field("parent_id", e.to_string()))?;
-    let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.names(&new.mentions).await? };
+    let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.read_names(&new.mentions).await? };
     let named = |id: &MemberId| Named { id: *id, name: names.get(id).cloned().unwrap_or_default() };
-    let row = NewRow {
+    let row = NewCommentRow {
         subject: key,
         path,
         parent_id: new.parent_id,
@@ -187,13 +187,13 @@ async fn may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Result<O
 }
 
 /// The first answer again: the comment as it was when it was made.
-async fn replay(app: &AppState, done: &Remembered, once: &IdempotencyKey) -> Result<Published, ApiError> {
+async fn replay(app: &AppState, done: &RememberedRequest, once: &IdempotencyKey) -> Result<Published, ApiError> {
     if done.request != once.request {
         return Err(ApiError::new(Code::IdempotencyMismatch, "this Idempotency-Key was used for another request"));
     }
-    let row = app.store.comments(&[done.id]).await?.remove(&done.id).ok_or_else(ApiError::comment_not_found)?;
+    let row = app.store.read_comments(&[done.id]).await?.remove(&done.id).ok_or_else(ApiError::comment_not_found)?;
     let threading = page::threading_around(app, &row)?;
-    let first = app.store.first_text(done.id).await?;
+    let first = app.store.read_first_text(done.id).await?;
     let (content, html) = match first {
         None => (row.content.clone(), row.html.clone()),
         Some(text) => (text.clone(), markdown::html(&text)),
@@ -201,7 +201,7 @@ async fn replay(app: &AppState, done: &Remembered, once: &IdempotencyKey) -> Res
     let held = done.state == State::Review;
     // In a cluster the floor is given after the first answer.
     let floor = row.floor.filter(|_| !held && app.config.cluster.is_none());
-    let row = Row {
+    let row = CommentRow {
         content,
         html,
         state: done.state,
@@ -218,8 +218,8 @@ async fn replay(app: &AppState, done: &Remembered, once: &IdempotencyKey) -> Res
 }
 
 /// The row a new comment has just become.
-fn fresh(new: NewRow, floor: Option<u64>, threading: Threading) -> Row {
-    Row {
+fn fresh(new: NewCommentRow, floor: Option<u64>, threading: Threading) -> CommentRow {
+    CommentRow {
         subject: new.subject,
         version: 0,
         mode: Some(threading.mode),

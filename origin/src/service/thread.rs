@@ -9,7 +9,7 @@ use gailou_shared::path::{Path, Threading};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
 
-use crate::domain::row::Row;
+use crate::domain::row::CommentRow;
 use crate::error::ApiError;
 use crate::service::page::{PageQuery, bad_cursor, threading_around};
 use crate::service::{page, view};
@@ -22,8 +22,8 @@ const SIBLINGS: usize = 10;
 ///
 /// # Errors
 /// `comment_not_found`, or the store's.
-pub async fn find(app: &AppState, id: CommentId) -> Result<Row, ApiError> {
-    let row = app.store.comments(&[id]).await?.remove(&id).filter(view::has_public_face);
+pub async fn find(app: &AppState, id: CommentId) -> Result<CommentRow, ApiError> {
+    let row = app.store.read_comments(&[id]).await?.remove(&id).filter(view::has_public_face);
     row.ok_or_else(ApiError::comment_not_found)
 }
 
@@ -31,7 +31,7 @@ pub async fn find(app: &AppState, id: CommentId) -> Result<Row, ApiError> {
 ///
 /// # Errors
 /// `unknown_subject_type` when its type is configured no more.
-pub fn comment(app: &AppState, row: &Row) -> Result<Comment, ApiError> {
+pub fn comment(app: &AppState, row: &CommentRow) -> Result<Comment, ApiError> {
     Ok(view::public(row, threading_around(app, row)?))
 }
 
@@ -39,10 +39,10 @@ pub fn comment(app: &AppState, row: &Row) -> Result<Comment, ApiError> {
 ///
 /// # Errors
 /// The store's.
-pub async fn ancestors(app: &AppState, row: &Row) -> Result<Vec<Comment>, ApiError> {
+pub async fn ancestors(app: &AppState, row: &CommentRow) -> Result<Vec<Comment>, ApiError> {
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
-    let rows = app.store.comments(&ids).await?;
+    let rows = app.store.read_comments(&ids).await?;
     Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect())
 }
 
@@ -50,12 +50,12 @@ pub async fn ancestors(app: &AppState, row: &Row) -> Result<Vec<Comment>, ApiErr
 ///
 /// # Errors
 /// The store's.
-pub async fn context(app: &AppState, row: &Row) -> Result<Context, ApiError> {
+pub async fn context(app: &AppState, row: &CommentRow) -> Result<Context, ApiError> {
     let threading = threading_around(app, row)?;
     let mut ancestors = ancestors(app, row).await?;
     let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
-    let ids = app.store.siblings(&row.path, SIBLINGS).await?;
-    let rows = app.store.comments(&ids).await?;
+    let ids = app.store.list_siblings(&row.path, SIBLINGS).await?;
+    let rows = app.store.read_comments(&ids).await?;
     let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
     let root_page = page::roots(app, &row.subject, PageQuery::first(limits::PAGE_DEFAULT)).await?;
     Ok(Context { ancestors, comment, siblings, root_page })
@@ -67,7 +67,7 @@ pub async fn context(app: &AppState, row: &Row) -> Result<Context, ApiError> {
 /// `bad_cursor`, or the store's.
 pub async fn tree(
     app: &AppState,
-    top: &Row,
+    top: &CommentRow,
     depth: usize,
     limit: usize,
     cursor: Option<Cursor>,
@@ -84,9 +84,9 @@ pub async fn tree(
     };
     let bottom = deepest_true_depth(threading, from, depth);
     // One more than fits tells where the answer is cut.
-    let mut rows = app.store.subtree(&top.path, after.as_deref(), bottom, limit + 1).await?;
+    let mut rows = app.store.list_subtree(&top.path, after.as_deref(), bottom, limit + 1).await?;
     let cut = if rows.len() > limit { rows.pop().map(|row| row.path) } else { None };
-    let mut children: HashMap<CommentId, Vec<Row>> = HashMap::new();
+    let mut children: HashMap<CommentId, Vec<CommentRow>> = HashMap::new();
     for row in rows {
         if let Some(parent) = threading.drawn_under(&row.path, from) {
             children.entry(parent).or_default().push(row);
@@ -103,7 +103,8 @@ async fn resume_after(
     from: usize,
     child: CommentId,
 ) -> Result<Vec<u8>, ApiError> {
-    let row = app.store.comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
+    let row =
+        app.store.read_comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
     let mut key = row.path.as_bytes().to_vec();
     if row.path.depth() < threading.deepest().max(from + 1) {
         // An id is below 2^63, so no descendant's next byte is this large.
@@ -130,7 +131,7 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     /// A node with its children. `left`: visible comments to be drawn below it that earlier answers
     /// of the same walk did not show.
-    fn node(&self, row: &Row, left: u64, children: &mut HashMap<CommentId, Vec<Row>>) -> Tree {
+    fn node(&self, row: &CommentRow, left: u64, children: &mut HashMap<CommentId, Vec<CommentRow>>) -> Tree {
         let rows = children.remove(&row.id()).unwrap_or_default();
         // On the last level deeper replies are drawn beside a child: it stands for itself alone.
         let last_level = row.path.depth() + 1 >= self.threading.deepest().max(self.from + 1);

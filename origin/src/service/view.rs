@@ -4,15 +4,15 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Threading;
 use gailou_shared::wire::{Comment, State, SubjectRef};
 
-use crate::domain::row::Row;
+use crate::domain::row::CommentRow;
 
 /// The comment as every reader sees it.
-pub fn public(row: &Row, threading: Threading) -> Comment {
+pub fn public(row: &CommentRow, threading: Threading) -> Comment {
     if row.visible() { whole(row, threading) } else { tombstone(row, threading) }
 }
 
 /// The comment as its author sees it: with its content, whatever its state, unless it is deleted.
-pub fn whole(row: &Row, threading: Threading) -> Comment {
+pub fn whole(row: &CommentRow, threading: Threading) -> Comment {
     let id = row.id();
     Comment {
         id,
@@ -42,12 +42,12 @@ pub fn whole(row: &Row, threading: Threading) -> Comment {
     }
 }
 
-fn tombstone(row: &Row, threading: Threading) -> Comment {
+fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
     Comment { author: None, content: String::new(), html: String::new(), mentions: vec![], ..whole(row, threading) }
 }
 
 /// Whether a comment can be asked for by its id: visible, or visible once.
-pub fn has_public_face(row: &Row) -> bool {
+pub fn has_public_face(row: &CommentRow) -> bool {
     row.visible() || row.floor.is_some() || row.state == State::Deleted
 }
 

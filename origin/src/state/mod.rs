@@ -20,13 +20,13 @@ use gailou_shared::words::Dictionary;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::IdGenerator;
-use crate::domain::reconcile::Reconcile;
+use crate::domain::row::StoredDictionary;
 use crate::http::events::Streams;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::{Popularity, ReadCounters};
 use crate::ports::revisions::Revisions;
-use crate::ports::store::Store;
+use crate::ports::store::{Store, Tables};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
@@ -65,8 +65,8 @@ pub struct AppState {
     pub role: ProcessRole,
     pub clock: Clock,
     pub store: Arc<dyn Store>,
-    /// The tables themselves, for the reconciler.
-    pub reconciler: Arc<dyn Reconcile>,
+    /// The tables under the store: settings, the change feed, transfers and checks are never cached.
+    pub tables: Arc<dyn Tables>,
     pub journal: Arc<dyn Journal>,
     pub ids: IdGenerator,
     pub page_cache: Arc<PageCache>,
@@ -121,12 +121,12 @@ impl AppState {
         self.current_dictionary.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Loads the dictionary from the store.
+    /// Loads the dictionary from the tables.
     ///
     /// # Errors
-    /// When the store does not answer, or contains an invalid term.
+    /// When the tables do not answer, or contain an invalid term.
     pub async fn reload_dictionary(&self) -> anyhow::Result<()> {
-        let (version, terms) = self.store.words().await?;
+        let StoredDictionary { version, terms } = self.tables.read_dictionary().await?;
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
         *self.current_dictionary.write().unwrap_or_else(PoisonError::into_inner) = dictionary;
         Ok(())

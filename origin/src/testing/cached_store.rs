@@ -13,17 +13,20 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Author, Reaction, State, Visibility};
-use gailou_shared::words::Term;
 
 use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted, Touched};
-use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow};
+use crate::domain::operation::{LoggedOperation, PersistedBatch, TouchedComment};
+use crate::domain::positions::OperationStream;
+use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
 use crate::ports::pending::{Pending, PendingError, Reserved};
-use crate::ports::shards::{ReactionState, Shards, Stream};
-use crate::ports::store::{Result, Store, StoreError};
+use crate::ports::store::{
+    CommentReader, IdempotencyReader, MemberReader, ReactionStateReader, Result, SlotPositions, StoreError,
+    ThreadReader,
+};
 use crate::testing::memory_broker::MemoryLog;
 use crate::testing::memory_cache::Memory;
 
@@ -40,7 +43,7 @@ pub(crate) fn member(number: u64) -> MemberId {
 
 #[derive(Debug, Default)]
 struct Held {
-    rows: BTreeMap<CommentId, Row>,
+    rows: BTreeMap<CommentId, CommentRow>,
     subjects: HashMap<SubjectKey, SubjectRow>,
     floors: HashMap<Option<CommentId>, u64>,
     aliases: HashMap<CommentId, CommentId>,
@@ -49,7 +52,7 @@ struct Held {
 
 /// Tables in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Tables {
+pub(crate) struct FakeTables {
     held: Mutex<Held>,
     /// How long the next answer takes, after it was read.
     pub(crate) pause: Mutex<Duration>,
@@ -57,7 +60,7 @@ pub(crate) struct Tables {
     pub(crate) calls: AtomicUsize,
 }
 
-impl Tables {
+impl FakeTables {
     /// One statement: it is read, and then takes its time.
     async fn read<T>(&self, read: impl FnOnce(&Held) -> T) -> Result<T> {
         self.calls.fetch_add(1, Ordering::SeqCst);
@@ -83,7 +86,7 @@ impl Tables {
     }
 
     /// Changes a comment, and its subject's version.
-    pub(crate) fn change(&self, id: CommentId, change: impl FnOnce(&mut Row)) -> Persisted {
+    pub(crate) fn change(&self, id: CommentId, change: impl FnOnce(&mut CommentRow)) -> PersistedBatch {
         let mut held = lock(&self.held);
         let row = held.rows.get_mut(&id).unwrap();
         let before = row.clone();
@@ -98,14 +101,14 @@ impl Tables {
         subject: &SubjectKey,
         number: u64,
         under: Option<CommentId>,
-    ) -> (CommentId, Persisted) {
+    ) -> (CommentId, PersistedBatch) {
         let id = CommentId::from_parts(BEGIN - 60_000 + number, subject.slot(), 0, 0);
         let mut held = lock(&self.held);
         let path = under.map_or(Path::root(id), |parent| held.rows[&parent].path.child(id).unwrap());
         let list = under.map(|_| path.root_id());
         let floor = held.floors.entry(list).or_default();
         *floor += 1;
-        let row = Row { floor: Some(*floor), parent_id: under, ..row(subject, path, "new") };
+        let row = CommentRow { floor: Some(*floor), parent_id: under, ..row(subject, path, "new") };
         held.subjects.entry(subject.clone()).or_insert_with(|| SubjectRow::empty(subject.clone())).comments += 1;
         let persisted = commit(&mut held, None, &row);
         held.rows.insert(id, row);
@@ -113,16 +116,16 @@ impl Tables {
     }
 
     /// Gives the subject a title.
-    pub(crate) fn name(&self, subject: &SubjectKey, title: &str) -> Persisted {
+    pub(crate) fn name(&self, subject: &SubjectKey, title: &str) -> PersistedBatch {
         let mut held = lock(&self.held);
         let row = held.subjects.entry(subject.clone()).or_insert_with(|| SubjectRow::empty(subject.clone()));
         (row.title, row.version) = (Some(title.into()), row.version + 1);
-        Persisted { changed: vec![(subject.clone(), row.version)], ..Persisted::default() }
+        PersistedBatch { changed: vec![(subject.clone(), row.version)], ..PersistedBatch::default() }
     }
 }
 
-pub(crate) fn row(subject: &SubjectKey, path: Path, content: &str) -> Row {
-    Row {
+pub(crate) fn row(subject: &SubjectKey, path: Path, content: &str) -> CommentRow {
+    CommentRow {
         subject: subject.clone(),
         version: 0,
         mode: None,
@@ -147,17 +150,17 @@ pub(crate) fn row(subject: &SubjectKey, path: Path, content: &str) -> Row {
     }
 }
 
-fn commit(held: &mut Held, before: Option<&Row>, after: &Row) -> Persisted {
+fn commit(held: &mut Held, before: Option<&CommentRow>, after: &CommentRow) -> PersistedBatch {
     let subject = held.subjects.get_mut(&after.subject).unwrap();
     subject.version += 1;
-    let touched = Touched {
+    let touched = TouchedComment {
         id: after.id(),
         subject: after.subject.clone(),
         version: subject.version,
         root: after.path.root_id(),
         parent: after.parent_id,
         floor: after.floor,
-        was_listed: before.is_some_and(Row::listed),
+        was_listed: before.is_some_and(CommentRow::listed),
         listed: after.listed(),
         visible: after.visible(),
         takedown: before.is_some_and(|b| (&b.content, b.state) != (&after.content, after.state)),
@@ -165,21 +168,21 @@ fn commit(held: &mut Held, before: Option<&Row>, after: &Row) -> Persisted {
         dislikes: after.dislikes,
         reacted: after.reacted,
     };
-    Persisted { outcomes: vec![], changed: vec![(after.subject.clone(), subject.version)], touched: vec![touched] }
+    PersistedBatch { outcomes: vec![], changed: vec![(after.subject.clone(), subject.version)], touched: vec![touched] }
 }
 
 impl Held {
-    fn row(&self, id: CommentId) -> Option<Row> {
+    fn row(&self, id: CommentId) -> Option<CommentRow> {
         let row = self.rows.get(self.aliases.get(&id).unwrap_or(&id))?;
         let parent = row.parent_id.and_then(|id| self.rows.get(&id));
         let version = self.subjects[&row.subject].version;
-        Some(Row { parent_gone: parent.is_some_and(|p| p.state != State::Published), version, ..row.clone() })
+        Some(CommentRow { parent_gone: parent.is_some_and(|p| p.state != State::Published), version, ..row.clone() })
     }
 
-    fn list(&self, list: &ListOf) -> Vec<(u64, CommentId)> {
-        let within = |row: &&Row| match list {
-            ListOf::Roots(subject) => row.path.depth() == 1 && row.subject == *subject,
-            ListOf::Under(path) => path.is_ancestor_of(&row.path),
+    fn list(&self, list: &CommentList) -> Vec<(u64, CommentId)> {
+        let within = |row: &&CommentRow| match list {
+            CommentList::Roots(subject) => row.path.depth() == 1 && row.subject == *subject,
+            CommentList::Under(path) => path.is_ancestor_of(&row.path),
         };
         let mut floors: Vec<_> =
             self.rows.values().filter(within).filter(|r| r.listed()).filter_map(|r| Some((r.floor?, r.id()))).collect();
@@ -189,18 +192,21 @@ impl Held {
 }
 
 #[async_trait]
-impl Store for Tables {
-    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+impl CommentReader for FakeTables {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         self.read(|held| keys.iter().map(|key| held.subjects.get(key).cloned()).collect()).await
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         self.read(|held| ids.iter().filter_map(|id| Some((*id, held.row(*id)?))).collect()).await
     }
+}
 
-    async fn floors(
+#[async_trait]
+impl ThreadReader for FakeTables {
+    async fn list_floors(
         &self,
-        list: &ListOf,
+        list: &CommentList,
         ascending: bool,
         beyond: Option<u64>,
         count: usize,
@@ -217,15 +223,15 @@ impl Store for Tables {
         .await
     }
 
-    async fn ranked(&self, list: &ListOf, _: Sort) -> Result<Vec<(i64, CommentId)>> {
+    async fn list_ranked(&self, list: &CommentList, _: Sort) -> Result<Vec<(i64, CommentId)>> {
         self.read(|held| held.list(list).into_iter().map(|(_, id)| (held.rows[&id].likes as i64, id)).collect()).await
     }
 
-    async fn top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
         self.read(|held| {
             let top = |root: &CommentId| {
                 let mut ids: Vec<_> =
-                    held.list(&ListOf::Under(Path::root(*root))).into_iter().map(|(_, id)| id).collect();
+                    held.list(&CommentList::Under(Path::root(*root))).into_iter().map(|(_, id)| id).collect();
                 ids.sort_by_key(|id| std::cmp::Reverse((held.rows[id].likes, *id)));
                 ids.truncate(each);
                 (*root, ids)
@@ -235,29 +241,32 @@ impl Store for Tables {
         .await
     }
 
-    async fn subtree(&self, top: &Path, _: Option<&[u8]>, _: usize, count: usize) -> Result<Vec<Row>> {
-        let within = |row: &&Row| top.is_ancestor_of(&row.path);
+    async fn list_subtree(&self, top: &Path, _: Option<&[u8]>, _: usize, count: usize) -> Result<Vec<CommentRow>> {
+        let within = |row: &&CommentRow| top.is_ancestor_of(&row.path);
         self.read(|held| held.rows.values().filter(within).take(count).cloned().collect()).await
     }
 
-    async fn siblings(&self, _: &Path, _: usize) -> Result<Vec<CommentId>> {
+    async fn list_siblings(&self, _: &Path, _: usize) -> Result<Vec<CommentId>> {
         self.read(|_| vec![]).await
     }
 
-    async fn snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+    async fn read_snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         self.read(|held| held.snapshots.get(&id).cloned()).await
     }
+}
 
-    async fn history(&self, _: MemberId, _: Option<CommentId>, _: usize) -> Result<Vec<CommentId>> {
+#[async_trait]
+impl MemberReader for FakeTables {
+    async fn list_history(&self, _: MemberId, _: Option<CommentId>, _: usize) -> Result<Vec<CommentId>> {
         self.read(|_| vec![]).await
     }
 
-    async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        let held_back = |row: &&Row| row.author.id == member && row.state == State::Review;
-        self.read(|held| held.rows.values().rev().filter(held_back).map(Row::id).take(count).collect()).await
+    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+        let held_back = |row: &&CommentRow| row.author.id == member && row.state == State::Review;
+        self.read(|held| held.rows.values().rev().filter(held_back).map(CommentRow::id).take(count).collect()).await
     }
 
-    async fn reactions(&self, _: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+    async fn read_reactions(&self, _: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
         self.read(|held| {
             ids.iter()
                 .filter(|id| held.rows.get(id).is_some_and(|r| r.likes > 0))
@@ -267,79 +276,37 @@ impl Store for Tables {
         .await
     }
 
-    async fn remembered(&self, _: &SubjectKey, _: MemberId, _: &str, _: u64) -> Result<Option<Remembered>> {
-        self.read(|_| None).await
-    }
-
-    async fn first_text(&self, _: CommentId) -> Result<Option<String>> {
-        self.read(|_| None).await
-    }
-
-    async fn names(&self, _: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+    async fn read_names(&self, _: &[MemberId]) -> Result<HashMap<MemberId, String>> {
         self.read(|_| HashMap::new()).await
-    }
-
-    async fn words(&self) -> Result<(u64, Vec<Term>)> {
-        self.read(|_| (0, vec![])).await
-    }
-
-    async fn export(&self, _: Option<&SubjectKey>, _: Option<&(i64, Vec<u8>)>, _: usize) -> Result<Vec<Exported>> {
-        self.read(|_| vec![]).await
-    }
-
-    async fn sources(&self, _: &SubjectKey, _: &[String]) -> Result<HashMap<String, CommentId>> {
-        self.read(|_| HashMap::new()).await
-    }
-
-    async fn last_id(&self) -> Result<Option<CommentId>> {
-        self.read(|held| held.rows.keys().next_back().copied()).await
-    }
-
-    async fn secret(&self, _: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        self.read(|_| fresh.to_vec()).await
-    }
-
-    async fn check(&self) -> Result<Vec<String>> {
-        self.read(|_| vec![]).await
-    }
-
-    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<ChangeRow>> {
-        self.read(|_| vec![]).await
-    }
-
-    async fn persist(&self, _: &[LoggedOperation]) -> Result<Persisted> {
-        self.read(|_| Persisted::default()).await
     }
 }
 
 #[async_trait]
-impl Shards for Tables {
-    fn shards(&self) -> usize {
-        1
-    }
-
-    fn shard(&self, _: Slot) -> usize {
-        0
-    }
-
-    async fn positions(&self, _: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
-        self.read(|_| slots.iter().map(|slot| (*slot, 0)).collect()).await
-    }
-
-    async fn skip(&self, _: Stream, _: Slot, _: u64) -> Result<()> {
-        self.read(|_| ()).await
-    }
-
-    async fn standing(&self, _: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
-        self.read(|_| vec![]).await
-    }
-
-    async fn lease(&self, _: &str, _: u64) -> Result<Option<u64>> {
+impl IdempotencyReader for FakeTables {
+    async fn find_remembered(&self, _: &SubjectKey, _: MemberId, _: &str, _: u64) -> Result<Option<RememberedRequest>> {
         self.read(|_| None).await
     }
 
-    async fn release(&self, _: &str) -> Result<()> {
+    async fn read_first_text(&self, _: CommentId) -> Result<Option<String>> {
+        self.read(|_| None).await
+    }
+}
+
+#[async_trait]
+impl SlotPositions for FakeTables {
+    async fn read_positions(&self, _: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+        self.read(|_| slots.iter().map(|slot| (*slot, 0)).collect()).await
+    }
+
+    async fn skip_position(&self, _: OperationStream, _: Slot, _: u64) -> Result<()> {
         self.read(|_| ()).await
+    }
+}
+
+#[async_trait]
+impl ReactionStateReader for FakeTables {
+    async fn read_reaction_states(&self, _: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
+        self.read(|_| vec![]).await
     }
 }
 
@@ -424,7 +391,7 @@ impl Pending for Shelf {
     }
 
     async fn reserved(&self, _: MemberId, key: &str) -> std::result::Result<Option<LoggedOperation>, PendingError> {
-        let mine = |stamped: &&LoggedOperation| match &stamped.event {
+        let mine = |stamped: &&LoggedOperation| match &stamped.operation {
             crate::domain::operation::Operation::Publish(row) => {
                 row.idempotency.as_ref().is_some_and(|(k, _)| k == key)
             }
@@ -456,7 +423,7 @@ impl Pending for Shelf {
 
 /// A process and what it stands on.
 pub(crate) struct World {
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: Arc<FakeTables>,
     pub(crate) cache: Arc<Memory>,
     pub(crate) counters: Arc<Likes>,
     pub(crate) shelf: Arc<Shelf>,
@@ -467,7 +434,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let (tables, cache) = (Arc::new(Tables::default()), Arc::new(Memory::new()));
+        let (tables, cache) = (Arc::new(FakeTables::default()), Arc::new(Memory::new()));
         let (counters, shelf, log) = (Arc::new(Likes::default()), Arc::new(Shelf::default()), MemoryLog::new(1));
         let now = Arc::new(AtomicU64::new(BEGIN));
         let layered = layered(&tables, &cache, &counters, &shelf, &log, &now);
@@ -481,7 +448,7 @@ impl World {
 }
 
 fn layered(
-    tables: &Arc<Tables>,
+    tables: &Arc<FakeTables>,
     cache: &Arc<Memory>,
     counters: &Arc<Likes>,
     shelf: &Arc<Shelf>,

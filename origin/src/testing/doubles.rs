@@ -7,8 +7,8 @@ use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, Reaction, State, Visibility};
 
-use crate::domain::operation::{LoggedOperation, Operation, Persisted, React};
-use crate::domain::row::NewRow;
+use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch, ReactionChange};
+use crate::domain::row::NewCommentRow;
 use crate::ports::journal::CommitListener;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -36,8 +36,8 @@ pub(crate) fn member(number: u64) -> MemberId {
 }
 
 /// A comment of member 1.
-pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewRow {
-    NewRow {
+pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
+    NewCommentRow {
         subject: subject.clone(),
         path: Path::root(id),
         parent_id: None,
@@ -60,7 +60,7 @@ pub(crate) fn publish(subject: &SubjectKey, id: CommentId) -> LoggedOperation {
 }
 
 pub(crate) fn like(id: CommentId, by: u64) -> LoggedOperation {
-    LoggedOperation::new(1, Operation::React { id, member: member(by), react: React::Put(Reaction::Like) })
+    LoggedOperation::new(1, Operation::React { id, member: member(by), react: ReactionChange::Put(Reaction::Like) })
 }
 
 /// Counts what it is told.
@@ -75,7 +75,7 @@ impl Told {
 
 #[async_trait]
 impl CommitListener for Told {
-    async fn on_commit(&self, batch: &[LoggedOperation], _: &Persisted) {
+    async fn on_commit(&self, batch: &[LoggedOperation], _: &PersistedBatch) {
         *lock(&self.0) += batch.len();
     }
 }

@@ -5,30 +5,28 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot, SubjectKey};
-use gailou_shared::path::Path;
-use gailou_shared::rank::Sort;
-use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
-use gailou_shared::words::Term;
 use tokio::time::sleep;
 
-use crate::domain::operation::{ChangeRow, LoggedOperation, Operation, Outcome, Persisted};
-use crate::domain::row::{Exported, ListOf, NewRow, Remembered, Row, SubjectRow};
-use crate::ports::shards::{ReactionState, Shards, Stream};
-use crate::ports::store::{Result, Store, StoreError};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::domain::positions::OperationStream;
+use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::{CommentRow, NewCommentRow, RememberedRequest, SubjectRow};
+use crate::ports::store::{
+    BatchWriter, CommentReader, IdempotencyReader, ReactionStateReader, Result, Sharding, SlotPositions, StoreError,
+};
 use crate::testing::doubles::{When, lock};
 
 type Refuse = Box<dyn FnMut(&[LoggedOperation]) -> Option<(When, StoreError)> + Send>;
 
 #[derive(Default)]
 struct TableState {
-    positions: HashMap<(Stream, Slot), u64>,
-    rows: HashMap<CommentId, NewRow>,
-    keys: HashMap<(MemberId, String), Remembered>,
+    positions: HashMap<(OperationStream, Slot), u64>,
+    rows: HashMap<CommentId, NewCommentRow>,
+    keys: HashMap<(MemberId, String), RememberedRequest>,
     reactions: HashMap<(CommentId, MemberId), Option<Reaction>>,
-    skipped: Vec<(Stream, Slot, u64)>,
+    skipped: Vec<(OperationStream, Slot, u64)>,
     /// What was applied, in the order it was.
     applied: Vec<LoggedOperation>,
     batches: Vec<usize>,
@@ -73,7 +71,7 @@ impl MemoryTables {
         lock(&self.state).applied.clone()
     }
 
-    pub(crate) fn skipped(&self) -> Vec<(Stream, Slot, u64)> {
+    pub(crate) fn skipped(&self) -> Vec<(OperationStream, Slot, u64)> {
         lock(&self.state).skipped.clone()
     }
 
@@ -92,12 +90,12 @@ impl MemoryTables {
         state.reactions.iter().filter(|((of, _), r)| *of == id && **r == Some(Reaction::Like)).count() as u64
     }
 
-    pub(crate) fn move_to(&self, stream: Stream, slot: Slot, position: u64) {
+    pub(crate) fn move_to(&self, stream: OperationStream, slot: Slot, position: u64) {
         lock(&self.state).positions.insert((stream, slot), position);
     }
 
     fn is_up(&self, state: &TableState, slot: Slot) -> Result<()> {
-        match state.down.contains(&self.shard(slot)) {
+        match state.down.contains(&self.database_of(slot)) {
             true => Err(StoreError::Unavailable("down".into())),
             false => Ok(()),
         }
@@ -114,54 +112,86 @@ fn slot_of(event: &Operation) -> Slot {
     }
 }
 
-fn apply(state: &mut TableState, stamped: &LoggedOperation) -> Outcome {
-    let (slot, stream) = match &stamped.event {
-        Operation::Publish(row) => (row.subject.slot(), Stream::Comments),
-        Operation::React { id, .. } => (id.slot(), Stream::Reactions),
-        event => (slot_of(event), Stream::Comments),
+fn apply(state: &mut TableState, stamped: &LoggedOperation) -> OperationOutcome {
+    let (slot, stream) = match &stamped.operation {
+        Operation::Publish(row) => (row.subject.slot(), OperationStream::Comments),
+        Operation::React { id, .. } => (id.slot(), OperationStream::Reactions),
+        event => (slot_of(event), OperationStream::Comments),
     };
     if let Some(position) = stamped.position {
         let next = state.positions.entry((stream, slot)).or_default();
         if position < *next {
-            return Outcome::Seen;
+            return OperationOutcome::Seen;
         }
         *next = position + 1;
     }
-    let outcome = match &stamped.event {
+    let outcome = match &stamped.operation {
         Operation::Publish(row) => {
             let id = row.path.id();
             let known = state.rows.contains_key(&id);
             if let Some((key, request)) = &row.idempotency {
-                let done = Remembered { request: *request, id, state: row.state };
+                let done = RememberedRequest { request: *request, id, state: row.state };
                 state.keys.entry((row.author.id, key.clone())).or_insert(done);
             }
-            state.rows.entry(id).or_insert_with(|| NewRow::clone(row));
+            state.rows.entry(id).or_insert_with(|| NewCommentRow::clone(row));
             match &row.imported {
-                Some(_) if known => Outcome::Present { id },
-                _ => Outcome::Published { floor: None },
+                Some(_) if known => OperationOutcome::Present { id },
+                _ => OperationOutcome::Published { floor: None },
             }
         }
         Operation::React { id, member, react } => {
             let reaction = state.reactions.entry((*id, *member)).or_default();
             *reaction = react.fold(*reaction);
-            Outcome::Done
+            OperationOutcome::Done
         }
-        Operation::Change { id, .. } if !state.rows.contains_key(id) => return Outcome::NoComment,
-        _ => Outcome::Done,
+        Operation::Change { id, .. } if !state.rows.contains_key(id) => return OperationOutcome::NoComment,
+        _ => OperationOutcome::Done,
     };
     state.applied.push(stamped.clone());
     outcome
 }
 
 #[async_trait]
-impl Store for MemoryTables {
-    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
+impl CommentReader for MemoryTables {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+        Ok(vec![None; keys.len()])
+    }
+
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        let state = lock(&self.state);
+        for id in ids {
+            self.is_up(&state, id.slot())?;
+        }
+        Ok(ids.iter().filter_map(|id| Some((*id, seen(state.rows.get(id)?)))).collect())
+    }
+}
+
+#[async_trait]
+impl IdempotencyReader for MemoryTables {
+    async fn find_remembered(
+        &self,
+        _: &SubjectKey,
+        member: MemberId,
+        key: &str,
+        _: u64,
+    ) -> Result<Option<RememberedRequest>> {
+        Ok(lock(&self.state).keys.get(&(member, key.to_owned())).cloned())
+    }
+
+    async fn read_first_text(&self, _: CommentId) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl BatchWriter for MemoryTables {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
         // A statement takes its time, and others may come in between.
         sleep(Duration::from_millis(1)).await;
         let mut state = lock(&self.state);
         state.batches.push(batch.len());
         for stamped in batch {
-            self.is_up(&state, slot_of(&stamped.event))?;
+            self.is_up(&state, slot_of(&stamped.operation))?;
         }
         let fault = state.refuse.as_mut().and_then(|decide| decide(batch));
         if let Some((When::Before, error)) = fault {
@@ -170,101 +200,13 @@ impl Store for MemoryTables {
         let outcomes = batch.iter().map(|stamped| apply(&mut state, stamped)).collect();
         match fault {
             Some((When::After, error)) => Err(error),
-            _ => Ok(Persisted { outcomes, changed: vec![], touched: vec![] }),
+            _ => Ok(PersistedBatch { outcomes, changed: vec![], touched: vec![] }),
         }
-    }
-
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
-        let state = lock(&self.state);
-        for id in ids {
-            self.is_up(&state, id.slot())?;
-        }
-        Ok(ids.iter().filter_map(|id| Some((*id, seen(state.rows.get(id)?)))).collect())
-    }
-
-    async fn remembered(&self, _: &SubjectKey, member: MemberId, key: &str, _: u64) -> Result<Option<Remembered>> {
-        Ok(lock(&self.state).keys.get(&(member, key.to_owned())).cloned())
-    }
-
-    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
-        Ok(vec![None; keys.len()])
-    }
-
-    async fn floors(&self, _: &ListOf, _: bool, _: Option<u64>, _: usize) -> Result<Vec<(u64, CommentId)>> {
-        Ok(vec![])
-    }
-
-    async fn ranked(&self, _: &ListOf, _: Sort) -> Result<Vec<(i64, CommentId)>> {
-        Ok(vec![])
-    }
-
-    async fn top_replies(&self, _: &[CommentId], _: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        Ok(HashMap::new())
-    }
-
-    async fn subtree(&self, _: &Path, _: Option<&[u8]>, _: usize, _: usize) -> Result<Vec<Row>> {
-        Ok(vec![])
-    }
-
-    async fn siblings(&self, _: &Path, _: usize) -> Result<Vec<CommentId>> {
-        Ok(vec![])
-    }
-
-    async fn snapshot(&self, _: Slot, _: SnapshotId) -> Result<Option<Snapshot>> {
-        Ok(None)
-    }
-
-    async fn history(&self, _: MemberId, _: Option<CommentId>, _: usize) -> Result<Vec<CommentId>> {
-        Ok(vec![])
-    }
-
-    async fn pending(&self, _: MemberId, _: usize) -> Result<Vec<CommentId>> {
-        Ok(vec![])
-    }
-
-    async fn reactions(&self, _: MemberId, _: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
-        Ok(HashMap::new())
-    }
-
-    async fn first_text(&self, _: CommentId) -> Result<Option<String>> {
-        Ok(None)
-    }
-
-    async fn names(&self, _: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        Ok(HashMap::new())
-    }
-
-    async fn words(&self) -> Result<(u64, Vec<Term>)> {
-        Ok((0, vec![]))
-    }
-
-    async fn export(&self, _: Option<&SubjectKey>, _: Option<&(i64, Vec<u8>)>, _: usize) -> Result<Vec<Exported>> {
-        Ok(vec![])
-    }
-
-    async fn sources(&self, _: &SubjectKey, _: &[String]) -> Result<HashMap<String, CommentId>> {
-        Ok(HashMap::new())
-    }
-
-    async fn last_id(&self) -> Result<Option<CommentId>> {
-        Ok(None)
-    }
-
-    async fn secret(&self, _: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        Ok(fresh.into())
-    }
-
-    async fn check(&self) -> Result<Vec<String>> {
-        Ok(vec![])
-    }
-
-    async fn feed(&self, _: usize, _: u64, _: usize) -> Result<Vec<ChangeRow>> {
-        Ok(vec![])
     }
 }
 
-fn seen(row: &NewRow) -> Row {
-    Row {
+fn seen(row: &NewCommentRow) -> CommentRow {
+    CommentRow {
         subject: row.subject.clone(),
         version: 1,
         mode: None,
@@ -289,17 +231,19 @@ fn seen(row: &NewRow) -> Row {
     }
 }
 
-#[async_trait]
-impl Shards for MemoryTables {
-    fn shards(&self) -> usize {
+impl Sharding for MemoryTables {
+    fn count_databases(&self) -> usize {
         self.shards
     }
 
-    fn shard(&self, slot: Slot) -> usize {
+    fn database_of(&self, slot: Slot) -> usize {
         usize::from(slot.get()) * self.shards / usize::from(SLOTS)
     }
+}
 
-    async fn positions(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+#[async_trait]
+impl SlotPositions for MemoryTables {
+    async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
         let state = lock(&self.state);
         for slot in slots {
             self.is_up(&state, *slot)?;
@@ -307,15 +251,18 @@ impl Shards for MemoryTables {
         Ok(slots.iter().map(|s| (*s, state.positions.get(&(stream, *s)).copied().unwrap_or(0))).collect())
     }
 
-    async fn skip(&self, stream: Stream, slot: Slot, position: u64) -> Result<()> {
+    async fn skip_position(&self, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
         let mut state = lock(&self.state);
         state.skipped.push((stream, slot, position));
         let next = state.positions.entry((stream, slot)).or_default();
         *next = (*next).max(position + 1);
         Ok(())
     }
+}
 
-    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
+#[async_trait]
+impl ReactionStateReader for MemoryTables {
+    async fn read_reaction_states(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
         sleep(Duration::from_millis(1)).await;
         let mut state = lock(&self.state);
         state.statements += 1;
@@ -323,7 +270,7 @@ impl Shards for MemoryTables {
             self.is_up(&state, id.slot())?;
             let of = state.reactions.iter().filter(|((of, _), _)| of == id);
             let count = |which| of.clone().filter(|(_, r)| **r == Some(which)).count() as u64;
-            let position = state.positions.get(&(Stream::Reactions, id.slot())).copied().unwrap_or(0);
+            let position = state.positions.get(&(OperationStream::Reactions, id.slot())).copied().unwrap_or(0);
             Ok(ReactionState {
                 position,
                 reaction: state.reactions.get(&(*id, *member)).copied().flatten(),
@@ -334,13 +281,5 @@ impl Shards for MemoryTables {
             })
         };
         pairs.iter().map(standing).collect()
-    }
-
-    async fn lease(&self, _: &str, _: u64) -> Result<Option<u64>> {
-        Ok(Some(0))
-    }
-
-    async fn release(&self, _: &str) -> Result<()> {
-        Ok(())
     }
 }

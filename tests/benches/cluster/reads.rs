@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use gailou::domain::operation::{LoggedOperation, Operation};
-use gailou::domain::row::NewRow;
-use gailou::ports::store::Store as _;
+use gailou::domain::row::NewCommentRow;
+use gailou::ports::store::BatchWriter as _;
 use gailou::service::markdown;
 use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCES, SubjectKey};
 use gailou_shared::path::Path;
@@ -96,10 +96,10 @@ pub(crate) async fn fill(stand: &Stand) -> Vec<CommentId> {
     ids
 }
 
-fn row(subject: &SubjectKey, n: u64) -> NewRow {
+fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
     let content =
         format!("comment {n}: 写得真好, with enough words around it to be like one of those that people write");
-    NewRow {
+    NewCommentRow {
         subject: subject.clone(),
         path: Path::root(CommentId::from_parts(WRITTEN + n / SEQUENCES, subject.slot(), IMPORT_NODE, n % SEQUENCES)),
         parent_id: None,

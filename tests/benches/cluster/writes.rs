@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::ports::shards::Shards as _;
+use gailou::ports::store::ReactionStateReader as _;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::Reaction;
 
@@ -144,7 +144,7 @@ async fn stored(stand: &Stand, comments: &[CommentId], run: usize) -> Vec<f64> {
         (id, MemberId::new(member as u64 + 1).expect("a member"))
     };
     let there = async |pairs: &[(CommentId, MemberId)]| {
-        let standing = stand.tables.standing(pairs).await.expect("the tables answer");
+        let standing = stand.tables.read_reaction_states(pairs).await.expect("the tables answer");
         standing.iter().map(|standing| standing.reaction == Some(Reaction::Like)).collect()
     };
     delays(mark, there).await

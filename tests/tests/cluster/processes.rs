@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gailou::domain::codec::operation;
 use gailou::domain::operation::{LoggedOperation, Operation};
-use gailou::domain::row::NewRow;
+use gailou::domain::row::NewCommentRow;
 use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
@@ -183,7 +183,7 @@ async fn what_one_server_acknowledged_works_at_the_other_before_it_is_a_row() {
 /// A comment as a server would append it.
 pub(crate) fn published(subject: &SubjectKey, id: CommentId, author: u64, text: &str) -> Vec<u8> {
     let author = Author { id: MemberId::new(author).expect("an id"), name: "A".into(), avatar: None, level: 1 };
-    let row = NewRow {
+    let row = NewCommentRow {
         subject: subject.clone(),
         path: Path::root(id),
         parent_id: None,

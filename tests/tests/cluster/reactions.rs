@@ -140,7 +140,7 @@ async fn a_like_may_be_a_row_before_its_comment() {
         assert_eq!(site.like(&member(7), &comment).await["likes"], 6);
         site.settle().await;
         let key = SubjectKey::new("article", &format!("early-{lost}")).expect("a subject");
-        let differs = site.app.reconciler.reconcile(&key, false).await.expect("an answer");
+        let differs = site.app.tables.reconcile(&key, false).await.expect("an answer");
         assert_eq!(differs, [], "the row counts what it must");
     }
 }

@@ -7,6 +7,7 @@ use sqlx::Row;
 
 use crate::adapters::mysql::pool::{Session, sql};
 use crate::domain::columns;
+use crate::domain::damaged_data;
 use crate::ports::store::Result;
 
 /// A row that was written or deleted, by its primary key.
@@ -41,7 +42,7 @@ impl Mark {
         }
     }
 
-    fn read(kind: i8, a: i64, b: i64, k: Vec<u8>) -> Result<Self> {
+    fn read(kind: i8, a: i64, b: i64, k: Vec<u8>) -> damaged_data::Result<Self> {
         use columns::{comment_id, damaged, member_id};
         Ok(match kind {
             0 => Self::Subject(a),

@@ -19,7 +19,7 @@ use crate::adapters::mysql::pool::Statement;
 use crate::adapters::mysql::read::{IDS, Part};
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, comment_id, count_at, id_at};
 use crate::adapters::mysql::{MysqlStore, rows};
-use crate::domain::row::{ListOf, Row};
+use crate::domain::row::{CommentList, CommentRow};
 use crate::ports::store::Result;
 
 /// Whether the subject's row is that of the key: another key may have its number.
@@ -114,7 +114,7 @@ impl MysqlStore {
 
     pub(super) async fn read_floors(
         &self,
-        list: &ListOf,
+        list: &CommentList,
         ascending: bool,
         beyond: Option<u64>,
         count: usize,
@@ -127,19 +127,19 @@ impl MysqlStore {
         let by_list = "comment_{n} c FORCE INDEX (comment_list)";
         let end = format!("c.listed_floor {compare} ? ORDER BY c.listed_floor {order} LIMIT ?");
         let statement = match list {
-            ListOf::Roots(key) => {
+            CommentList::Roots(key) => {
                 let text = format!("{select} {by_list} WHERE {IS_SUBJECT} AND c.list = ? AND {end}");
                 bind_subject(place.0.sql(&text), key).bind(Self::subject_id(key))
             }
-            ListOf::Under(top) if self.narrow(top).await? => {
+            CommentList::Under(top) if self.narrow(top).await? => {
                 let text = format!("{select} {BY_PATH} WHERE r.id = ? AND c.path > ? AND c.path < ? AND {end}");
                 bind_below(place.0.sql(&text).bind(top.root_id().signed()), top)
             }
-            ListOf::Under(top) if top.depth() > 1 => {
+            CommentList::Under(top) if top.depth() > 1 => {
                 let text = format!("{select} {by_list} WHERE c.path > ? AND c.path < ? AND c.list = ? AND {end}");
                 bind_below(place.0.sql(&text), top).bind(top.root_id().signed())
             }
-            ListOf::Under(top) => {
+            CommentList::Under(top) => {
                 let text = format!("{select} {by_list} WHERE c.list = ? AND {end}");
                 place.0.sql(&text).bind(top.root_id().signed())
             }
@@ -147,16 +147,16 @@ impl MysqlStore {
         by_floor(&self.at(place, statement.bind(beyond).bind(count as i64)).await?)
     }
 
-    pub(super) async fn read_ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+    pub(super) async fn read_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         let place = self.place(list.slot());
         let most = limits::SNAPSHOT_IDS as i64;
         match list {
-            ListOf::Roots(key) => self.ranked_roots(key, sort).await,
-            ListOf::Under(top) if top.depth() == 1 => {
+            CommentList::Roots(key) => self.ranked_roots(key, sort).await,
+            CommentList::Under(top) if top.depth() == 1 => {
                 let text = "SELECT hot, id FROM reply_rank_{n} WHERE root_id = ? ORDER BY hot DESC, id DESC LIMIT ?";
                 by_heat(&self.at(place, place.0.sql(text).bind(top.id().signed()).bind(most)).await?)
             }
-            ListOf::Under(top) if self.narrow(top).await? => {
+            CommentList::Under(top) if self.narrow(top).await? => {
                 // The key every reply is kept by is its heat, whatever is asked for.
                 let text = format!(
                     "SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at, s.type \
@@ -171,7 +171,7 @@ impl MysqlStore {
                 keep_best(&mut all);
                 Ok(all)
             }
-            ListOf::Under(top) => {
+            CommentList::Under(top) => {
                 let text = "SELECT r.hot, r.id FROM reply_rank_{n} r FORCE INDEX (PRIMARY) STRAIGHT_JOIN comment_{n} c FORCE INDEX (PRIMARY) ON c.id = r.id \
                      WHERE c.path > ? AND c.path < ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
                 let statement = bind_below(place.0.sql(text), top).bind(top.root_id().signed()).bind(most);
@@ -269,7 +269,7 @@ impl MysqlStore {
         after: Option<&[u8]>,
         max_depth: usize,
         count: usize,
-    ) -> Result<Vec<Row>> {
+    ) -> Result<Vec<CommentRow>> {
         let place = self.place(top.root_id().slot());
         let text = format!(
             "SELECT {COLUMNS} FROM {BY_PATH} {JOINS} \

@@ -18,7 +18,7 @@ use crate::adapters::mysql::pool::sql;
 use crate::adapters::mysql::read::{IDS, json};
 use crate::adapters::mysql::rows::count_at;
 use crate::adapters::mysql::{MysqlStore, rows};
-use crate::ports::shards::Stream;
+use crate::domain::positions::OperationStream;
 use crate::ports::store::{Result, StoreError};
 
 /// How long a caller waits for a slot that changes its database.
@@ -45,7 +45,7 @@ impl MysqlStore {
         self.refresh().await
     }
 
-    pub(super) async fn read_positions(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+    pub(super) async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
         let begun = Instant::now();
         loop {
             match self.positions_now(stream, slots).await {
@@ -55,10 +55,10 @@ impl MysqlStore {
         }
     }
 
-    async fn positions_now(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+    async fn positions_now(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
         let column = match stream {
-            Stream::Comments => "comments",
-            Stream::Reactions => "reactions",
+            OperationStream::Comments => "comments",
+            OperationStream::Reactions => "reactions",
         };
         let text = format!(
             "SELECT s.slot, s.state, s.{column} FROM {IDS} STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.id"

@@ -14,6 +14,11 @@ use crate::ports::store::{Result, StoreError};
 /// The migrations by number, from 1.
 const MIGRATIONS: [&str; 1] = [include_str!("../../../../migrations/mysql/0001_init.sql")];
 
+/// The server's number for a table that does not exist.
+const NO_SUCH_TABLE: u16 = 1146;
+/// The server's number for a database that does not exist.
+const UNKNOWN_DATABASE: u16 = 1049;
+
 /// What says how far a database is, and that it is the one it is taken for.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT NULL PRIMARY KEY, \
      tables SMALLINT NOT NULL, shard SMALLINT NOT NULL, at BIGINT NOT NULL) ENGINE = InnoDB";
@@ -21,9 +26,9 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT N
 /// Makes the databases that are missing, their tables and rows of slots.
 pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Result<()> {
     if databases.is_empty() || tables == 0 || tables > SLOTS || !SLOTS.is_multiple_of(tables) {
-        return Err(StoreError::Database(format!(
-            "there must be a database, and the number of tables must divide {SLOTS}; it is {tables}"
-        )));
+        return Err(StoreError::Database(
+            format!("there must be a database, and the number of tables must divide {SLOTS}; it is {tables}").into(),
+        ));
     }
     let mut owners = None;
     for (shard, options) in databases.iter().enumerate() {
@@ -33,7 +38,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
         // A lock of the server's, gone with the connection whatever happens.
         let locked = "SELECT CAST(GET_LOCK(CONCAT('gailou.migrate.', MD5(DATABASE())), 2) AS SIGNED)";
         if session.first(sql(locked)).await?.map(|r| r.try_get::<Option<i64>, _>(0)).transpose()?.flatten() != Some(1) {
-            return Err(StoreError::Unavailable(format!("{}: somebody else is migrating it", pool.place())));
+            return Err(StoreError::Unavailable(format!("{}: somebody else is migrating it", pool.place()).into()));
         }
         let mut work = Work { session, place: pool.place(), shard, tables };
         work.define().await?;
@@ -52,15 +57,13 @@ pub(super) async fn check(pools: &[Pool], tables: u16) -> Result<()> {
     for (shard, pool) in pools.iter().enumerate() {
         let mut work = Work { session: pool.session().await?, place: pool.place(), shard, tables };
         let done = match work.done().await {
-            // No such table.
-            Err(StoreError::Unavailable(why)) if why.contains("1146") => 0,
+            Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
             done => done?,
         };
         if done < MIGRATIONS.len() {
-            return Err(StoreError::Database(format!(
-                "{}: the tables are not up to date, run `gailou migrate`",
-                pool.place()
-            )));
+            return Err(StoreError::Database(
+                format!("{}: the tables are not up to date, run `gailou migrate`", pool.place()).into(),
+            ));
         }
     }
     Ok(())
@@ -69,7 +72,7 @@ pub(super) async fn check(pools: &[Pool], tables: u16) -> Result<()> {
 /// Makes the database where the account may and it is not there.
 async fn create(options: &MySqlConnectOptions) -> Result<()> {
     match Pool::new(options.clone()).session().await {
-        Err(StoreError::Unavailable(why)) if why.contains("1049") => {
+        Err(error) if error.code() == Some(UNKNOWN_DATABASE) => {
             let name = options.get_database().unwrap_or_default().to_owned();
             let mut server = Pool::new(options.clone().database("")).session().await?;
             server.raw(&format!("CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET utf8mb4")).await
@@ -96,17 +99,22 @@ impl Work {
                 return Err(StoreError::Database(format!(
                     "{}: its tables are numbered to {tables}, the configuration says {} (cluster.tables can never change)",
                     self.place, self.tables
-                )));
+                ).into()));
             }
             if usize::try_from(shard) != Ok(self.shard) {
-                return Err(StoreError::Database(format!(
-                    "{}: it is number {shard} of the databases (from 0), the configuration has it as number {}",
-                    self.place, self.shard
-                )));
+                return Err(StoreError::Database(
+                    format!(
+                        "{}: it is number {shard} of the databases (from 0), the configuration has it as number {}",
+                        self.place, self.shard
+                    )
+                    .into(),
+                ));
             }
         }
         if rows.len() > MIGRATIONS.len() {
-            return Err(StoreError::Database(format!("{}: it belongs to a newer version of gailou", self.place)));
+            return Err(StoreError::Database(
+                format!("{}: it belongs to a newer version of gailou", self.place).into(),
+            ));
         }
         Ok(rows.len())
     }

@@ -31,14 +31,17 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::{Sort, Weights};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
-use gailou_shared::words::Term;
 use pool::{Pool, Session};
 use sha2::{Digest, Sha256};
 
-use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted};
-use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
-use crate::ports::shards::{ReactionState, Shards, Stream};
-use crate::ports::store::{Result, Store, StoreError};
+use crate::domain::operation::{ChangeRow, LoggedOperation, PersistedBatch};
+use crate::domain::positions::OperationStream;
+use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::{
+    CommentList, CommentRow, ExportCursor, ExportedComment, RememberedRequest, StoredDictionary, SubjectRow,
+    WeightsByType,
+};
+use crate::ports::store::*;
 
 /// How often the map of slots is read.
 const MAP: Duration = Duration::from_secs(1);
@@ -168,18 +171,21 @@ fn hash(parts: &[&[u8]]) -> u64 {
 }
 
 #[async_trait]
-impl Store for MysqlStore {
-    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+impl CommentReader for MysqlStore {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         self.read_subjects(keys).await
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         self.read_comments(ids).await
     }
+}
 
-    async fn floors(
+#[async_trait]
+impl ThreadReader for MysqlStore {
+    async fn list_floors(
         &self,
-        list: &ListOf,
+        list: &CommentList,
         ascending: bool,
         beyond: Option<u64>,
         count: usize,
@@ -187,125 +193,160 @@ impl Store for MysqlStore {
         self.read_floors(list, ascending, beyond, count).await
     }
 
-    async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         self.read_ranked(list, sort).await
     }
 
-    async fn top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
         self.read_top_replies(roots, each).await
     }
 
-    async fn subtree(&self, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>> {
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
         self.read_subtree(top, after, max_depth, count).await
     }
 
-    async fn siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
         self.read_siblings(path, count).await
     }
 
-    async fn snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         self.read_snapshot(slot, id).await
     }
+}
 
-    async fn history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+#[async_trait]
+impl MemberReader for MysqlStore {
+    async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
         self.read_history(member, below, count).await
     }
 
-    async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
         self.read_pending(member, count).await
     }
 
-    async fn reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+    async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
         self.read_reactions(member, ids).await
     }
 
-    async fn remembered(
+    async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+        self.read_names(members).await
+    }
+}
+
+#[async_trait]
+impl IdempotencyReader for MysqlStore {
+    async fn find_remembered(
         &self,
         subject: &SubjectKey,
         member: MemberId,
         key: &str,
         since: u64,
-    ) -> Result<Option<Remembered>> {
+    ) -> Result<Option<RememberedRequest>> {
         self.read_remembered(subject, member, key, since).await
     }
 
-    async fn first_text(&self, id: CommentId) -> Result<Option<String>> {
+    async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
         self.read_first_text(id).await
-    }
-
-    async fn names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        self.read_names(members).await
-    }
-
-    async fn words(&self) -> Result<(u64, Vec<Term>)> {
-        self.read_words().await
-    }
-
-    async fn words_version(&self) -> Result<u64> {
-        self.read_words_version().await
-    }
-
-    async fn export(
-        &self,
-        subject: Option<&SubjectKey>,
-        after: Option<&(i64, Vec<u8>)>,
-        count: usize,
-    ) -> Result<Vec<Exported>> {
-        self.read_export(subject, after, count).await
-    }
-
-    async fn sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
-        self.read_sources(subject, ids).await
-    }
-
-    async fn last_id(&self) -> Result<Option<CommentId>> {
-        self.read_last_id().await
-    }
-
-    async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        self.read_secret(name, fresh).await
-    }
-
-    async fn check(&self) -> Result<Vec<String>> {
-        self.read_check().await
-    }
-
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
-        self.read_feed(shard, after, count).await
-    }
-
-    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
-        write::persist(self, batch).await
     }
 }
 
 #[async_trait]
-impl Shards for MysqlStore {
-    fn shards(&self) -> usize {
+impl StoredSettings for MysqlStore {
+    async fn read_dictionary(&self) -> Result<StoredDictionary> {
+        self.read_words().await
+    }
+
+    async fn read_dictionary_version(&self) -> Result<u64> {
+        self.read_words_version().await
+    }
+
+    async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
+        self.read_secret(name, fresh).await
+    }
+}
+
+#[async_trait]
+impl Transfer for MysqlStore {
+    async fn export_comments(
+        &self,
+        subject: Option<&SubjectKey>,
+        after: Option<&ExportCursor>,
+        count: usize,
+    ) -> Result<Vec<ExportedComment>> {
+        self.read_export(subject, after, count).await
+    }
+
+    async fn find_sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
+        self.read_sources(subject, ids).await
+    }
+}
+
+#[async_trait]
+impl ChangeFeedReader for MysqlStore {
+    async fn read_changes(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
+        self.read_feed(shard, after, count).await
+    }
+}
+
+#[async_trait]
+impl HealthCheck for MysqlStore {
+    async fn read_last_id(&self) -> Result<Option<CommentId>> {
+        self.read_last_id().await
+    }
+
+    async fn find_damage(&self) -> Result<Vec<String>> {
+        self.read_check().await
+    }
+}
+
+#[async_trait]
+impl BatchWriter for MysqlStore {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
+        write::persist(self, batch).await
+    }
+}
+
+impl Sharding for MysqlStore {
+    fn count_databases(&self) -> usize {
         self.pools.len()
     }
 
-    fn shard(&self, slot: Slot) -> usize {
+    fn database_of(&self, slot: Slot) -> usize {
         Self::shard(self, slot)
     }
+}
 
-    async fn positions(&self, stream: Stream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
+#[async_trait]
+impl SlotPositions for MysqlStore {
+    async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
         self.read_positions(stream, slots).await
     }
 
-    async fn skip(&self, stream: Stream, slot: Slot, position: u64) -> Result<()> {
+    async fn skip_position(&self, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
         write::skip(self, stream, slot, position).await
     }
+}
 
-    async fn standing(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
+#[async_trait]
+impl ReactionStateReader for MysqlStore {
+    async fn read_reaction_states(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
         self.read_standing(pairs).await
     }
+}
 
-    async fn lease(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
+#[async_trait]
+impl NodeLeases for MysqlStore {
+    async fn lease_node(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
         self.take_lease(holder, ttl_ms).await
     }
 
-    async fn release(&self, holder: &str) -> Result<()> {
+    async fn release_node(&self, holder: &str) -> Result<()> {
         self.give_back(holder).await
     }
 }

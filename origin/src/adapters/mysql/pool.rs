@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::{Result, StoreError, StoreFailure};
 
 /// Connections a process has to one database. A database with two to eight cores gains nothing
 /// from more at the same time.
@@ -72,12 +72,12 @@ impl Statement {
         for part in parts {
             match values.next() {
                 Some(value) => text.extend([value, part]),
-                None => return Err(StoreError::Database(format!("a value is missing: {}", self.text))),
+                None => return Err(StoreError::Database(format!("a value is missing: {}", self.text).into())),
             }
         }
         match values.next() {
             None => Ok(text),
-            Some(_) => Err(StoreError::Database(format!("a value is left: {}", self.text))),
+            Some(_) => Err(StoreError::Database(format!("a value is left: {}", self.text).into())),
         }
     }
 }
@@ -182,7 +182,7 @@ impl Pool {
             .await
             .unwrap_or_else(|_| Err(StoreError::Unavailable("no connection in time".into())))
             .map_err(|error| match error {
-                StoreError::Unavailable(why) => StoreError::Unavailable(format!("{}: {why}", self.place())),
+                StoreError::Unavailable(failure) => StoreError::Unavailable(failure.at(&self.place())),
                 other => other,
             })
     }
@@ -225,7 +225,7 @@ impl Pool {
 /// # Errors
 /// When it is no such address; the message does not repeat it.
 pub(super) fn options(url: &str) -> Result<MySqlConnectOptions> {
-    let wrong = |why: &str| StoreError::Database(format!("not a database's address: {why}"));
+    let wrong = |why: &str| StoreError::Database(format!("not a database's address: {why}").into());
     if !url.starts_with("mysql://") && !url.starts_with("mariadb://") {
         return Err(wrong("it must begin with mysql://"));
     }
@@ -349,21 +349,20 @@ impl Drop for Session {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error;
-        let text = error.to_string();
         match &error {
             Error::Database(database) => {
                 let number = database.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().map_or(0, |e| e.number());
                 let class = database.code().map(|code| code.chars().take(2).collect::<String>());
-                if passes(number, class.as_deref().unwrap_or_default()) {
-                    Self::Unavailable(text)
-                } else {
-                    Self::Database(text)
-                }
+                let passes = passes(number, class.as_deref().unwrap_or_default());
+                let failure = StoreFailure::of_driver(error, Some(number));
+                if passes { Self::Unavailable(failure) } else { Self::Database(failure) }
             }
-            Error::ColumnNotFound(_) | Error::ColumnIndexOutOfBounds { .. } => Self::Damaged(text),
-            Error::RowNotFound | Error::ColumnDecode { .. } | Error::Decode(_) => Self::Damaged(text),
-            Error::Encode(_) | Error::InvalidArgument(_) | Error::Configuration(_) => Self::Database(text),
-            _ => Self::Unavailable(text),
+            Error::ColumnNotFound(_) | Error::ColumnIndexOutOfBounds { .. } => Self::damaged(error),
+            Error::RowNotFound | Error::ColumnDecode { .. } | Error::Decode(_) => Self::damaged(error),
+            Error::Encode(_) | Error::InvalidArgument(_) | Error::Configuration(_) => {
+                Self::Database(StoreFailure::of_driver(error, None))
+            }
+            _ => Self::Unavailable(StoreFailure::of_driver(error, None)),
         }
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::adapters::mysql::log_positions::here;
 use crate::adapters::mysql::rows::count_at;
 use crate::adapters::mysql::{MysqlStore, rows};
-use crate::ports::shards::ReactionState;
+use crate::domain::reaction_state::ReactionState;
 use crate::ports::store::{Result, StoreError};
 
 type Pair = (CommentId, MemberId);

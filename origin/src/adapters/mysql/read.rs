@@ -14,7 +14,7 @@ use sqlx::mysql::MySqlRow;
 use crate::adapters::mysql::pool::{Session, Statement, sql};
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, WIDTH, count_at, damaged, id_at, member_id};
 use crate::adapters::mysql::{MysqlStore, rows};
-use crate::domain::row::{Remembered, Row, SubjectRow};
+use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::store::{Result, StoreError};
 
 /// One set of tables of one database.
@@ -141,7 +141,7 @@ impl MysqlStore {
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
     }
 
-    pub(super) async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    pub(super) async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let text = format!(
             "SELECT {COLUMNS}, j.id FROM {IDS} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
              STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {JOINS}"
@@ -216,7 +216,7 @@ impl MysqlStore {
         member: MemberId,
         key: &str,
         since: u64,
-    ) -> Result<Option<Remembered>> {
+    ) -> Result<Option<RememberedRequest>> {
         let slot = subject.slot();
         let statement = self.part(slot).sql(
             "SELECT request, comment_id, state FROM idempotency_{n} \
@@ -226,7 +226,7 @@ impl MysqlStore {
             statement.bind(member.signed()).bind(key.as_bytes().to_vec()).bind(slot.get()).bind(since as i64);
         let found = self.rows_of(slot, statement).await?;
         let Some(r) = found.first() else { return Ok(None) };
-        Ok(Some(Remembered {
+        Ok(Some(RememberedRequest {
             request: r.try_get::<Vec<u8>, _>(0)?.try_into().map_err(|_| damaged("a request's hash"))?,
             id: id_at(r, 1)?,
             state: rows::state(r.try_get(2)?)?,

@@ -15,8 +15,10 @@ use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::pool::{Session, sql};
 use crate::adapters::mysql::{MysqlStore, subject_slot};
-use crate::domain::reconcile::{Checker, Counted, Counter, Difference, Of, Reconcile, SubjectCounted};
-use crate::ports::store::{Result, StoreError};
+use crate::domain::reconcile::{
+    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterOwner, SubjectCounter,
+};
+use crate::ports::store::{Reconciler, Result, StoreError};
 
 /// Rows read at a time.
 const CHUNK: usize = 2_000;
@@ -26,9 +28,9 @@ fn number(row: &MySqlRow, column: usize) -> Result<u64> {
 }
 
 #[async_trait]
-impl Reconcile for MysqlStore {
+impl Reconciler for MysqlStore {
     /// Slot by slot, and in a slot by the subject's number.
-    async fn subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
+    async fn list_subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let (first, mut beyond) = after.map_or((0, i64::MIN), |key| (key.slot().get(), Self::subject_id(key)));
         for slot in (first..SLOTS).filter_map(Slot::new) {
             let (mut session, table) = (self.session(self.shard(slot)).await?, self.table(slot));
@@ -45,7 +47,7 @@ impl Reconcile for MysqlStore {
         Ok(vec![])
     }
 
-    async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<Difference>> {
+    async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<CounterDifference>> {
         let id = Self::subject_id(subject);
         let (shard, table) = (self.shard(subject.slot()), self.table(subject.slot()));
         let mut session = self.session(shard).await?;
@@ -71,19 +73,19 @@ impl Reconcile for MysqlStore {
 }
 
 fn key(row: &MySqlRow) -> Result<SubjectKey> {
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|e| StoreError::Damaged(e.to_string()));
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(StoreError::damaged);
     let (kind, key) = (row.try_get::<String, _>(0)?, text(row.try_get::<Vec<u8>, _>(1)?)?);
-    SubjectKey::new(&kind, &key).map_err(|e| StoreError::Damaged(e.to_string()))
+    SubjectKey::new(&kind, &key).map_err(StoreError::damaged)
 }
 
-async fn compare(session: &mut Session, table: u16, id: i64, subject: &SubjectKey) -> Result<Vec<Difference>> {
+async fn compare(session: &mut Session, table: u16, id: i64, subject: &SubjectKey) -> Result<Vec<CounterDifference>> {
     let text = format!("SELECT type, `key`, floors, roots, comments FROM subject_{table} WHERE id = ?");
     let Some(row) = session.first(sql(text).bind(id)).await? else { return Ok(vec![]) };
     if key(&row)? != *subject {
         return Ok(vec![]);
     }
-    let counted = SubjectCounted { floors: number(&row, 2)?, roots: number(&row, 3)?, comments: number(&row, 4)? };
-    let mut checker = Checker::default();
+    let counted = CountedSubject { floors: number(&row, 2)?, roots: number(&row, 3)?, comments: number(&row, 4)? };
+    let mut checker = CounterChecker::default();
     let mut after = Vec::new();
     loop {
         let text = format!(
@@ -101,11 +103,11 @@ async fn compare(session: &mut Session, table: u16, id: i64, subject: &SubjectKe
     }
 }
 
-fn counted_row(row: &MySqlRow, reactions: &HashMap<i64, (u64, u64)>) -> Result<Counted> {
+fn counted_row(row: &MySqlRow, reactions: &HashMap<i64, (u64, u64)>) -> Result<CountedComment> {
     let path = row.try_get::<Vec<u8>, _>(1)?;
     let floor: Option<i64> = row.try_get(2)?;
-    Ok(Counted {
-        path: Path::from_bytes(&path).map_err(|e| StoreError::Damaged(e.to_string()))?,
+    Ok(CountedComment {
+        path: Path::from_bytes(&path).map_err(StoreError::damaged)?,
         floor: floor.and_then(|floor| u64::try_from(floor).ok()),
         floors: number(row, 3)?,
         visible: row.try_get::<i8, _>(4)? == 0 && row.try_get::<i8, _>(5)? == 0,
@@ -137,23 +139,23 @@ impl MysqlStore {
         table: u16,
         id: i64,
         subject: &SubjectKey,
-        found: &[Difference],
+        found: &[CounterDifference],
     ) -> Result<()> {
         for difference in found.iter().filter(|d| d.can_be_repaired()) {
             let counted = difference.counted as i64;
             let (of, row) = match difference.of {
-                Of::Subject => ("subject", id),
-                Of::Comment(comment) => ("comment", comment.signed()),
+                CounterOwner::Subject => ("subject", id),
+                CounterOwner::Comment(comment) => ("comment", comment.signed()),
             };
             let set = match (difference.counter, difference.of) {
-                (Counter::Likes, _) => "likes = ?",
-                (Counter::Dislikes, _) => "dislikes = ?",
-                (Counter::Replies, Of::Subject) => "comments = ?",
-                (Counter::Replies, Of::Comment(_)) => "replies = ?",
-                (Counter::Roots, _) => "roots = ?",
-                (Counter::Floors, _) => "floors = ?",
-                (Counter::Listed, _) => "listed_floor = IF(? = 1, floor, NULL)",
-                (Counter::Floor | Counter::Ancestors, _) => continue,
+                (SubjectCounter::Likes, _) => "likes = ?",
+                (SubjectCounter::Dislikes, _) => "dislikes = ?",
+                (SubjectCounter::Replies, CounterOwner::Subject) => "comments = ?",
+                (SubjectCounter::Replies, CounterOwner::Comment(_)) => "replies = ?",
+                (SubjectCounter::Roots, _) => "roots = ?",
+                (SubjectCounter::Floors, _) => "floors = ?",
+                (SubjectCounter::Listed, _) => "listed_floor = IF(? = 1, floor, NULL)",
+                (SubjectCounter::Floor | SubjectCounter::Ancestors, _) => continue,
             };
             let text = format!("UPDATE {of}_{table} SET {set} WHERE id = ?");
             session.run(sql(text).bind(counted).bind(row)).await?;

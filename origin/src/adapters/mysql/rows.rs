@@ -6,8 +6,13 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 pub(super) use crate::domain::columns::*;
-use crate::domain::row::Row;
-use crate::ports::store::Result;
+use crate::domain::row::CommentRow;
+use crate::ports::store::{Result, StoreError};
+
+/// The error of a row that breaks the rules of the tables.
+pub(super) fn damaged(what: impl std::fmt::Display) -> StoreError {
+    StoreError::damaged(what)
+}
 
 /// What [`row`] reads, from a comment `c` and [`JOINS`].
 pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
@@ -29,7 +34,7 @@ fn maybe(r: &MySqlRow, index: usize) -> Result<Option<i64>> {
 }
 
 pub(super) fn id_at(r: &MySqlRow, index: usize) -> Result<CommentId> {
-    comment_id(number(r, index)?)
+    Ok(comment_id(number(r, index)?)?)
 }
 
 pub(super) fn count_at(r: &MySqlRow, index: usize) -> Result<u64> {
@@ -43,7 +48,7 @@ pub(super) fn subject_at(r: &MySqlRow, index: usize) -> Result<SubjectKey> {
 }
 
 /// A row of [`COLUMNS`].
-pub(super) fn row(r: &MySqlRow) -> Result<Row> {
+pub(super) fn row(r: &MySqlRow) -> Result<CommentRow> {
     let reply_to = match maybe(r, 10)? {
         Some(id) => Some(Named { id: member_id(id)?, name: r.try_get::<Option<String>, _>(11)?.unwrap_or_default() }),
         None => None,
@@ -52,7 +57,7 @@ pub(super) fn row(r: &MySqlRow) -> Result<Row> {
         Some(json) => serde_json::from_str(json).map_err(damaged)?,
         None => Vec::new(),
     };
-    Ok(Row {
+    Ok(CommentRow {
         subject: subject_at(r, 18)?,
         version: count_at(r, 25)?,
         mode: maybe(r, 20)?.map(mode).transpose()?,

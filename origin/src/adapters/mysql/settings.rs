@@ -13,7 +13,7 @@ use crate::adapters::mysql::reshard::states;
 use crate::adapters::mysql::rows::{COLUMNS, JOINS, WIDTH, comment_id, count_at, damaged, id_at};
 use crate::adapters::mysql::{MysqlStore, first_subject, rows, subject_slot};
 use crate::domain::operation::ChangeRow;
-use crate::domain::row::Exported;
+use crate::domain::row::{ExportCursor, ExportedComment, StoredDictionary};
 use crate::ports::store::Result;
 
 /// Values of one statement.
@@ -37,7 +37,7 @@ pub(super) const TABLES: [&str; 13] = [
 ];
 
 impl MysqlStore {
-    pub(super) async fn read_words(&self) -> Result<(u64, Vec<Term>)> {
+    pub(super) async fn read_words(&self) -> Result<StoredDictionary> {
         let version = self.read_words_version().await?;
         let text = "SELECT term, category, action FROM word ORDER BY term";
         let mut terms = Vec::new();
@@ -46,7 +46,7 @@ impl MysqlStore {
             let term = String::from_utf8(r.try_get(0)?).map_err(damaged)?;
             terms.push(Term { term, category: r.try_get(1)?, action });
         }
-        Ok((version, terms))
+        Ok(StoredDictionary { version, terms })
     }
 
     pub(super) async fn read_words_version(&self) -> Result<u64> {
@@ -136,10 +136,10 @@ impl MysqlStore {
     pub(super) async fn read_export(
         &self,
         subject: Option<&SubjectKey>,
-        after: Option<&(i64, Vec<u8>)>,
+        after: Option<&ExportCursor>,
         count: usize,
-    ) -> Result<Vec<Exported>> {
-        let mut after = after.map_or((i64::MIN, vec![]), Clone::clone);
+    ) -> Result<Vec<ExportedComment>> {
+        let mut after = after.map_or((i64::MIN, vec![]), |cursor| (cursor.subject, cursor.path.clone()));
         let slots = match subject {
             Some(key) => key.slot().get()..=key.slot().get(),
             None => subject_slot(after.0).get()..=SLOTS - 1,
@@ -171,7 +171,7 @@ impl MysqlStore {
         Ok(all)
     }
 
-    async fn exported(&self, slot: Slot, which: &str, range: [Value; 2], count: usize) -> Result<Vec<Exported>> {
+    async fn exported(&self, slot: Slot, which: &str, range: [Value; 2], count: usize) -> Result<Vec<ExportedComment>> {
         let source =
             |of: &str| format!("(SELECT i.source FROM import_source_{{n}} i WHERE i.comment_id = {of} LIMIT 1)");
         let text = format!(
@@ -190,8 +190,8 @@ impl MysqlStore {
         let found = self.rows_of(slot, statement).await?;
         let exported = found.iter().map(|r| {
             let row = rows::row(r)?;
-            Ok(Exported {
-                place: (r.try_get(WIDTH)?, row.path.as_bytes().to_vec()),
+            Ok(ExportedComment {
+                cursor: ExportCursor { subject: r.try_get(WIDTH)?, path: row.path.as_bytes().to_vec() },
                 source: source(r, WIDTH + 1)?,
                 parent_source: source(r, WIDTH + 2)?,
                 root_source: source(r, WIDTH + 3)?,

@@ -63,14 +63,14 @@ async fn read(first: &Pool, databases: usize) -> Result<Map> {
         match u16::try_from(shard) {
             Ok(shard) if usize::from(shard) < databases && usize::try_from(slot) == Ok(number) => shards.push(shard),
             _ => {
-                return Err(StoreError::Damaged(format!(
+                return Err(StoreError::damaged(format_args!(
                     "slot {slot} is in database {shard} (from 0), but {databases} are configured"
                 )));
             }
         }
     }
     if shards.len() != usize::from(SLOTS) {
-        return Err(StoreError::Damaged(format!("the map of slots has {} of {SLOTS} rows", shards.len())));
+        return Err(StoreError::damaged(format_args!("the map of slots has {} of {SLOTS} rows", shards.len())));
     }
     Ok(Map { shards, read_at })
 }

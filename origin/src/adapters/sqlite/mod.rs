@@ -19,14 +19,16 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::{Sort, Weights};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
-use gailou_shared::words::Term;
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 
-use crate::domain::operation::{ChangeRow, LoggedOperation, Persisted};
-use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
-use crate::ports::store::{Result, Store, StoreError};
+use crate::domain::operation::{ChangeRow, LoggedOperation, PersistedBatch};
+use crate::domain::row::{
+    CommentList, CommentRow, ExportCursor, ExportedComment, RememberedRequest, StoredDictionary, SubjectRow,
+    WeightsByType,
+};
+use crate::ports::store::*;
 
 /// Reads at the same time. More only wait for the same two or four cores.
 const READERS: usize = 4;
@@ -51,7 +53,7 @@ impl std::fmt::Debug for SqliteStore {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.to_string())
+        Self::Database(StoreFailure::of_driver(error, None))
     }
 }
 
@@ -71,7 +73,9 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
         ];
-        Migrations::new(migrations).to_latest(&mut writer).map_err(|e| StoreError::Database(e.to_string()))?;
+        Migrations::new(migrations)
+            .to_latest(&mut writer)
+            .map_err(|e| StoreError::Database(StoreFailure::of_driver(e, None)))?;
         write::rekey(&mut writer, &weights)?;
         Ok(Self {
             file: file.to_owned(),
@@ -116,20 +120,23 @@ fn open_reader(file: &FilePath) -> Result<Connection> {
 }
 
 #[async_trait]
-impl Store for SqliteStore {
-    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+impl CommentReader for SqliteStore {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         let keys = keys.to_vec();
         self.read(move |c| keys.iter().map(|key| read::subject(c, key)).collect()).await
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let ids = ids.to_vec();
         self.read(move |c| read::comments(c, &ids)).await
     }
+}
 
-    async fn floors(
+#[async_trait]
+impl ThreadReader for SqliteStore {
+    async fn list_floors(
         &self,
-        list: &ListOf,
+        list: &CommentList,
         ascending: bool,
         beyond: Option<u64>,
         count: usize,
@@ -138,81 +145,124 @@ impl Store for SqliteStore {
         self.read(move |c| read::floors(c, &list, ascending, beyond, count)).await
     }
 
-    async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         let (list, weights) = (list.clone(), self.weights.clone());
         self.read(move |c| read::ranked(c, &list, sort, &weights)).await
     }
 
-    async fn top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
         let roots = roots.to_vec();
         self.read(move |c| read::top_replies(c, &roots, each)).await
     }
 
-    async fn subtree(&self, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>> {
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
         let (top, after) = (top.clone(), after.map(<[u8]>::to_vec));
         self.read(move |c| read::subtree(c, &top, after.as_deref(), max_depth, count)).await
     }
 
-    async fn siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
         let path = path.clone();
         self.read(move |c| read::siblings(c, &path, count)).await
     }
 
-    async fn snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+    async fn read_snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         self.read(move |c| read::snapshot(c, id)).await
     }
+}
 
-    async fn history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+#[async_trait]
+impl MemberReader for SqliteStore {
+    async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
         self.read(move |c| read::history(c, member, below, count)).await
     }
 
-    async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
         self.read(move |c| read::pending(c, member, count)).await
     }
 
-    async fn reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+    async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
         let ids = ids.to_vec();
         self.read(move |c| read::reactions(c, member, &ids)).await
     }
 
-    async fn remembered(&self, _: &SubjectKey, member: MemberId, key: &str, since: u64) -> Result<Option<Remembered>> {
+    async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+        let members = members.to_vec();
+        self.read(move |c| read::names(c, &members)).await
+    }
+}
+
+#[async_trait]
+impl IdempotencyReader for SqliteStore {
+    async fn find_remembered(
+        &self,
+        _: &SubjectKey,
+        member: MemberId,
+        key: &str,
+        since: u64,
+    ) -> Result<Option<RememberedRequest>> {
         let key = key.to_owned();
         self.read(move |c| read::remembered(c, member, &key, since)).await
     }
 
-    async fn first_text(&self, id: CommentId) -> Result<Option<String>> {
+    async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
         self.read(move |c| read::first_text(c, id)).await
     }
+}
 
-    async fn names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        let members = members.to_vec();
-        self.read(move |c| read::names(c, &members)).await
-    }
-
-    async fn words(&self) -> Result<(u64, Vec<Term>)> {
+#[async_trait]
+impl StoredSettings for SqliteStore {
+    async fn read_dictionary(&self) -> Result<StoredDictionary> {
         self.read(read::words).await
     }
 
-    async fn words_version(&self) -> Result<u64> {
+    async fn read_dictionary_version(&self) -> Result<u64> {
         self.read(read::words_version).await
     }
 
-    async fn export(
+    async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
+        Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
+    }
+}
+
+#[async_trait]
+impl Transfer for SqliteStore {
+    async fn export_comments(
         &self,
         subject: Option<&SubjectKey>,
-        after: Option<&(i64, Vec<u8>)>,
+        after: Option<&ExportCursor>,
         count: usize,
-    ) -> Result<Vec<Exported>> {
+    ) -> Result<Vec<ExportedComment>> {
         let (subject, after) = (subject.cloned(), after.cloned());
         self.read(move |c| read::export(c, subject.as_ref(), after.as_ref(), count)).await
     }
 
-    async fn sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
+    async fn find_sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
         let (subject, ids) = (subject.clone(), ids.to_vec());
         self.read(move |c| read::sources(c, &subject, &ids)).await
     }
+}
 
-    async fn last_id(&self) -> Result<Option<CommentId>> {
+#[async_trait]
+impl ChangeFeedReader for SqliteStore {
+    async fn read_changes(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
+        if shard > 0 {
+            return Ok(vec![]);
+        }
+        self.read(move |c| read::feed(c, after, count)).await
+    }
+}
+
+#[async_trait]
+impl HealthCheck for SqliteStore {
+    async fn read_last_id(&self) -> Result<Option<CommentId>> {
         self.read(|c| {
             let id: Option<i64> = c.query_row("SELECT max(id) FROM comment", [], |r| r.get(0))?;
             Ok(id.and_then(|id| CommentId::try_from(id).ok()))
@@ -220,13 +270,7 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
-        Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
-    }
-
-    async fn check(&self) -> Result<Vec<String>> {
+    async fn find_damage(&self) -> Result<Vec<String>> {
         self.read(|c| {
             let mut statement = c.prepare("PRAGMA quick_check(20)")?;
             let found = statement.query_map([], |r| r.get(0))?.collect::<std::result::Result<Vec<String>, _>>()?;
@@ -234,15 +278,11 @@ impl Store for SqliteStore {
         })
         .await
     }
+}
 
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
-        if shard > 0 {
-            return Ok(vec![]);
-        }
-        self.read(move |c| read::feed(c, after, count)).await
-    }
-
-    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
+#[async_trait]
+impl BatchWriter for SqliteStore {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         write::persist(&mut writer, |kind| self.weights(kind), batch)
     }

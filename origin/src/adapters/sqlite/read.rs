@@ -17,7 +17,10 @@ use rusqlite::{Connection, OptionalExtension, Row as Columns, params};
 use crate::adapters::sqlite::rows;
 use crate::adapters::sqlite::rows::{COLUMNS, JOINS, comment_id, count, damaged, member_id};
 use crate::domain::operation::ChangeRow;
-use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow, WeightsByType};
+use crate::domain::row::{
+    CommentList, CommentRow, ExportCursor, ExportedComment, RememberedRequest, StoredDictionary, SubjectRow,
+    WeightsByType,
+};
 use crate::ports::store::Result;
 
 fn json(numbers: impl Iterator<Item = i64>) -> String {
@@ -53,7 +56,7 @@ fn collect<T>(
 }
 
 fn id_at(index: usize) -> impl Fn(&Columns<'_>) -> Result<CommentId> {
-    move |r| comment_id(r.get(index)?)
+    move |r| Ok(comment_id(r.get(index)?)?)
 }
 
 /// The number and key of a subject's row. Another key under the same hash is not this subject.
@@ -90,7 +93,7 @@ pub(super) fn subject(c: &Connection, key: &SubjectKey) -> Result<Option<Subject
     }))
 }
 
-pub(super) fn comments(c: &Connection, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+pub(super) fn comments(c: &Connection, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
     let sql = format!("SELECT {COLUMNS} FROM json_each(?1) j JOIN comment c ON c.id = j.value {JOINS}");
     let found = collect(c, &sql, [ids_json(ids)], rows::row)?;
     Ok(found.into_iter().map(|row| (row.id(), row)).collect())
@@ -98,7 +101,7 @@ pub(super) fn comments(c: &Connection, ids: &[CommentId]) -> Result<HashMap<Comm
 
 pub(super) fn floors(
     c: &Connection,
-    list: &ListOf,
+    list: &CommentList,
     ascending: bool,
     beyond: Option<u64>,
     count: usize,
@@ -108,7 +111,7 @@ pub(super) fn floors(
     let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
     let read = |r: &Columns<'_>| Ok((rows::count(r.get(0)?), comment_id(r.get(1)?)?));
     match list {
-        ListOf::Roots(key) => {
+        CommentList::Roots(key) => {
             let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
             let sql = format!(
                 "SELECT floor, id FROM comment INDEXED BY comment_root_floor \
@@ -116,7 +119,7 @@ pub(super) fn floors(
             );
             collect(c, &sql, params![subject, beyond, count as i64], read)
         }
-        ListOf::Under(top) => {
+        CommentList::Under(top) => {
             let below = if top.depth() == 1 { "" } else { "AND path > ?4 AND path < ?5" };
             let sql = format!(
                 "SELECT floor, id FROM comment INDEXED BY comment_reply_floor \
@@ -136,13 +139,13 @@ pub(super) fn floors(
 /// since what has no engagement is ordered by age.
 pub(super) fn ranked(
     c: &Connection,
-    list: &ListOf,
+    list: &CommentList,
     sort: Sort,
     weights: &WeightsByType,
 ) -> Result<Vec<(i64, CommentId)>> {
     let most = limits::SNAPSHOT_IDS as i64;
     match list {
-        ListOf::Roots(key) => {
+        CommentList::Roots(key) => {
             let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
             let weights = weights.get(key.kind()).copied().unwrap_or_default();
             let keyed = |r: &Columns<'_>| {
@@ -166,13 +169,13 @@ pub(super) fn ranked(
             all.extend(newest.into_iter().filter(|(_, id)| !engaged.contains(id)));
             Ok(all)
         }
-        ListOf::Under(top) if top.depth() == 1 => collect(
+        CommentList::Under(top) if top.depth() == 1 => collect(
             c,
             "SELECT hot, id FROM reply_rank WHERE root_id = ?1 ORDER BY hot DESC, id DESC LIMIT ?2",
             [top.id().signed(), most],
             |r| Ok((r.get(0)?, comment_id(r.get(1)?)?)),
         ),
-        ListOf::Under(top) => collect(
+        CommentList::Under(top) => collect(
             c,
             "SELECT r.hot, r.id FROM reply_rank r JOIN comment c ON c.id = r.id \
              WHERE r.root_id = ?1 AND c.path > ?2 AND c.path < ?3 ORDER BY r.hot DESC, r.id DESC LIMIT ?4",
@@ -210,7 +213,7 @@ pub(super) fn subtree(
     after: Option<&[u8]>,
     max_depth: usize,
     count: usize,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<CommentRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM comment c INDEXED BY comment_path {JOINS} \
          WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 \
@@ -279,13 +282,13 @@ pub(super) fn reactions(c: &Connection, member: MemberId, ids: &[CommentId]) -> 
     Ok(found.into_iter().collect())
 }
 
-pub(super) fn remembered(c: &Connection, member: MemberId, key: &str, since: u64) -> Result<Option<Remembered>> {
+pub(super) fn remembered(c: &Connection, member: MemberId, key: &str, since: u64) -> Result<Option<RememberedRequest>> {
     let mut statement = c.prepare_cached(
         "SELECT request, comment_id, state FROM idempotency WHERE member_id = ?1 AND key = ?2 AND created_at > ?3",
     )?;
     let mut found = statement.query(params![member.signed(), key, since])?;
     let Some(r) = found.next()? else { return Ok(None) };
-    Ok(Some(Remembered { request: r.get(0)?, id: comment_id(r.get(1)?)?, state: rows::state(r.get(2)?)? }))
+    Ok(Some(RememberedRequest { request: r.get(0)?, id: comment_id(r.get(1)?)?, state: rows::state(r.get(2)?)? }))
 }
 
 pub(super) fn first_text(c: &Connection, id: CommentId) -> Result<Option<String>> {
@@ -328,13 +331,13 @@ pub(super) fn words_version(c: &Connection) -> Result<u64> {
     Ok(version.map_or(0, count))
 }
 
-pub(super) fn words(c: &Connection) -> Result<(u64, Vec<Term>)> {
+pub(super) fn words(c: &Connection) -> Result<StoredDictionary> {
     let version = words_version(c)?;
     let terms = collect(c, "SELECT term, category, action FROM word ORDER BY term", [], |r| {
         let action = serde_json::from_value(serde_json::Value::String(r.get(2)?)).map_err(damaged)?;
         Ok(Term { term: r.get(0)?, category: r.get(1)?, action })
     })?;
-    Ok((version, terms))
+    Ok(StoredDictionary { version, terms })
 }
 
 pub(super) fn sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
@@ -362,15 +365,15 @@ pub(super) fn sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Resul
 pub(super) fn export(
     c: &Connection,
     key: Option<&SubjectKey>,
-    after: Option<&(i64, Vec<u8>)>,
+    after: Option<&ExportCursor>,
     count: usize,
-) -> Result<Vec<Exported>> {
+) -> Result<Vec<ExportedComment>> {
     let only = match key.map(|key| subject_number(c, key)).transpose()? {
         Some(None) => return Ok(vec![]),
         Some(found) => found,
         None => None,
     };
-    let (subject, path) = after.map_or((0, &[][..]), |(subject, path)| (*subject, path.as_slice()));
+    let (subject, path) = after.map_or((0, &[][..]), |cursor| (cursor.subject, cursor.path.as_slice()));
     let source = |of: &str| format!("(SELECT i.source FROM import_source i WHERE i.comment_id = {of} LIMIT 1)");
     let sql = format!(
         "SELECT {COLUMNS}, c.subject, {}, {}, {} FROM comment c {JOINS} \
@@ -381,8 +384,8 @@ pub(super) fn export(
     );
     collect(c, &sql, params![only, subject, path, count as i64], |r| {
         let row = rows::row(r)?;
-        Ok(Exported {
-            place: (r.get(25)?, row.path.as_bytes().to_vec()),
+        Ok(ExportedComment {
+            cursor: ExportCursor { subject: r.get(25)?, path: row.path.as_bytes().to_vec() },
             source: r.get(26)?,
             parent_source: r.get(27)?,
             root_source: r.get(28)?,

@@ -10,12 +10,14 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use crate::adapters::sqlite::rows::{count, damaged};
 use crate::adapters::sqlite::{SqliteStore, rows};
-use crate::domain::reconcile::{Checker, Counted, Counter, Difference, Of, Reconcile, SubjectCounted};
-use crate::ports::store::Result;
+use crate::domain::reconcile::{
+    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterOwner, SubjectCounter,
+};
+use crate::ports::store::{Reconciler, Result};
 
 #[async_trait]
-impl Reconcile for SqliteStore {
-    async fn subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
+impl Reconciler for SqliteStore {
+    async fn list_subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let after = after.map_or((String::new(), 0), |key| (key.kind().to_owned(), key.obj_id() as i64));
         self.read(move |c| {
             let sql = "SELECT type, key FROM subject WHERE type > ?1 OR (type = ?1 AND obj_id > ?2) \
@@ -31,7 +33,7 @@ impl Reconcile for SqliteStore {
         .await
     }
 
-    async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<Difference>> {
+    async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<CounterDifference>> {
         let key = subject.clone();
         let found = self
             .read(move |c| {
@@ -53,7 +55,7 @@ impl Reconcile for SqliteStore {
 }
 
 /// The subject's number and what differs; `None` when there is no such subject.
-fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<Difference>)>> {
+fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterDifference>)>> {
     let sql = "SELECT id, floors, roots, comments FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3";
     let subject = c
         .prepare_cached(sql)?
@@ -69,11 +71,11 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<Differen
          FROM comment c INDEXED BY comment_path WHERE c.subject = ?1 ORDER BY c.path",
     )?;
     let mut found = statement.query([number])?;
-    let mut checker = Checker::default();
+    let mut checker = CounterChecker::default();
     while let Some(r) = found.next()? {
         let number = |i| Ok::<_, rusqlite::Error>(count(r.get(i)?));
         let (state, visibility) = (rows::state(r.get(3)?)?, rows::visibility(r.get(4)?));
-        checker.feed(Counted {
+        checker.feed(CountedComment {
             path: rows::path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
             floor: r.get::<_, Option<i64>>(1)?.map(count),
             floors: number(2)?,
@@ -86,25 +88,25 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<Differen
             replies: number(10)?,
         });
     }
-    let subject = SubjectCounted { floors: count(floors), roots: count(roots), comments: count(comments) };
+    let subject = CountedSubject { floors: count(floors), roots: count(roots), comments: count(comments) };
     Ok(Some((number, checker.finish(subject))))
 }
 
-fn put_right(tx: &Transaction<'_>, subject: i64, found: &[Difference], weights: &Weights) -> Result<()> {
+fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], weights: &Weights) -> Result<()> {
     for difference in found.iter().filter(|d| d.can_be_repaired()) {
         let (table, id) = match difference.of {
-            Of::Subject => ("subject", subject),
-            Of::Comment(id) => ("comment", id.signed()),
+            CounterOwner::Subject => ("subject", subject),
+            CounterOwner::Comment(id) => ("comment", id.signed()),
         };
         let column = match (difference.counter, difference.of) {
-            (Counter::Likes, _) => "likes",
-            (Counter::Dislikes, _) => "dislikes",
-            (Counter::Replies, Of::Subject) => "comments",
-            (Counter::Replies, Of::Comment(_)) => "replies",
-            (Counter::Roots, _) => "roots",
-            (Counter::Floors, _) => "floors",
-            (Counter::Listed, _) => "listed",
-            (Counter::Floor | Counter::Ancestors, _) => continue,
+            (SubjectCounter::Likes, _) => "likes",
+            (SubjectCounter::Dislikes, _) => "dislikes",
+            (SubjectCounter::Replies, CounterOwner::Subject) => "comments",
+            (SubjectCounter::Replies, CounterOwner::Comment(_)) => "replies",
+            (SubjectCounter::Roots, _) => "roots",
+            (SubjectCounter::Floors, _) => "floors",
+            (SubjectCounter::Listed, _) => "listed",
+            (SubjectCounter::Floor | SubjectCounter::Ancestors, _) => continue,
         };
         tx.execute(&format!("UPDATE {table} SET {column} = ?2 WHERE id = ?1"), params![id, difference.counted])?;
     }

@@ -5,8 +5,13 @@ use gailou_shared::wire::{Author, Named, State};
 use rusqlite::Row as Columns;
 
 pub(super) use crate::domain::columns::*;
-use crate::domain::row::Row;
-use crate::ports::store::Result;
+use crate::domain::row::CommentRow;
+use crate::ports::store::{Result, StoreError};
+
+/// The error of a row that breaks the rules of the tables.
+pub(super) fn damaged(what: impl std::fmt::Display) -> StoreError {
+    StoreError::damaged(what)
+}
 
 /// What [`row`] reads, from `comment c JOIN subject s JOIN content t LEFT JOIN comment p` (the
 /// comment that `c` answers).
@@ -17,7 +22,7 @@ pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content 
      LEFT JOIN comment p ON p.id = c.parent_id";
 
 /// A row of [`COLUMNS`].
-pub(super) fn row(r: &Columns<'_>) -> Result<Row> {
+pub(super) fn row(r: &Columns<'_>) -> Result<CommentRow> {
     let (kind, key): (String, String) = (r.get(17)?, r.get(18)?);
     let reply_to = match r.get::<_, Option<i64>>(10)? {
         Some(id) => Some(Named { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
@@ -27,7 +32,7 @@ pub(super) fn row(r: &Columns<'_>) -> Result<Row> {
         Some(json) => serde_json::from_str(json).map_err(damaged)?,
         None => Vec::new(),
     };
-    Ok(Row {
+    Ok(CommentRow {
         subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
         version: count(r.get(24)?),
         mode: r.get::<_, Option<i64>>(23)?.map(mode).transpose()?,

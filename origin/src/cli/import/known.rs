@@ -10,7 +10,7 @@ use gailou_shared::wire::Named;
 use crate::cli::import::Numbered;
 use crate::cli::import::ids::Ids;
 use crate::cli::import::place::{Name, Stored};
-use crate::ports::store::Store;
+use crate::ports::store::{CommentReader, Transfer};
 
 /// Things asked for at once.
 const CHUNK: usize = 1_000;
@@ -31,7 +31,12 @@ impl Known {
 }
 
 /// Looks up every id that the lines hold.
-pub(super) async fn find(store: &dyn Store, subjects: &[SubjectKey], lines: &[Numbered]) -> anyhow::Result<Known> {
+pub(super) async fn find(
+    store: &dyn CommentReader,
+    tables: &dyn Transfer,
+    subjects: &[SubjectKey],
+    lines: &[Numbered],
+) -> anyhow::Result<Known> {
     let mut names: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); subjects.len()];
     for Numbered { subject, line, .. } in lines {
         if let Some(names) = names.get_mut(*subject) {
@@ -44,7 +49,7 @@ pub(super) async fn find(store: &dyn Store, subjects: &[SubjectKey], lines: &[Nu
     for (place, (key, names)) in subjects.iter().zip(names).enumerate() {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         for chunk in names.chunks(CHUNK) {
-            found.extend(store.sources(key, chunk).await?.into_iter().map(|(name, id)| ((place, name), id)));
+            found.extend(tables.find_sources(key, chunk).await?.into_iter().map(|(name, id)| ((place, name), id)));
         }
     }
     let above = above(store, lines, &found).await?;
@@ -53,7 +58,7 @@ pub(super) async fn find(store: &dyn Store, subjects: &[SubjectKey], lines: &[Nu
 
 /// The comments of the store that lines answer.
 async fn above(
-    store: &dyn Store,
+    store: &dyn CommentReader,
     lines: &[Numbered],
     found: &HashMap<Name, CommentId>,
 ) -> anyhow::Result<HashMap<Name, Stored>> {
@@ -68,7 +73,7 @@ async fn above(
     let mut above = HashMap::with_capacity(wanted.len());
     for chunk in wanted.chunks(CHUNK) {
         let ids: Vec<CommentId> = chunk.iter().map(|(_, id)| *id).collect();
-        let rows = store.comments(&ids).await?;
+        let rows = store.read_comments(&ids).await?;
         above.extend(chunk.iter().filter_map(|(name, id)| {
             let row = rows.get(id)?;
             let author = Named { id: row.author.id, name: row.author.name.clone() };
@@ -80,7 +85,7 @@ async fn above(
 
 /// An id for each slot and time, none of which the store has.
 pub(super) async fn free_ids(
-    store: &dyn Store,
+    store: &dyn CommentReader,
     ids: &mut Ids,
     wanted: &[(Slot, u64)],
 ) -> anyhow::Result<Vec<CommentId>> {
@@ -90,7 +95,7 @@ pub(super) async fn free_ids(
         let mut again = Vec::new();
         for chunk in unchecked.chunks(CHUNK) {
             let asked: Vec<CommentId> = chunk.iter().map(|i| given[*i]).collect();
-            let taken = store.comments(&asked).await?;
+            let taken = store.read_comments(&asked).await?;
             again.extend(chunk.iter().copied().filter(|i| taken.contains_key(&given[*i])));
         }
         for i in &again {
@@ -103,10 +108,10 @@ pub(super) async fn free_ids(
 }
 
 /// Who wrote these comments of the store.
-pub(super) async fn authors(store: &dyn Store, ids: &[CommentId]) -> anyhow::Result<HashMap<CommentId, Named>> {
+pub(super) async fn authors(store: &dyn CommentReader, ids: &[CommentId]) -> anyhow::Result<HashMap<CommentId, Named>> {
     let mut authors = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {
-        let rows = store.comments(chunk).await?.into_values();
+        let rows = store.read_comments(chunk).await?.into_values();
         authors.extend(rows.map(|row| (row.path.id(), Named { id: row.author.id, name: row.author.name })));
     }
     Ok(authors)

@@ -56,7 +56,7 @@ pub(super) async fn run(
     let mut file = File::default();
     file.read(app, input, console, &mut report).await?;
     let subjects = file.subjects();
-    let known = known::find(&*app.store, &subjects, &file.lines).await?;
+    let known = known::find(&*app.store, &*app.tables, &subjects, &file.lines).await?;
     report.skipped += file.leave_out(|name| known.has(name));
 
     let entries = entries(app, file, &mut Ids::new(app.now())).await?;

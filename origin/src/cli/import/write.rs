@@ -15,8 +15,8 @@ use gailou_shared::wire::{Named, State, Visibility};
 use crate::cli::import::place::{Entry, Name, Place, Stored, order};
 use crate::cli::import::{Report, known};
 use crate::cli::output::Console;
-use crate::domain::operation::{Operation, Outcome};
-use crate::domain::row::{Imported, NewRow};
+use crate::domain::operation::{Operation, OperationOutcome};
+use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
 use crate::service::markdown;
 use crate::state::AppState;
@@ -77,16 +77,16 @@ async fn authors(
 
 /// The line an event came from, and whether it was reparented.
 type Tag = (usize, bool);
-type Landed = (Tag, Result<Outcome, JournalError>);
+type Landed = (Tag, Result<OperationOutcome, JournalError>);
 
 async fn settle(
     (number, reparented): Tag,
-    outcome: Result<Outcome, JournalError>,
+    outcome: Result<OperationOutcome, JournalError>,
     report: &mut Report,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
     match outcome {
-        Ok(Outcome::Present { .. }) => report.skipped += 1,
+        Ok(OperationOutcome::Present { .. }) => report.skipped += 1,
         Ok(_) => {
             report.imported += 1;
             report.reparented += u64::from(reparented);
@@ -97,7 +97,7 @@ async fn settle(
     Ok(())
 }
 
-type Append<'a> = Pin<Box<dyn Future<Output = Result<Outcome, JournalError>> + Send + 'a>>;
+type Append<'a> = Pin<Box<dyn Future<Output = Result<OperationOutcome, JournalError>> + Send + 'a>>;
 
 /// Appends whose outcome is not known yet, oldest first.
 struct Pipeline<'a> {
@@ -107,7 +107,7 @@ struct Pipeline<'a> {
 
 enum Flight<'a> {
     Up(Append<'a>),
-    Down(Result<Outcome, JournalError>),
+    Down(Result<OperationOutcome, JournalError>),
 }
 
 impl Pipeline<'_> {
@@ -148,9 +148,9 @@ impl Pipeline<'_> {
     }
 }
 
-fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, Named>) -> NewRow {
+fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, Named>) -> NewCommentRow {
     let Entry { line, .. } = entry;
-    NewRow {
+    NewCommentRow {
         reply_to: place.parent.and_then(|id| authors.get(&id).cloned()),
         path: place.path,
         parent_id: place.parent,
@@ -162,7 +162,7 @@ fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, Named>) -> NewRo
         written: None,
         mentions: Vec::new(),
         idempotency: None,
-        imported: Some(Imported {
+        imported: Some(ImportedFrom {
             source: line.id,
             likes: line.likes,
             dislikes: line.dislikes,

@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::cached_store::CachedStore;
 use crate::cluster::settle::tell;
-use crate::domain::operation::{LoggedOperation, Operation, Outcome, Persisted};
-use crate::domain::row::Row;
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::domain::row::CommentRow;
 use crate::ports::cache::{Cache, Changes, Invalidation, Key, ListKey, Move};
 use crate::ports::store::Result;
 
@@ -30,7 +30,7 @@ impl CachedStore {
     /// Tells what `batch` has changed. When this returns, no read here answers with what was before,
     /// nor elsewhere but from the memory of that process, for a quarter of a second. That holds while
     /// the cache answers; else within seconds after it does again.
-    pub async fn committed(&self, batch: &[LoggedOperation], persisted: &Persisted) {
+    pub async fn committed(&self, batch: &[LoggedOperation], persisted: &PersistedBatch) {
         let slots = changes(persisted);
         let caches = self.tell(&slots);
         let counters = timeout(PATIENCE, tell(&*self.counters, &*self.tables, batch, persisted));
@@ -55,10 +55,10 @@ impl CachedStore {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut rows = self.tables.comments(ids).await?;
+        let mut rows = self.tables.read_comments(ids).await?;
         let above: BTreeSet<_> = rows.values().flat_map(|row| row.path.ids()).collect();
         let above: Vec<_> = above.into_iter().filter(|id| !rows.contains_key(id)).collect();
-        rows.extend(self.tables.comments(&above).await?);
+        rows.extend(self.tables.read_comments(&above).await?);
         let slots = standing(rows.values(), takedown);
         self.tell(&slots).await;
         self.mark(&slots);
@@ -93,15 +93,15 @@ impl CachedStore {
 }
 
 /// The comment of an event that publishes it and was written before.
-fn published_before((stamped, outcome): (&LoggedOperation, &Outcome)) -> Option<CommentId> {
-    match (&stamped.event, outcome) {
-        (Operation::Publish(row), Outcome::Seen) => Some(row.path.id()),
+fn published_before((stamped, outcome): (&LoggedOperation, &OperationOutcome)) -> Option<CommentId> {
+    match (&stamped.operation, outcome) {
+        (Operation::Publish(row), OperationOutcome::Seen) => Some(row.path.id()),
         _ => None,
     }
 }
 
 /// What there is to tell of rows, slot by slot.
-fn standing<'a>(rows: impl Iterator<Item = &'a Row>, takedown: bool) -> HashMap<Slot, Changes> {
+fn standing<'a>(rows: impl Iterator<Item = &'a CommentRow>, takedown: bool) -> HashMap<Slot, Changes> {
     let mut slots: HashMap<Slot, Changes> = HashMap::new();
     for row in rows {
         let (id, root, version) = (row.id(), row.path.root_id(), row.version);
@@ -122,7 +122,7 @@ fn standing<'a>(rows: impl Iterator<Item = &'a Row>, takedown: bool) -> HashMap<
 }
 
 /// What a batch changed, slot by slot.
-fn changes(persisted: &Persisted) -> HashMap<Slot, Changes> {
+fn changes(persisted: &PersistedBatch) -> HashMap<Slot, Changes> {
     let mut slots: HashMap<Slot, Changes> = HashMap::new();
     let mut touched_in = HashSet::new();
     for touched in &persisted.touched {

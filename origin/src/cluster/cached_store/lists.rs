@@ -15,11 +15,10 @@ use crate::cluster::cached_store::local_cache::LocalVersions;
 use crate::cluster::cached_store::metrics::CacheMetrics;
 use crate::cluster::cached_store::rebuild_request::RebuildRequest;
 use crate::cluster::cached_store::single_flight::SingleFlight;
-use crate::domain::row::ListOf;
+use crate::domain::row::CommentList;
 use crate::ports::broker::{Broker, Topic};
 use crate::ports::cache::{Cache, ListKey, Range};
-use crate::ports::shards::Shards;
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::{Result, Store, StoreError};
 
 /// How long a note is not repeated for a list.
 const NOTED: Duration = Duration::from_secs(5);
@@ -33,27 +32,27 @@ enum Listed {
     Under(Path),
 }
 
-impl From<&ListOf> for Listed {
-    fn from(list: &ListOf) -> Self {
+impl From<&CommentList> for Listed {
+    fn from(list: &CommentList) -> Self {
         match list {
-            ListOf::Roots(subject) => Self::Roots(subject.clone()),
-            ListOf::Under(path) => Self::Under(path.clone()),
+            CommentList::Roots(subject) => Self::Roots(subject.clone()),
+            CommentList::Under(path) => Self::Under(path.clone()),
         }
     }
 }
 
 /// The list that is kept in the cache and holds all of this one.
-fn around(list: &ListOf) -> ListKey {
+fn around(list: &CommentList) -> ListKey {
     match list {
-        ListOf::Roots(subject) => ListKey::Roots(subject.clone()),
-        ListOf::Under(path) => ListKey::Replies(path.root_id()),
+        CommentList::Roots(subject) => ListKey::Roots(subject.clone()),
+        CommentList::Under(path) => ListKey::Replies(path.root_id()),
     }
 }
 
 /// The same, if it holds nothing else.
-pub(crate) fn kept(list: &ListOf) -> Option<ListKey> {
+pub(crate) fn kept(list: &CommentList) -> Option<ListKey> {
     match list {
-        ListOf::Under(path) if path.depth() > 1 => None,
+        CommentList::Under(path) if path.depth() > 1 => None,
         list => Some(around(list)),
     }
 }
@@ -62,7 +61,7 @@ type Floors = Vec<(u64, CommentId)>;
 type Ranked = Arc<Vec<(i64, CommentId)>>;
 
 pub(super) struct Lists {
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn Store>,
     cache: Arc<dyn Cache>,
     log: Arc<dyn Broker>,
     marks: Arc<LocalVersions>,
@@ -74,7 +73,7 @@ pub(super) struct Lists {
 
 impl Lists {
     pub(super) fn new(
-        tables: Arc<dyn Shards>,
+        tables: Arc<dyn Store>,
         cache: Arc<dyn Cache>,
         log: Arc<dyn Broker>,
         marks: Arc<LocalVersions>,
@@ -84,7 +83,7 @@ impl Lists {
         Self { tables, cache, log, marks, figures, floors: SingleFlight::new(), ranked: SingleFlight::new(), noted }
     }
 
-    pub(super) async fn floors(&self, list: &ListOf, range: Range) -> Result<Floors> {
+    pub(super) async fn floors(&self, list: &CommentList, range: Range) -> Result<Floors> {
         let mut stale = None;
         if let Some(key) = kept(list) {
             match self.cache.range(&key, range).await {
@@ -102,7 +101,7 @@ impl Lists {
         let key = (Listed::from(list), range);
         let (of, tables) = (list.clone(), self.tables.clone());
         let load = move |keys: Vec<_>| async move {
-            let floors = tables.floors(&of, range.ascending, range.beyond, range.count).await?;
+            let floors = tables.list_floors(&of, range.ascending, range.beyond, range.count).await?;
             Ok(keys.into_iter().map(|key| (key, floors.clone())).collect::<HashMap<_, _>>())
         };
         let changed = self.marks.changed(&around(list));
@@ -116,11 +115,11 @@ impl Lists {
         }
     }
 
-    pub(super) async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+    pub(super) async fn ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         let key = (Listed::from(list), sort);
         let (of, tables) = (list.clone(), self.tables.clone());
         let load = move |keys: Vec<_>| async move {
-            let ranked = Arc::new(tables.ranked(&of, sort).await?);
+            let ranked = Arc::new(tables.list_ranked(&of, sort).await?);
             Ok(keys.into_iter().map(|key| (key, ranked.clone())).collect::<HashMap<_, _>>())
         };
         let changed = self.marks.changed(&around(list));
@@ -130,7 +129,7 @@ impl Lists {
     }
 
     /// Tells the job, unless somebody told it lately. Nobody waits for this.
-    fn note(&self, key: ListKey, list: &ListOf, range: Range) {
+    fn note(&self, key: ListKey, list: &CommentList, range: Range) {
         if self.noted.contains_key(&key) {
             return;
         }

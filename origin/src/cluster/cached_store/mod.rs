@@ -13,7 +13,7 @@
 //! their comments are what costs), histories (a member's own, read by few), and everything only
 //! commands ask for.
 //!
-//! Writes pass through; what they changed is told by [`Layered::committed`].
+//! Writes do not pass through it; what they changed is told by [`Layered::committed`].
 
 mod hot_keys;
 mod invalidation;
@@ -38,7 +38,6 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
-use gailou_shared::words::Term;
 use invalidation::InvalidationQueue;
 use lists::Lists;
 pub(crate) use lists::kept;
@@ -49,14 +48,15 @@ pub use rebuild_request::RebuildRequest;
 
 use crate::clock::Clock;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::domain::operation::{ChangeRow, LoggedOperation, Operation, Persisted};
-use crate::domain::row::{Exported, ListOf, Remembered, Row, SubjectRow};
+use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::broker::Broker;
 use crate::ports::cache::{Cache, Key, Put};
 use crate::ports::counters::Counters;
 use crate::ports::pending::Pending;
-use crate::ports::shards::Shards;
-use crate::ports::store::{Result, Store, StoreError};
+use crate::ports::store::{
+    CacheSource, CommentReader, IdempotencyReader, MemberReader, Result, Store, StoreError, ThreadReader,
+};
 
 /// For so few ids a comment that nobody knows yet is waited for, and while the tables do not answer
 /// what is not remembered is an error and not left out. Pages ask for more.
@@ -64,7 +64,7 @@ const FEW: usize = 4;
 
 /// The store of a cluster.
 pub struct CachedStore {
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn CacheSource>,
     cache: Arc<dyn Cache>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
@@ -103,7 +103,7 @@ fn enough<K: CachedKind>(asked: &[K::Id], got: Got<K>) -> Result<HashMap<K::Id, 
 
 impl CachedStore {
     pub fn new(
-        tables: Arc<dyn Shards>,
+        tables: Arc<dyn CacheSource>,
         cache: Arc<dyn Cache>,
         counters: Arc<dyn Counters>,
         pending: Arc<dyn Pending>,
@@ -136,7 +136,7 @@ impl CachedStore {
     }
 
     /// The tables under the caches.
-    pub(crate) fn tables(&self) -> &dyn Shards {
+    pub(crate) fn tables(&self) -> &dyn Store {
         &*self.tables
     }
 
@@ -180,21 +180,24 @@ impl CachedStore {
 }
 
 #[async_trait]
-impl Store for CachedStore {
-    async fn subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+impl CommentReader for CachedStore {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         let mut found = self.subject_rows(keys).await?;
         let repeated = |key: &SubjectKey| keys.iter().filter(|k| *k == key).count() > 1;
         let take = |key| if repeated(key) { found.get(key).cloned() } else { found.remove(key) };
         Ok(keys.iter().map(take).map(Option::flatten).collect())
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         self.whole_rows(ids).await
     }
+}
 
-    async fn floors(
+#[async_trait]
+impl ThreadReader for CachedStore {
+    async fn list_floors(
         &self,
-        list: &ListOf,
+        list: &CommentList,
         ascending: bool,
         beyond: Option<u64>,
         count: usize,
@@ -202,29 +205,35 @@ impl Store for CachedStore {
         self.lists.floors(list, crate::ports::cache::Range { ascending, beyond, count }).await
     }
 
-    async fn ranked(&self, list: &ListOf, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         self.lists.ranked(list, sort).await
     }
 
-    async fn top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
         if each != limits::TOP_REPLIES {
-            return self.tables.top_replies(roots, each).await;
+            return self.tables.list_top_replies(roots, each).await;
         }
         enough(roots, self.top_replies.get(roots).await)
     }
 
-    async fn subtree(&self, top: &Path, after: Option<&[u8]>, max_depth: usize, count: usize) -> Result<Vec<Row>> {
-        let mut rows = self.tables.subtree(top, after, max_depth, count).await?;
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
+        let mut rows = self.tables.list_subtree(top, after, max_depth, count).await?;
         self.count(rows.iter_mut()).await;
         Ok(rows)
     }
 
-    async fn siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
-        self.tables.siblings(path, count).await
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+        self.tables.list_siblings(path, count).await
     }
 
     /// What is named by its content never changes; that it ends is for the tables to say.
-    async fn snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         let key = Key::Snapshot(id);
         let found = self.cache.get(slot, std::slice::from_ref(&key)).await.ok().and_then(|mut found| found.pop());
         let value = found.as_ref().and_then(|found| Snapshot::from_bytes(found.value.as_ref()?));
@@ -232,7 +241,7 @@ impl Store for CachedStore {
             self.figures.redis(1);
             return Ok(value);
         }
-        let snapshot = self.tables.snapshot(slot, id).await?;
+        let snapshot = self.tables.read_snapshot(slot, id).await?;
         self.figures.mysql(1);
         if let (Some(snapshot), Some(found)) = (&snapshot, found) {
             let put = Put { key, stamp: found.stamp, version: 0, value: snapshot.to_bytes() };
@@ -242,84 +251,49 @@ impl Store for CachedStore {
         }
         Ok(snapshot)
     }
+}
 
-    async fn history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
-        self.tables.history(member, below, count).await
+#[async_trait]
+impl MemberReader for CachedStore {
+    async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+        self.tables.list_history(member, below, count).await
     }
 
-    async fn pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
         self.own_pending(member, count).await
     }
 
-    async fn reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+    async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
         self.own_reactions(member, ids).await
     }
 
-    async fn remembered(
+    async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+        self.tables.read_names(members).await
+    }
+}
+
+#[async_trait]
+impl IdempotencyReader for CachedStore {
+    async fn find_remembered(
         &self,
         subject: &SubjectKey,
         member: MemberId,
         key: &str,
         since: u64,
-    ) -> Result<Option<Remembered>> {
+    ) -> Result<Option<RememberedRequest>> {
         match self.pending.reserved(member, key).await {
-            Ok(Some(LoggedOperation { at, event: Operation::Publish(row), .. })) if at > since => {
+            Ok(Some(LoggedOperation { at, operation: Operation::Publish(row), .. })) if at > since => {
                 if let Some((_, request)) = row.idempotency {
-                    return Ok(Some(Remembered { request, id: row.path.id(), state: row.state }));
+                    return Ok(Some(RememberedRequest { request, id: row.path.id(), state: row.state }));
                 }
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, "what is reserved is looked for in the tables"),
         }
-        self.tables.remembered(subject, member, key, since).await
+        self.tables.find_remembered(subject, member, key, since).await
     }
 
-    async fn first_text(&self, id: CommentId) -> Result<Option<String>> {
-        self.tables.first_text(id).await
-    }
-
-    async fn names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        self.tables.names(members).await
-    }
-
-    async fn words(&self) -> Result<(u64, Vec<Term>)> {
-        self.tables.words().await
-    }
-
-    async fn words_version(&self) -> Result<u64> {
-        self.tables.words_version().await
-    }
-
-    async fn export(
-        &self,
-        subject: Option<&SubjectKey>,
-        after: Option<&(i64, Vec<u8>)>,
-        count: usize,
-    ) -> Result<Vec<Exported>> {
-        self.tables.export(subject, after, count).await
-    }
-
-    async fn sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
-        self.tables.sources(subject, ids).await
-    }
-
-    async fn last_id(&self) -> Result<Option<CommentId>> {
-        self.tables.last_id().await
-    }
-
-    async fn secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        self.tables.secret(name, fresh).await
-    }
-
-    async fn check(&self) -> Result<Vec<String>> {
-        self.tables.check().await
-    }
-
-    async fn feed(&self, shard: usize, after: u64, count: usize) -> Result<Vec<ChangeRow>> {
-        self.tables.feed(shard, after, count).await
-    }
-
-    async fn persist(&self, batch: &[LoggedOperation]) -> Result<Persisted> {
-        self.tables.persist(batch).await
+    async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
+        self.tables.read_first_text(id).await
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::cached_store::{CachedStore, FEW, enough};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{NewRow, Row};
+use crate::domain::row::{CommentRow, NewCommentRow};
 use crate::ports::counters::{Base, CountersError};
 use crate::ports::store::Result;
 
@@ -28,7 +28,7 @@ pub(super) const OPENING: Duration = Duration::from_secs(3);
 
 impl CachedStore {
     /// See [`crate::ports::store::Store::comments`].
-    pub(super) async fn whole_rows(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, Row>> {
+    pub(super) async fn whole_rows(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let mut got = self.comments.get(ids).await;
         let is_missing = |id: &&CommentId| !got.found.contains_key(id) && self.is_younger(**id, PENDING_MS);
         let missing: Vec<_> = ids.iter().filter(is_missing).copied().collect();
@@ -48,7 +48,7 @@ impl CachedStore {
     }
 
     /// Comments that had no row a moment ago. The page's are not waited for.
-    async fn on_their_way(&self, mut missing: Vec<CommentId>, wait: bool) -> HashMap<CommentId, Arc<Row>> {
+    async fn on_their_way(&self, mut missing: Vec<CommentId>, wait: bool) -> HashMap<CommentId, Arc<CommentRow>> {
         let (until, mut found) = (Instant::now() + LOOKED_FOR, HashMap::new());
         loop {
             match self.pending.comments(&missing).await {
@@ -64,7 +64,7 @@ impl CachedStore {
                 return found;
             }
             sleep(POLL).await;
-            if let Ok(rows) = self.tables.comments(&missing).await {
+            if let Ok(rows) = self.tables.read_comments(&missing).await {
                 found.extend(rows.into_iter().map(|(id, row)| (id, Arc::new(row))));
             }
             missing.retain(|id| !found.contains_key(id));
@@ -75,12 +75,14 @@ impl CachedStore {
     }
 
     /// The row that an event will make.
-    async fn as_row(&self, stamped: LoggedOperation) -> Option<Row> {
-        let Operation::Publish(new) = stamped.event else { return None };
-        let NewRow { subject, path, parent_id, reply_to, state, visibility, author, created_at, content, .. } = *new;
+    async fn as_row(&self, stamped: LoggedOperation) -> Option<CommentRow> {
+        let Operation::Publish(new) = stamped.operation else { return None };
+        let NewCommentRow {
+            subject, path, parent_id, reply_to, state, visibility, author, created_at, content, ..
+        } = *new;
         let known = self.subject_rows(std::slice::from_ref(&subject)).await.ok();
         let known = known.and_then(|mut found| found.remove(&subject)).flatten();
-        Some(Row {
+        Some(CommentRow {
             // Older than whatever is told of it: it may have been changed since it was looked for.
             version: 0,
             mode: known.and_then(|row| row.mode),
@@ -108,9 +110,10 @@ impl CachedStore {
 
     /// Gives rows the counts they have with what is not persisted yet; where the counters do not
     /// answer, rows keep their own.
-    pub(super) async fn count(&self, rows: impl Iterator<Item = &mut Row>) {
+    pub(super) async fn count(&self, rows: impl Iterator<Item = &mut CommentRow>) {
         let mut rows: Vec<_> = rows.collect();
-        let base = |row: &Row| Base { id: row.id(), likes: row.likes, dislikes: row.dislikes, reacted: row.reacted };
+        let base =
+            |row: &CommentRow| Base { id: row.id(), likes: row.likes, dislikes: row.dislikes, reacted: row.reacted };
         let mut bases: Vec<_> = rows.iter().map(|row| base(row)).collect();
         bases.sort_unstable_by_key(|base| base.id);
         bases.dedup_by_key(|base| base.id);
@@ -122,7 +125,7 @@ impl CachedStore {
         if opened {
             // The counters begin with what the tables hold now; these rows may be older than that.
             let uncounted: Vec<_> = bases.iter().map(|base| base.id).filter(|id| !counts.contains_key(id)).collect();
-            let fresh = self.tables.comments(&uncounted).await.unwrap_or_else(|error| {
+            let fresh = self.tables.read_comments(&uncounted).await.unwrap_or_else(|error| {
                 tracing::debug!(%error, "rows are served as they were read");
                 HashMap::new()
             });
@@ -166,7 +169,7 @@ impl CachedStore {
         // The counters first: what they drop after this is in the rows that are read then.
         let slots = slots(ids.iter().copied());
         let unpersisted = self.opened(&slots, || self.counters.reactions(member, ids)).await;
-        let mut reactions = self.tables.reactions(member, ids).await?;
+        let mut reactions = self.tables.read_reactions(member, ids).await?;
         for (id, reaction) in unpersisted.into_iter().flat_map(|(unpersisted, _)| unpersisted) {
             match reaction {
                 Some(reaction) => reactions.insert(id, reaction),
@@ -183,7 +186,7 @@ impl CachedStore {
             tracing::debug!(%error, "what is under way is not shown");
             vec![]
         });
-        let rows = self.tables.pending(member, count).await?;
+        let rows = self.tables.list_pending(member, count).await?;
         let written: HashSet<_> = self.comments.get(&under_way).await.found.into_keys().collect();
         // What is a row and not among these stands in lists by now, or is gone.
         let own = under_way.into_iter().filter(|id| !written.contains(id)).chain(rows);

@@ -18,10 +18,9 @@ use crate::cluster::cached_store::local_cache::{LocalCache, LocalVersions};
 use crate::cluster::cached_store::metrics::CacheMetrics;
 use crate::cluster::cached_store::single_flight::SingleFlight;
 use crate::domain::codec::row;
-use crate::domain::row::{Row, SubjectRow};
+use crate::domain::row::{CommentRow, SubjectRow};
 use crate::ports::cache::{Cache, Key, Put, Stamp};
-use crate::ports::shards::Shards;
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::{Result, Store, StoreError};
 
 /// A kind of value.
 #[async_trait]
@@ -41,7 +40,7 @@ pub(super) trait CachedKind: Send + Sync + 'static {
     fn keeps(_: &Self::Id, _: &Self::Value) -> bool {
         true
     }
-    async fn load(tables: &dyn Shards, ids: &[Self::Id]) -> Result<HashMap<Self::Id, Self::Value>>;
+    async fn load(tables: &dyn Store, ids: &[Self::Id]) -> Result<HashMap<Self::Id, Self::Value>>;
 }
 
 /// Subjects; those nobody has written to are kept as such.
@@ -72,8 +71,8 @@ impl CachedKind for Subjects {
         subject.as_ref().map_or(0, |row| row.version)
     }
 
-    async fn load(tables: &dyn Shards, ids: &[SubjectKey]) -> Result<HashMap<SubjectKey, Option<SubjectRow>>> {
-        Ok(ids.iter().cloned().zip(tables.subjects(ids).await?).collect())
+    async fn load(tables: &dyn Store, ids: &[SubjectKey]) -> Result<HashMap<SubjectKey, Option<SubjectRow>>> {
+        Ok(ids.iter().cloned().zip(tables.read_subjects(ids).await?).collect())
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) struct Comments;
 #[async_trait]
 impl CachedKind for Comments {
     type Id = CommentId;
-    type Value = Arc<Row>;
+    type Value = Arc<CommentRow>;
 
     fn key(id: &CommentId) -> Key {
         Key::Comment(*id)
@@ -93,27 +92,27 @@ impl CachedKind for Comments {
         id.slot()
     }
 
-    fn encode(row: &Arc<Row>) -> Vec<u8> {
+    fn encode(row: &Arc<CommentRow>) -> Vec<u8> {
         row::row(row)
     }
 
-    fn decode(_: &CommentId, bytes: &[u8]) -> Option<Arc<Row>> {
+    fn decode(_: &CommentId, bytes: &[u8]) -> Option<Arc<CommentRow>> {
         row::row_of(bytes).map(Arc::new)
     }
 
-    fn version(row: &Arc<Row>) -> u64 {
+    fn version(row: &Arc<CommentRow>) -> u64 {
         row.version
     }
 
     const ANSWERS: bool = true;
 
     /// Under another id than its own nobody would void it.
-    fn keeps(id: &CommentId, row: &Arc<Row>) -> bool {
+    fn keeps(id: &CommentId, row: &Arc<CommentRow>) -> bool {
         row.id() == *id
     }
 
-    async fn load(tables: &dyn Shards, ids: &[CommentId]) -> Result<HashMap<CommentId, Arc<Row>>> {
-        Ok(tables.comments(ids).await?.into_iter().map(|(id, row)| (id, Arc::new(row))).collect())
+    async fn load(tables: &dyn Store, ids: &[CommentId]) -> Result<HashMap<CommentId, Arc<CommentRow>>> {
+        Ok(tables.read_comments(ids).await?.into_iter().map(|(id, row)| (id, Arc::new(row))).collect())
     }
 }
 
@@ -145,8 +144,8 @@ impl CachedKind for TopReplies {
         0
     }
 
-    async fn load(tables: &dyn Shards, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        let mut top = tables.top_replies(roots, limits::TOP_REPLIES).await?;
+    async fn load(tables: &dyn Store, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+        let mut top = tables.list_top_replies(roots, limits::TOP_REPLIES).await?;
         Ok(roots.iter().map(|root| (*root, top.remove(root).unwrap_or_default())).collect())
     }
 }
@@ -159,7 +158,7 @@ pub(super) struct Got<K: CachedKind> {
 
 /// The levels of a kind.
 pub(super) struct ReadThrough<K: CachedKind> {
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn Store>,
     cache: Arc<dyn Cache>,
     marks: Arc<LocalVersions>,
     figures: Arc<CacheMetrics>,
@@ -170,7 +169,7 @@ pub(super) struct ReadThrough<K: CachedKind> {
 
 impl<K: CachedKind> ReadThrough<K> {
     pub(super) fn new(
-        tables: Arc<dyn Shards>,
+        tables: Arc<dyn Store>,
         cache: Arc<dyn Cache>,
         marks: Arc<LocalVersions>,
         figures: Arc<CacheMetrics>,
@@ -290,7 +289,7 @@ impl<K: CachedKind> ReadThrough<K> {
 
 /// Asks the tables, and puts what they say where a stamp allows it.
 async fn load<K: CachedKind>(
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn Store>,
     cache: Arc<dyn Cache>,
     ids: Vec<K::Id>,
     stamps: HashMap<K::Id, Stamp>,

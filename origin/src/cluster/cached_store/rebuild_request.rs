@@ -4,7 +4,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Path;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::row::ListOf;
+use crate::domain::row::CommentList;
 use crate::ports::cache::Range;
 
 /// Changes with every field below.
@@ -13,7 +13,7 @@ const FORMAT: u8 = 1;
 /// The list, and the part of it that was read.
 #[derive(Debug, Clone)]
 pub struct RebuildRequest {
-    pub list: ListOf,
+    pub list: CommentList,
     pub range: Range,
 }
 
@@ -26,8 +26,8 @@ enum Flat<'a> {
 impl RebuildRequest {
     pub fn to_bytes(&self) -> Vec<u8> {
         let list = match &self.list {
-            ListOf::Roots(subject) => Flat::Roots { kind: subject.kind(), key: subject.key() },
-            ListOf::Under(path) => Flat::Under { path: path.as_bytes() },
+            CommentList::Roots(subject) => Flat::Roots { kind: subject.kind(), key: subject.key() },
+            CommentList::Under(path) => Flat::Under { path: path.as_bytes() },
         };
         let Range { ascending, beyond, count } = self.range;
         // Nothing in here can fail to be written into memory.
@@ -39,8 +39,8 @@ impl RebuildRequest {
         let (&FORMAT, body) = bytes.split_first()? else { return None };
         let ((list, ascending, beyond, count), []) = postcard::take_from_bytes(body).ok()? else { return None };
         let list = match list {
-            Flat::Roots { kind, key } => ListOf::Roots(SubjectKey::new(kind, key).ok()?),
-            Flat::Under { path } => ListOf::Under(Path::from_bytes(path).ok()?),
+            Flat::Roots { kind, key } => CommentList::Roots(SubjectKey::new(kind, key).ok()?),
+            Flat::Under { path } => CommentList::Under(Path::from_bytes(path).ok()?),
         };
         Some(Self { list, range: Range { ascending, beyond, count } })
     }
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_read() {
-        let roots = ListOf::Roots(SubjectKey::new("video", "中/2").unwrap());
-        let under = ListOf::Under(Path::root(CommentId::new(9).unwrap()));
+        let roots = CommentList::Roots(SubjectKey::new("video", "中/2").unwrap());
+        let under = CommentList::Under(Path::root(CommentId::new(9).unwrap()));
         for list in [roots, under] {
             let note = RebuildRequest { list, range: Range { ascending: true, beyond: Some(7), count: 21 } };
             let bytes = note.to_bytes();

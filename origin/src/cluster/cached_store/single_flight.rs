@@ -129,7 +129,7 @@ where
                 Arc::new(loaded)
             });
             let landing = task
-                .map(|ended| ended.unwrap_or_else(|e| Arc::new(Err(StoreError::Database(e.to_string())))))
+                .map(|ended| ended.unwrap_or_else(|e| Arc::new(Err(StoreError::Database(e.to_string().into())))))
                 .boxed()
                 .shared();
             for key in &rest {

@@ -13,13 +13,13 @@ use tokio::time::{Instant, advance, sleep};
 
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, overlay};
-use crate::domain::operation::{LoggedOperation, Operation, Persisted};
-use crate::domain::row::{ListOf, Row};
+use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch};
+use crate::domain::row::{CommentList, CommentRow};
 use crate::jobs::{rebuild, warm};
 use crate::ports::broker::Topic;
 use crate::ports::cache::{FRESH, KEPT};
 use crate::ports::popularity::{Popularity as _, ReadLists, Reads};
-use crate::ports::store::{Store as _, StoreError};
+use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, StoreError, ThreadReader};
 use crate::testing::cached_store::{BEGIN, World, lock, member};
 use crate::testing::doubles::new_row;
 
@@ -27,8 +27,8 @@ fn subject() -> SubjectKey {
     SubjectKey::new("article", "1").unwrap()
 }
 
-fn roots() -> ListOf {
-    ListOf::Roots(subject())
+fn roots() -> CommentList {
+    CommentList::Roots(subject())
 }
 
 /// A subject with so many roots and one answer to the first.
@@ -38,11 +38,11 @@ fn thread(world: &World, count: u64) -> (Vec<CommentId>, CommentId) {
     (ids, answer)
 }
 
-async fn one(layered: &CachedStore, id: CommentId) -> Row {
-    layered.comments(&[id]).await.unwrap().remove(&id).unwrap()
+async fn one(layered: &CachedStore, id: CommentId) -> CommentRow {
+    layered.read_comments(&[id]).await.unwrap().remove(&id).unwrap()
 }
 
-async fn tell(layered: &CachedStore, persisted: &Persisted) {
+async fn tell(layered: &CachedStore, persisted: &PersistedBatch) {
     layered.committed(&[], persisted).await;
 }
 
@@ -63,11 +63,11 @@ async fn a_page_is_a_fixed_number_of_round_trips() {
         let (ids, _) = thread(&world, count);
         let page = async || {
             let before = (world.cache.calls.load(SeqCst), world.tables.calls(), world.counters.calls.load(SeqCst));
-            world.layered.subjects(&[subject()]).await.unwrap();
-            assert_eq!(world.layered.floors(&roots(), false, None, ids.len() + 1).await.unwrap().len(), ids.len());
-            let top = world.layered.top_replies(&ids, limits::TOP_REPLIES).await.unwrap();
+            world.layered.read_subjects(&[subject()]).await.unwrap();
+            assert_eq!(world.layered.list_floors(&roots(), false, None, ids.len() + 1).await.unwrap().len(), ids.len());
+            let top = world.layered.list_top_replies(&ids, limits::TOP_REPLIES).await.unwrap();
             let all: Vec<_> = ids.iter().chain(top.values().flatten()).copied().collect();
-            assert_eq!(world.layered.comments(&all).await.unwrap().len(), ids.len() + 1);
+            assert_eq!(world.layered.read_comments(&all).await.unwrap().len(), ids.len() + 1);
             let cache = world.cache.calls.load(SeqCst) - before.0;
             (cache, world.tables.calls() - before.1, world.counters.calls.load(SeqCst) - before.2)
         };
@@ -87,9 +87,9 @@ async fn one_query_however_many_ask() {
     let before = world.tables.calls();
     let asked = futures_util::future::join_all((0..50).map(|_| async {
         *lock(&world.tables.pause) = Duration::from_millis(5);
-        world.layered.floors(&roots(), false, None, 9).await.unwrap();
-        world.layered.comments(&ids).await.unwrap();
-        world.layered.ranked(&roots(), Sort::Hot).await.unwrap()
+        world.layered.list_floors(&roots(), false, None, 9).await.unwrap();
+        world.layered.read_comments(&ids).await.unwrap();
+        world.layered.list_ranked(&roots(), Sort::Hot).await.unwrap()
     }));
     assert!(asked.await.iter().all(|ranked| ranked.len() == 20));
     assert_eq!(world.tables.calls() - before, 3);
@@ -100,20 +100,20 @@ async fn one_query_however_many_ask() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_remembered_as_well() {
     let world = World::new();
-    assert!(world.layered.subjects(&[subject()]).await.unwrap()[0].is_none());
+    assert!(world.layered.read_subjects(&[subject()]).await.unwrap()[0].is_none());
     let before = world.tables.calls();
-    assert!(world.other().subjects(&[subject(), subject()]).await.unwrap().iter().all(Option::is_none));
+    assert!(world.other().read_subjects(&[subject(), subject()]).await.unwrap().iter().all(Option::is_none));
     assert_eq!(world.tables.calls(), before);
     // An empty list too, once it was filled.
-    assert_eq!(world.layered.floors(&roots(), false, None, 9).await.unwrap(), []);
+    assert_eq!(world.layered.list_floors(&roots(), false, None, 9).await.unwrap(), []);
     fill(&world).await;
     let before = world.tables.calls();
-    assert_eq!(world.layered.floors(&roots(), true, None, 9).await.unwrap(), []);
+    assert_eq!(world.layered.list_floors(&roots(), true, None, 9).await.unwrap(), []);
     assert_eq!(world.tables.calls(), before);
     let (id, first) = world.tables.publish(&subject(), 1, None);
     tell(&world.layered, &first).await;
-    assert_eq!(world.layered.floors(&roots(), true, None, 9).await.unwrap(), [(1, id)]);
-    assert_eq!(world.layered.subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().comments, 1);
+    assert_eq!(world.layered.list_floors(&roots(), true, None, 9).await.unwrap(), [(1, id)]);
+    assert_eq!(world.layered.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().comments, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,15 +133,15 @@ async fn what_is_told_is_read() {
     assert!(one(&world.layered, answer).await.parent_gone, "an answer depends on its parent");
     assert!(one(&world.other(), answer).await.parent_gone);
 
-    let first = world.layered.top_replies(&ids[1..], limits::TOP_REPLIES).await.unwrap();
+    let first = world.layered.list_top_replies(&ids[1..], limits::TOP_REPLIES).await.unwrap();
     assert!(first[&ids[1]].is_empty());
     let (reply, persisted) = world.tables.publish(&subject(), 9, Some(ids[1]));
     tell(&world.layered, &persisted).await;
-    assert_eq!(world.layered.top_replies(&ids[1..], limits::TOP_REPLIES).await.unwrap()[&ids[1]], [reply]);
+    assert_eq!(world.layered.list_top_replies(&ids[1..], limits::TOP_REPLIES).await.unwrap()[&ids[1]], [reply]);
 
-    world.layered.subjects(&[subject()]).await.unwrap();
+    world.layered.read_subjects(&[subject()]).await.unwrap();
     tell(&world.layered, &world.tables.name(&subject(), "t")).await;
-    let title = world.layered.subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().title.clone();
+    let title = world.layered.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().title.clone();
     assert_eq!(title.as_deref(), Some("t"));
 }
 
@@ -150,9 +150,9 @@ async fn while_the_tables_are_down_what_is_remembered_is_served() {
     let world = World::new();
     let (ids, answer) = thread(&world, 9);
     let page = async |layered: &CachedStore| -> crate::ports::store::Result<(usize, usize)> {
-        assert!(layered.subjects(&[subject()]).await?[0].is_some());
-        let floors = layered.floors(&roots(), false, None, 9).await?;
-        Ok((floors.len(), layered.comments(&ids).await?.len()))
+        assert!(layered.read_subjects(&[subject()]).await?[0].is_some());
+        let floors = layered.list_floors(&roots(), false, None, 9).await?;
+        Ok((floors.len(), layered.read_comments(&ids).await?.len()))
     };
     page(&world.layered).await.unwrap();
     fill(&world).await;
@@ -162,14 +162,14 @@ async fn while_the_tables_are_down_what_is_remembered_is_served() {
     assert_eq!(page(&world.other()).await.unwrap(), (9, 9), "old rather than nothing");
     // What is not remembered is an error, and not missing.
     let unknown = CommentId::from_parts(BEGIN - 99_000, subject().slot(), 0, 0);
-    assert!(matches!(world.layered.comments(&[unknown]).await, Err(StoreError::Unavailable(_))));
-    assert!(world.layered.subjects(&[SubjectKey::new("article", "2").unwrap()]).await.is_err());
+    assert!(matches!(world.layered.read_comments(&[unknown]).await, Err(StoreError::Unavailable(_))));
+    assert!(world.layered.read_subjects(&[SubjectKey::new("article", "2").unwrap()]).await.is_err());
     // What was taken down is not served.
     world.tables.down.store(false, SeqCst);
     assert_eq!(page(&world.layered).await.unwrap(), (9, 9));
     tell(&world.layered, &world.tables.change(ids[0], |row| row.state = State::Deleted)).await;
     world.tables.down.store(true, SeqCst);
-    assert!(world.layered.comments(&ids[..1]).await.is_err());
+    assert!(world.layered.read_comments(&ids[..1]).await.is_err());
     assert_eq!(page(&world.layered).await.unwrap(), (8, 8));
     // Without the cache, what this process remembers.
     world.tables.down.store(false, SeqCst);
@@ -181,7 +181,7 @@ async fn while_the_tables_are_down_what_is_remembered_is_served() {
     advance(FRESH).await;
     assert_eq!(one(&world.layered, answer).await.content, "new");
     advance(KEPT).await;
-    assert!(world.layered.comments(&[answer]).await.is_err());
+    assert!(world.layered.read_comments(&[answer]).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,7 +195,7 @@ async fn without_the_cache_the_tables_answer_and_it_is_told_later() {
     tell(&world.layered, &world.tables.change(ids[0], |row| row.content = "3".into())).await;
     assert!(begun.elapsed() <= Duration::from_secs(2));
     assert_eq!(one(&world.layered, ids[0]).await.content, "3");
-    assert_eq!(world.layered.floors(&roots(), false, None, 9).await.unwrap().len(), 3);
+    assert_eq!(world.layered.list_floors(&roots(), false, None, 9).await.unwrap().len(), 3);
     world.cache.down.store(false, SeqCst);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(one(&world.other(), ids[0]).await.content, "3");
@@ -213,14 +213,14 @@ async fn a_comment_that_is_no_row_yet_is_read() {
     let (ids, _) = thread(&world, 9);
     let young = CommentId::from_parts(BEGIN - 1, subject().slot(), 0, 0);
     let looked_for = Instant::now();
-    assert!(world.layered.comments(&[young]).await.unwrap().is_empty());
+    assert!(world.layered.read_comments(&[young]).await.unwrap().is_empty());
     assert!((1_000..1_100).contains(&looked_for.elapsed().as_millis()), "{:?}", looked_for.elapsed());
     // A page does not wait, nor does anybody for what cannot be on its way.
     let at_once = Instant::now();
     let page: Vec<_> = ids.iter().copied().chain([young]).collect();
-    assert_eq!(world.layered.comments(&page).await.unwrap().len(), 9);
+    assert_eq!(world.layered.read_comments(&page).await.unwrap().len(), 9);
     let old = CommentId::from_parts(BEGIN - 20_000, subject().slot(), 0, 0);
-    assert!(world.layered.comments(&[old]).await.unwrap().is_empty());
+    assert!(world.layered.read_comments(&[old]).await.unwrap().is_empty());
     assert_eq!(at_once.elapsed(), Duration::ZERO);
 
     let shelf = world.shelf.clone();
@@ -231,10 +231,10 @@ async fn a_comment_that_is_no_row_yet_is_read() {
     lock(&world.counters.counts).insert(young, (3, 1));
     let row = one(&world.layered, young).await;
     assert_eq!((row.content, row.floor, row.likes, row.dislikes), (format!("comment {young}"), None, 3, 1));
-    assert_eq!(world.layered.pending(member(1), 9).await.unwrap(), [young]);
-    let done = world.layered.remembered(&subject(), member(1), "key", BEGIN - 5).await.unwrap().unwrap();
+    assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), [young]);
+    let done = world.layered.find_remembered(&subject(), member(1), "key", BEGIN - 5).await.unwrap().unwrap();
     assert_eq!((done.id, done.request, done.state), (young, [7; 32], State::Published));
-    assert!(world.layered.remembered(&subject(), member(1), "key", BEGIN + 5).await.unwrap().is_none());
+    assert!(world.layered.find_remembered(&subject(), member(1), "key", BEGIN + 5).await.unwrap().is_none());
     // While the tables are down it is there too.
     world.tables.down.store(true, SeqCst);
     assert_eq!(one(&world.layered, young).await.likes, 3);
@@ -243,9 +243,9 @@ async fn a_comment_that_is_no_row_yet_is_read() {
     // It becomes a row, and then a held one.
     let (row, _) = world.tables.publish(&subject(), 59_999, None);
     assert_eq!(row, young);
-    assert_eq!(world.layered.pending(member(1), 9).await.unwrap(), []);
+    assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), []);
     tell(&world.layered, &world.tables.change(young, |row| row.state = State::Review)).await;
-    assert_eq!(world.layered.pending(member(1), 9).await.unwrap(), [young]);
+    assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), [young]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,11 +256,11 @@ async fn counts_are_those_of_the_counters() {
     lock(&world.counters.counts).insert(ids[0], (5, 2));
     lock(&world.counters.counts).insert(answer, (7, 0));
     assert_eq!(one(&world.layered, ids[0]).await.likes, 5);
-    let under = world.layered.subtree(&Path::root(ids[0]), None, 9, 9).await.unwrap();
+    let under = world.layered.list_subtree(&Path::root(ids[0]), None, 9, 9).await.unwrap();
     assert_eq!(under.iter().map(|row| row.likes).collect::<Vec<_>>(), [7]);
 
     lock(&world.counters.own).extend([(ids[0], None), (answer, Some(Reaction::Dislike))]);
-    let own = world.layered.reactions(member(1), &[ids[0], ids[1], answer]).await.unwrap();
+    let own = world.layered.read_reactions(member(1), &[ids[0], ids[1], answer]).await.unwrap();
     assert_eq!(own.into_iter().collect::<Vec<_>>(), [(answer, Reaction::Dislike)]);
 
     // Lost: they are opened first.
@@ -291,10 +291,10 @@ async fn a_second_id_is_not_kept_under_its_name() {
 async fn a_list_is_noted_once_filled_ahead_and_added_to() {
     let world = World::new();
     let ids: Vec<_> = (0..2_500).map(|n| world.tables.publish(&subject(), n, None).0).collect();
-    let read = async |beyond| world.layered.floors(&roots(), false, beyond, 21).await.unwrap();
+    let read = async |beyond| world.layered.list_floors(&roots(), false, beyond, 21).await.unwrap();
     assert_eq!(read(None).await[0], (2_500, ids[2_499]));
     let other = world.other();
-    other.floors(&roots(), false, None, 21).await.unwrap();
+    other.list_floors(&roots(), false, None, 21).await.unwrap();
     read(Some(100)).await;
     sleep(Duration::from_millis(1)).await;
     assert_eq!(world.log.messages(Topic::Rebuild).len(), 1, "noted once");
@@ -303,7 +303,7 @@ async fn a_list_is_noted_once_filled_ahead_and_added_to() {
     let before = world.tables.calls();
     assert_eq!(read(None).await[0].0, 2_500);
     assert_eq!(read(Some(1_522)).await[20].0, 1_501);
-    assert_eq!(world.layered.comments(&ids[2_400..]).await.unwrap().len(), 100, "with the contents of five pages");
+    assert_eq!(world.layered.read_comments(&ids[2_400..]).await.unwrap().len(), 100, "with the contents of five pages");
     assert_eq!(world.tables.calls(), before);
     let (id, persisted) = world.tables.publish(&subject(), 2_500, None);
     tell(&other, &persisted).await;
@@ -318,11 +318,11 @@ async fn a_list_is_noted_once_filled_ahead_and_added_to() {
     let before = world.tables.calls();
     assert_eq!(read(Some(1_505)).await[20].0, 1_484);
     assert_eq!(read(Some(1_000)).await[20].0, 979);
-    assert_eq!(world.layered.floors(&roots(), true, Some(1_000), 3).await.unwrap()[0].0, 1_001, "upwards too");
+    assert_eq!(world.layered.list_floors(&roots(), true, Some(1_000), 3).await.unwrap()[0].0, 1_001, "upwards too");
     assert_eq!(world.tables.calls(), before);
     // A jump far beyond is read from the tables.
     assert_eq!(read(Some(100)).await[20].0, 79);
-    assert_eq!(world.layered.floors(&roots(), true, None, 3).await.unwrap()[0], (1, ids[0]));
+    assert_eq!(world.layered.list_floors(&roots(), true, None, 3).await.unwrap()[0], (1, ids[0]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -335,10 +335,10 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
         tokio::spawn(rebuild::run(world.layered.clone(), log, stop.clone())),
         tokio::spawn(warm::run(world.layered.clone(), heat.clone(), stop.clone())),
     ];
-    world.layered.floors(&roots(), false, None, 9).await.unwrap();
+    world.layered.list_floors(&roots(), false, None, 9).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     let before = world.tables.calls();
-    world.layered.floors(&roots(), false, None, 9).await.unwrap();
+    world.layered.list_floors(&roots(), false, None, 9).await.unwrap();
     assert_eq!(world.tables.calls(), before);
     assert_eq!(world.log.commits(Topic::Rebuild)[&0], 1);
 
@@ -348,8 +348,8 @@ async fn the_job_fills_what_is_noted_and_warms_what_is_hot() {
     world.cache.lose(0, 1);
     sleep(Duration::from_secs(31)).await;
     let before = world.tables.calls();
-    world.other().subjects(&[subject()]).await.unwrap();
-    world.other().floors(&roots(), false, None, 9).await.unwrap();
+    world.other().read_subjects(&[subject()]).await.unwrap();
+    world.other().list_floors(&roots(), false, None, 9).await.unwrap();
     assert_eq!(world.tables.calls(), before);
     stop.cancel();
     for job in jobs {
@@ -365,7 +365,7 @@ async fn a_snapshot_is_read_once() {
     let world = World::new();
     let (ids, _) = thread(&world, 3);
     let snapshot = Snapshot::rank(ids.iter().map(|id| (1, *id)).collect());
-    let read = async || world.layered.snapshot(subject().slot(), snapshot.id()).await.unwrap();
+    let read = async || world.layered.read_snapshot(subject().slot(), snapshot.id()).await.unwrap();
     assert_eq!(read().await, None);
     world.tables.keep(snapshot.clone());
     assert_eq!(read().await.as_ref(), Some(&snapshot), "that there was none is not remembered");
@@ -430,7 +430,7 @@ async fn nothing_old_after_it_was_told(steps: Vec<Step>) {
             Step::SlowRead(i, ms, second) => {
                 let (process, id) = (processes[usize::from(second)].clone(), all[i]);
                 *lock(&world.tables.pause) = Duration::from_millis(ms);
-                slow.push(tokio::spawn(async move { process.comments(&[id]).await.map(drop) }));
+                slow.push(tokio::spawn(async move { process.read_comments(&[id]).await.map(drop) }));
                 tokio::task::yield_now().await;
             }
             Step::Read(i, second) => {

@@ -8,16 +8,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::{SLOTS, Slot};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
+use crate::domain::positions::OperationStream;
 use crate::ports::broker::{Broker, Topic};
 use crate::ports::counters::{Counters, CountersError};
-use crate::ports::shards::{Shards, Stream};
-use crate::ports::store::StoreError;
+use crate::ports::store::SlotPositions;
 
 /// How long the tables may take to catch up with the log while somebody waits.
 pub(crate) const CATCH_UP: Duration = Duration::from_secs(3);
@@ -33,32 +32,14 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct CounterRecovery {
     log: Arc<dyn Broker>,
-    tables: Box<dyn Tables>,
+    tables: Arc<dyn SlotPositions>,
     counters: Arc<dyn Counters>,
     /// One a partition: held while it is opened, with the last failure and when that was.
     partitions: Vec<Mutex<Option<(Instant, CountersError)>>>,
 }
 
-/// What the tables are asked here.
-#[async_trait]
-pub(crate) trait Tables: Send + Sync + std::fmt::Debug {
-    /// The slots' positions in the reactions' log.
-    async fn positions(&self, slots: &[Slot]) -> Result<HashMap<Slot, u64>, StoreError>;
-}
-
-#[async_trait]
-impl Tables for Arc<dyn Shards> {
-    async fn positions(&self, slots: &[Slot]) -> Result<HashMap<Slot, u64>, StoreError> {
-        Shards::positions(&**self, Stream::Reactions, slots).await
-    }
-}
-
 impl CounterRecovery {
-    pub fn new(log: Arc<dyn Broker>, tables: Arc<dyn Shards>, counters: Arc<dyn Counters>) -> Self {
-        Self::over(log, Box::new(tables), counters)
-    }
-
-    pub(crate) fn over(log: Arc<dyn Broker>, tables: Box<dyn Tables>, counters: Arc<dyn Counters>) -> Self {
+    pub fn new(log: Arc<dyn Broker>, tables: Arc<dyn SlotPositions>, counters: Arc<dyn Counters>) -> Self {
         let partitions = (0..log.partitions()).map(|_| Mutex::default()).collect();
         Self { log, tables, counters, partitions }
     }
@@ -135,7 +116,7 @@ impl CounterRecovery {
         loop {
             // The commit is asked for first: the positions are then at least as new.
             let committed = self.log.committed(Topic::Reactions, partition).await.map_err(unavailable)?;
-            let reached = self.tables.positions(slots).await.map_err(unavailable)?;
+            let reached = self.tables.read_positions(OperationStream::Reactions, slots).await.map_err(unavailable)?;
             let reached: HashMap<_, _> =
                 slots.iter().map(|slot| (*slot, reached.get(slot).copied().unwrap_or(0))).collect();
             if committed >= end || reached.values().all(|position| *position >= end) {

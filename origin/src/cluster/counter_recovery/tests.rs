@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::cluster::counter_recovery::{CATCH_UP, CounterRecovery, Tables};
+use crate::cluster::counter_recovery::{CATCH_UP, CounterRecovery};
+use crate::domain::positions::OperationStream;
 use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
 use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
-use crate::ports::store::StoreError;
+use crate::ports::store::{SlotPositions, StoreError};
 
 const PARTITIONS: u32 = 16;
 
@@ -33,7 +34,7 @@ fn world(end: u64, committed: u64, position: u64) -> Arc<World> {
 }
 
 fn opener(world: &Arc<World>) -> CounterRecovery {
-    CounterRecovery::over(world.clone(), Box::new(world.clone()), world.clone())
+    CounterRecovery::new(world.clone(), world.clone(), world.clone())
 }
 
 fn slot(number: u16) -> Slot {
@@ -41,9 +42,13 @@ fn slot(number: u16) -> Slot {
 }
 
 #[async_trait]
-impl Tables for Arc<World> {
-    async fn positions(&self, slots: &[Slot]) -> Result<HashMap<Slot, u64>, StoreError> {
+impl SlotPositions for World {
+    async fn read_positions(&self, _: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>, StoreError> {
         Ok(slots.iter().map(|slot| (*slot, self.position)).collect())
+    }
+
+    async fn skip_position(&self, _: OperationStream, _: Slot, _: u64) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

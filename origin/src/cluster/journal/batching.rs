@@ -9,10 +9,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::journal::{PATIENCE, POLL, Pair, may_pass};
-use crate::domain::operation::{LoggedOperation, Outcome};
+use crate::domain::operation::{LoggedOperation, OperationOutcome};
+use crate::domain::reaction_state::ReactionState;
 use crate::ports::journal::{CommitListener, JournalError};
-use crate::ports::shards::{ReactionState, Shards};
-use crate::ports::store::StoreError;
+use crate::ports::store::{ReactionStateReader, SlotTables, StoreError};
 
 /// Pairs in one statement.
 const PAIRS: usize = 500;
@@ -28,18 +28,18 @@ type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 /// Asks for standings, one queue a database, so that one that stands still holds up no other.
 #[derive(Debug)]
 pub(super) struct ReactionStates {
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn SlotTables>,
     queues: Vec<mpsc::Sender<(Pair, Answer<ReactionState, StoreError>)>>,
 }
 
 impl ReactionStates {
-    pub(super) fn start(tables: &Arc<dyn Shards>) -> Self {
+    pub(super) fn start(tables: &Arc<dyn SlotTables>) -> Self {
         let queue = |_| {
             let (queue, questions) = mpsc::channel(WAITING);
             tokio::spawn(ask_all(questions, tables.clone()));
             queue
         };
-        Self { tables: tables.clone(), queues: (0..tables.shards().max(1)).map(queue).collect() }
+        Self { tables: tables.clone(), queues: (0..tables.count_databases().max(1)).map(queue).collect() }
     }
 
     /// Puts a question into its queue; what it returns waits for the answer.
@@ -50,7 +50,7 @@ impl ReactionStates {
         &self,
         pair: Pair,
     ) -> Result<impl Future<Output = Result<ReactionState, StoreError>> + use<>, JournalError> {
-        let shard = self.tables.shard(CommentId::slot(pair.0)) % self.queues.len();
+        let shard = self.tables.database_of(CommentId::slot(pair.0)) % self.queues.len();
         let (answer, standing) = oneshot::channel();
         let queue = self.queues.get(shard).ok_or(JournalError::Closed)?;
         queue.try_send((pair, answer)).map_err(refused)?;
@@ -66,7 +66,10 @@ fn refused<T>(error: mpsc::error::TrySendError<T>) -> JournalError {
     }
 }
 
-async fn ask_all(mut questions: mpsc::Receiver<(Pair, Answer<ReactionState, StoreError>)>, tables: Arc<dyn Shards>) {
+async fn ask_all(
+    mut questions: mpsc::Receiver<(Pair, Answer<ReactionState, StoreError>)>,
+    tables: Arc<dyn SlotTables>,
+) {
     let free = Arc::new(Semaphore::new(STATEMENTS));
     while let Ok(permit) = free.clone().acquire_owned().await {
         let mut asked = Vec::with_capacity(PAIRS);
@@ -92,11 +95,11 @@ async fn ask_all(mut questions: mpsc::Receiver<(Pair, Answer<ReactionState, Stor
 }
 
 /// Asks again once when a slot is on its way to another database.
-async fn standing(tables: &dyn Shards, pairs: &[Pair]) -> Result<Vec<ReactionState>, StoreError> {
-    match tables.standing(pairs).await {
+async fn standing(tables: &dyn ReactionStateReader, pairs: &[Pair]) -> Result<Vec<ReactionState>, StoreError> {
+    match tables.read_reaction_states(pairs).await {
         Err(StoreError::Moved) => {
             sleep(POLL).await;
-            tables.standing(pairs).await
+            tables.read_reaction_states(pairs).await
         }
         answer => answer,
     }
@@ -105,18 +108,18 @@ async fn standing(tables: &dyn Shards, pairs: &[Pair]) -> Result<Vec<ReactionSta
 /// Writes imported comments, in the order they come.
 #[derive(Debug)]
 pub(super) struct Import {
-    queue: mpsc::Sender<(LoggedOperation, Answer<Outcome, JournalError>)>,
+    queue: mpsc::Sender<(LoggedOperation, Answer<OperationOutcome, JournalError>)>,
 }
 
 impl Import {
-    pub(super) fn start(tables: Arc<dyn Shards>, committed: Arc<dyn CommitListener>) -> Self {
+    pub(super) fn start(tables: Arc<dyn SlotTables>, committed: Arc<dyn CommitListener>) -> Self {
         let (queue, events) = mpsc::channel(WAITING);
         tokio::spawn(write_all(events, tables, committed));
         Self { queue }
     }
 
     /// Writes a comment with what others import meanwhile. It is in the queue before this waits.
-    pub(super) async fn write(&self, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
+    pub(super) async fn write(&self, stamped: LoggedOperation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         self.queue.try_send((stamped, answer)).map_err(refused)?;
         outcome.await.map_err(|_| JournalError::Closed)?
@@ -124,8 +127,8 @@ impl Import {
 }
 
 async fn write_all(
-    mut events: mpsc::Receiver<(LoggedOperation, Answer<Outcome, JournalError>)>,
-    tables: Arc<dyn Shards>,
+    mut events: mpsc::Receiver<(LoggedOperation, Answer<OperationOutcome, JournalError>)>,
+    tables: Arc<dyn SlotTables>,
     committed: Arc<dyn CommitListener>,
 ) {
     let mut taken = Vec::with_capacity(BATCH);
@@ -140,10 +143,10 @@ async fn write_all(
 
 /// Writes a batch; when it is refused, each comment alone, so that one bad comment fails alone.
 async fn write(
-    tables: &dyn Shards,
+    tables: &dyn SlotTables,
     committed: &dyn CommitListener,
     batch: &[LoggedOperation],
-) -> Vec<Result<Outcome, JournalError>> {
+) -> Vec<Result<OperationOutcome, JournalError>> {
     match write_once(tables, committed, batch).await {
         Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
         Err(JournalError::Store(_)) if batch.len() > 1 => {
@@ -162,10 +165,10 @@ async fn write(
 
 /// Writes all of it, as often as it takes in two seconds: a comment that is there already is left alone.
 async fn write_once(
-    tables: &dyn Shards,
+    tables: &dyn SlotTables,
     committed: &dyn CommitListener,
     batch: &[LoggedOperation],
-) -> Result<Vec<Outcome>, JournalError> {
+) -> Result<Vec<OperationOutcome>, JournalError> {
     let until = Instant::now() + PATIENCE;
     loop {
         match tables.persist(batch).await {

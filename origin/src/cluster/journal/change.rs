@@ -6,7 +6,7 @@ use gailou_shared::id::CommentId;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL, may_pass};
-use crate::domain::operation::{LoggedOperation, Outcome};
+use crate::domain::operation::{LoggedOperation, OperationOutcome};
 use crate::ports::journal::JournalError;
 
 /// A comment older than this is a row, or none: what is pending lives for a minute.
@@ -14,12 +14,16 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 impl ClusterJournal {
     /// A change to a comment; one that is accepted and no row yet is waited for.
-    pub(super) async fn change(&self, id: CommentId, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
+    pub(super) async fn change(
+        &self,
+        id: CommentId,
+        stamped: LoggedOperation,
+    ) -> Result<OperationOutcome, JournalError> {
         let until = Instant::now() + PATIENCE;
         loop {
             let outcome = self.persist(&stamped, until).await?;
             self.faces.forget(id).await;
-            if !matches!(outcome, Outcome::NoComment) || !self.is_coming(id).await {
+            if !matches!(outcome, OperationOutcome::NoComment) || !self.is_coming(id).await {
                 return Ok(outcome);
             }
             if Instant::now() >= until {
@@ -38,7 +42,11 @@ impl ClusterJournal {
     }
 
     /// Writes one event, as often as it takes until then.
-    pub(super) async fn persist(&self, stamped: &LoggedOperation, until: Instant) -> Result<Outcome, JournalError> {
+    pub(super) async fn persist(
+        &self,
+        stamped: &LoggedOperation,
+        until: Instant,
+    ) -> Result<OperationOutcome, JournalError> {
         let batch = std::slice::from_ref(stamped);
         loop {
             match self.tables.persist(batch).await {

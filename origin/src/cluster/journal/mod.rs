@@ -25,13 +25,12 @@ use crate::cluster::counter_recovery::CounterRecovery;
 use crate::cluster::journal::batching::{Import, ReactionStates};
 use crate::cluster::journal::react::VisibilityCache;
 use crate::domain::codec::operation::encode;
-use crate::domain::operation::{LoggedOperation, Operation, Outcome};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::ports::broker::{Broker, BrokerError, Topic};
 use crate::ports::counters::Counters;
 use crate::ports::journal::{CommitListener, Journal, JournalError};
 use crate::ports::pending::Pending;
-use crate::ports::shards::Shards;
-use crate::ports::store::{Store, StoreError};
+use crate::ports::store::{CommentReader, SlotTables, StoreError};
 
 /// How long somebody waits for what is on its way: the tables to catch up, a slot to arrive. Longer
 /// than a batch of reactions takes, shorter than a request may.
@@ -43,7 +42,7 @@ const POLL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct ClusterJournal {
     log: Arc<dyn Broker>,
-    tables: Arc<dyn Shards>,
+    tables: Arc<dyn SlotTables>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
     opener: Arc<CounterRecovery>,
@@ -61,8 +60,8 @@ impl ClusterJournal {
     #[expect(clippy::too_many_arguments, reason = "each is a port of its own")]
     pub fn new(
         log: Arc<dyn Broker>,
-        tables: Arc<dyn Shards>,
-        faces: Arc<dyn Store>,
+        tables: Arc<dyn SlotTables>,
+        faces: Arc<dyn CommentReader>,
         counters: Arc<dyn Counters>,
         pending: Arc<dyn Pending>,
         opener: Arc<CounterRecovery>,
@@ -86,26 +85,26 @@ impl ClusterJournal {
 
     /// Appends to the slot's log; its position.
     async fn put(&self, topic: Topic, slot: Slot, stamped: &LoggedOperation) -> Result<u64, JournalError> {
-        let damaged = || StoreError::Damaged("an event that does not travel".into());
+        let damaged = || StoreError::damaged("an event that does not travel");
         let bytes = encode(stamped).ok_or_else(damaged)?;
         self.log.append(topic, slot, bytes).await.map_err(|error| match error {
             BrokerError::Full => JournalError::Full,
             BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
-            BrokerError::Damaged(reason) => StoreError::Damaged(reason).into(),
+            BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
         })
     }
 }
 
 #[async_trait]
 impl Journal for ClusterJournal {
-    async fn append(&self, event: Operation) -> Result<Outcome, JournalError> {
+    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError> {
         // Nobody holds it for writing but `close`.
         let open = self.closed.try_read().map_err(|_| JournalError::Closed)?;
         if *open {
             return Err(JournalError::Closed);
         }
         let stamped = LoggedOperation::new(self.clock.now(), event);
-        match stamped.event {
+        match stamped.operation {
             Operation::Publish(ref row) if row.imported.is_some() => self.import.write(stamped).await,
             Operation::Publish(_) => self.publish(stamped).await,
             Operation::React { id, member, react } => self.react(id, member, react, stamped).await,

@@ -7,8 +7,8 @@ use gailou_shared::limits;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL};
-use crate::domain::operation::{LoggedOperation, Operation, Outcome};
-use crate::domain::row::{NewRow, Remembered};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
+use crate::domain::row::{NewCommentRow, RememberedRequest};
 use crate::ports::broker::Topic;
 use crate::ports::journal::JournalError;
 use crate::ports::pending::Reserved;
@@ -17,17 +17,17 @@ use crate::ports::pending::Reserved;
 const SOON: Duration = Duration::from_millis(20);
 
 /// The row of a `Publish`.
-fn row_of(stamped: &LoggedOperation) -> Option<&NewRow> {
-    match &stamped.event {
+fn row_of(stamped: &LoggedOperation) -> Option<&NewCommentRow> {
+    match &stamped.operation {
         Operation::Publish(row) => Some(row),
         _ => None,
     }
 }
 
 impl ClusterJournal {
-    pub(super) async fn publish(&self, stamped: LoggedOperation) -> Result<Outcome, JournalError> {
-        let Some(row) = row_of(&stamped) else { return Ok(Outcome::NoComment) };
-        let published = Outcome::Published { floor: None };
+    pub(super) async fn publish(&self, stamped: LoggedOperation) -> Result<OperationOutcome, JournalError> {
+        let Some(row) = row_of(&stamped) else { return Ok(OperationOutcome::NoComment) };
+        let published = OperationOutcome::Published { floor: None };
         let Some((key, request)) = &row.idempotency else {
             self.appended(&stamped).await?;
             return Ok(published);
@@ -52,7 +52,11 @@ impl ClusterJournal {
             if let Some(done) = done {
                 self.release(&stamped).await;
                 let same = done.request == *request;
-                return Ok(if same { Outcome::Replayed { id: done.id, state: done.state } } else { Outcome::Mismatch });
+                return Ok(if same {
+                    OperationOutcome::Replayed { id: done.id, state: done.state }
+                } else {
+                    OperationOutcome::Mismatch
+                });
             }
         }
         match self.appended(&stamped).await {
@@ -72,7 +76,7 @@ impl ClusterJournal {
         let before = self.pending.reserved(member, key).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
         let Some(row) = before.as_ref().and_then(row_of) else { return Ok(()) };
         let id = row.path.id();
-        let stored = self.tables.comments(&[id]).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
+        let stored = self.tables.read_comments(&[id]).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
         match &before {
             Some(before) if !stored.contains_key(&id) => self.appended(before).await,
             _ => Ok(()),
@@ -85,14 +89,14 @@ impl ClusterJournal {
         before: &LoggedOperation,
         request: &[u8; 32],
         appended: bool,
-    ) -> Result<Outcome, JournalError> {
+    ) -> Result<OperationOutcome, JournalError> {
         let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|(_, hash)| hash == request));
-        let Some(row) = row else { return Ok(Outcome::Mismatch) };
+        let Some(row) = row else { return Ok(OperationOutcome::Mismatch) };
         if !appended {
             // Appended twice it is still one row: the same id and bytes.
             self.appended(before).await?;
         }
-        Ok(Outcome::Replayed { id: row.path.id(), state: row.state })
+        Ok(OperationOutcome::Replayed { id: row.path.id(), state: row.state })
     }
 
     /// Appends a comment and waits until every origin can see it.
@@ -113,7 +117,7 @@ impl ClusterJournal {
     async fn row(&self, id: CommentId) -> Result<(), JournalError> {
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.tables.comments(&[id]).await {
+            match self.tables.read_comments(&[id]).await {
                 Ok(rows) if rows.contains_key(&id) => return Ok(()),
                 Ok(_) | Err(_) if Instant::now() < until => sleep(SOON).await,
                 Ok(_) => return Err(JournalError::Unknown("the comment is no row yet".into())),
@@ -126,13 +130,13 @@ impl ClusterJournal {
     async fn remembered(
         &self,
         subject: &SubjectKey,
-        row: &NewRow,
+        row: &NewCommentRow,
         key: &str,
-    ) -> Result<Option<Remembered>, JournalError> {
+    ) -> Result<Option<RememberedRequest>, JournalError> {
         let since = self.clock.now().saturating_sub(limits::IDEMPOTENCY_MS);
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.tables.remembered(subject, row.author.id, key, since).await {
+            match self.tables.find_remembered(subject, row.author.id, key, since).await {
                 Err(error) if crate::cluster::journal::may_pass(&error) && Instant::now() < until => sleep(POLL).await,
                 answer => return answer.map_err(JournalError::from),
             }

@@ -8,12 +8,12 @@ use gailou_shared::id::{CommentId, MemberId, SLOTS};
 use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::journal::{ClusterJournal, PATIENCE};
-use crate::domain::operation::{LoggedOperation, Outcome, React};
+use crate::domain::operation::{LoggedOperation, OperationOutcome, ReactionChange};
+use crate::domain::reaction_state::ReactionState;
 use crate::ports::broker::Topic;
 use crate::ports::counters::{CountersError, Fold, Folded};
 use crate::ports::journal::JournalError;
-use crate::ports::shards::ReactionState;
-use crate::ports::store::{Store, StoreError};
+use crate::ports::store::{CommentReader, StoreError};
 
 /// How long it is believed whether a comment can be seen.
 const FACES: Duration = Duration::from_millis(250);
@@ -27,14 +27,14 @@ const AGAIN: u32 = 3;
 /// Whether comments can be seen, for a moment.
 #[derive(Debug)]
 pub(super) struct VisibilityCache {
-    store: Arc<dyn Store>,
+    store: Arc<dyn CommentReader>,
     seen: moka::future::Cache<CommentId, bool>,
     /// Changes in each slot so far: what was asked for before one is not remembered after it.
     changes: Box<[AtomicU64]>,
 }
 
 impl VisibilityCache {
-    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+    pub(super) fn new(store: Arc<dyn CommentReader>) -> Self {
         let seen = moka::future::Cache::builder().max_capacity(FACES_KEPT).time_to_live(FACES).build();
         Self { store, seen, changes: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -43,8 +43,8 @@ impl VisibilityCache {
     /// many ask.
     pub(super) async fn visible(&self, id: CommentId) -> Result<bool, StoreError> {
         let look = async {
-            let rows = self.store.comments(&[id]).await?;
-            Ok(rows.get(&id).is_some_and(crate::domain::row::Row::visible))
+            let rows = self.store.read_comments(&[id]).await?;
+            Ok(rows.get(&id).is_some_and(crate::domain::row::CommentRow::visible))
         };
         self.seen.try_get_with(id, look).await.map_err(|error: Arc<StoreError>| (*error).clone())
     }
@@ -81,11 +81,11 @@ impl ClusterJournal {
         &self,
         id: CommentId,
         member: MemberId,
-        react: React,
+        react: ReactionChange,
         stamped: LoggedOperation,
-    ) -> Result<Outcome, JournalError> {
+    ) -> Result<OperationOutcome, JournalError> {
         let (version, standing) = match self.faces.known(id).await {
-            Some(false) => return Ok(Outcome::NoComment),
+            Some(false) => return Ok(OperationOutcome::NoComment),
             Some(true) => {
                 // Refused before anything is appended, when too many wait.
                 let standing = self.standings.ask((id, member))?;
@@ -95,14 +95,14 @@ impl ClusterJournal {
             None => {
                 let (visible, standing) = self.seen(id, member).await?;
                 if !visible {
-                    return Ok(Outcome::NoComment);
+                    return Ok(OperationOutcome::NoComment);
                 }
                 (self.put(Topic::Reactions, id.slot(), &stamped).await?, standing)
             }
         };
         let fold = Fold { id, member, react, version, standing: standing.map_err(unknown)? };
         let Folded { likes, dislikes, reaction } = self.fold(fold).await?;
-        Ok(Outcome::Reacted { likes, dislikes, reaction })
+        Ok(OperationOutcome::Reacted { likes, dislikes, reaction })
     }
 
     /// Whether the comment can be seen, of which nobody asked lately, and the pair's standing: a row

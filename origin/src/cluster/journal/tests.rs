@@ -9,10 +9,11 @@ use tokio::time::sleep;
 
 use crate::cluster::journal::*;
 use crate::domain::codec::operation::decode;
-use crate::domain::operation::Change;
-use crate::domain::row::{Imported, NewRow};
+use crate::domain::operation::CommentChange;
+use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::counters::{Base, CountersError, Fold, Folded, PersistedReaction, Recovery};
 use crate::ports::pending::{PendingError, Reserved};
+use crate::ports::store::BatchWriter as _;
 use crate::testing::doubles::{Told, When, comment, like, new_row, publish, subject_in};
 use crate::testing::memory_broker::MemoryLog;
 use crate::testing::memory_tables::MemoryTables;
@@ -30,7 +31,7 @@ struct Shelf {
 }
 
 fn key_of(event: &LoggedOperation) -> Option<(MemberId, String)> {
-    let Operation::Publish(row) = &event.event else { return None };
+    let Operation::Publish(row) = &event.operation else { return None };
     row.idempotency.as_ref().map(|(key, _)| (row.author.id, key.clone()))
 }
 
@@ -72,7 +73,7 @@ impl Pending for Shelf {
         if self.dark.load(Ordering::Relaxed) {
             return Err(PendingError("dark".into()));
         }
-        let Operation::Publish(row) = &event.event else { return Ok(()) };
+        let Operation::Publish(row) = &event.operation else { return Ok(()) };
         self.shown.lock().unwrap().insert(row.path.id(), event.clone());
         if let Some(key) = key_of(event)
             && let Some((_, appended)) = self.reserved.lock().unwrap().get_mut(&key)
@@ -188,12 +189,12 @@ impl Site {
         Self { log, tables, shelf, view, told, journal, subject: subject_in(SLOT) }
     }
 
-    fn row(&self, number: u64, key: Option<(&str, u8)>) -> NewRow {
+    fn row(&self, number: u64, key: Option<(&str, u8)>) -> NewCommentRow {
         let idempotency = key.map(|(key, hash)| (key.to_owned(), [hash; 32]));
-        NewRow { idempotency, ..new_row(&self.subject, comment(SLOT, number)) }
+        NewCommentRow { idempotency, ..new_row(&self.subject, comment(SLOT, number)) }
     }
 
-    async fn publish(&self, row: NewRow) -> Result<Outcome, JournalError> {
+    async fn publish(&self, row: NewCommentRow) -> Result<OperationOutcome, JournalError> {
         self.journal.append(Operation::Publish(Box::new(row))).await
     }
 
@@ -204,8 +205,8 @@ impl Site {
         id
     }
 
-    async fn like(&self, id: CommentId, by: u64) -> Result<Outcome, JournalError> {
-        self.journal.append(like(id, by).event).await
+    async fn like(&self, id: CommentId, by: u64) -> Result<OperationOutcome, JournalError> {
+        self.journal.append(like(id, by).operation).await
     }
 
     /// Writes what is in the log into the tables, `after` a while.
@@ -228,7 +229,7 @@ fn no_broker() -> BrokerError {
 }
 
 #[track_caller]
-fn is_unknown(outcome: &Result<Outcome, JournalError>) {
+fn is_unknown(outcome: &Result<OperationOutcome, JournalError>) {
     assert!(matches!(outcome, Err(JournalError::Unknown(_))), "{outcome:?}");
 }
 
@@ -236,9 +237,9 @@ fn is_unknown(outcome: &Result<Outcome, JournalError>) {
 async fn a_comment_is_appended_and_shown() {
     let site = Site::new();
     let outcome = site.publish(site.row(1, None)).await.unwrap();
-    assert!(matches!(outcome, Outcome::Published { floor: None }));
+    assert!(matches!(outcome, OperationOutcome::Published { floor: None }));
     let bytes = site.log.messages(Topic::Comments);
-    let Operation::Publish(row) = decode(&bytes[0]).unwrap().event else { panic!("a publish") };
+    let Operation::Publish(row) = decode(&bytes[0]).unwrap().operation else { panic!("a publish") };
     assert_eq!(row.path.id(), comment(SLOT, 1));
     assert_eq!(site.shelf.shown.lock().unwrap()[&comment(SLOT, 1)].position, Some(0));
 }
@@ -253,7 +254,7 @@ async fn a_key_makes_one_comment_wherever_the_first_attempt_died() {
         assert!(site.shelf.is_reserved("k"), "it may have been written");
         site.log.heal();
         let again = site.publish(site.row(2, Some(("k", 1)))).await.unwrap();
-        let Outcome::Replayed { id, state } = again else { panic!("{again:?}") };
+        let OperationOutcome::Replayed { id, state } = again else { panic!("{again:?}") };
         assert_eq!((id, state), (comment(SLOT, 1), State::Published));
         let bytes = site.log.messages(Topic::Comments);
         assert_eq!(bytes.len(), copies);
@@ -262,7 +263,7 @@ async fn a_key_makes_one_comment_wherever_the_first_attempt_died() {
         site.publish(site.row(3, Some(("k", 1)))).await.unwrap();
         assert_eq!(site.appended(Topic::Comments), copies);
         let other = site.publish(site.row(4, Some(("k", 2)))).await.unwrap();
-        assert!(matches!(other, Outcome::Mismatch));
+        assert!(matches!(other, OperationOutcome::Mismatch));
     }
 }
 
@@ -290,9 +291,9 @@ async fn where_reservations_may_be_lost_the_rows_are_asked() {
     ] {
         lost(&site.shelf);
         let again = site.publish(site.row(2, Some(("k", 1)))).await.unwrap();
-        assert!(matches!(again, Outcome::Replayed { id, .. } if id == comment(SLOT, 1)), "{again:?}");
+        assert!(matches!(again, OperationOutcome::Replayed { id, .. } if id == comment(SLOT, 1)), "{again:?}");
         let other = site.publish(site.row(2, Some(("k", 2)))).await.unwrap();
-        assert!(matches!(other, Outcome::Mismatch));
+        assert!(matches!(other, OperationOutcome::Mismatch));
         assert!(!site.shelf.is_reserved("k"), "given back: the rows know it");
     }
     assert_eq!(site.appended(Topic::Comments), 0);
@@ -304,7 +305,7 @@ async fn what_cannot_be_shown_is_answered_when_its_row_is_there() {
     site.shelf.dark.store(true, Ordering::Relaxed);
     let late = site.persist_log(Topic::Comments, Duration::from_millis(500));
     let (outcome, ()) = tokio::join!(site.publish(site.row(1, None)), late);
-    assert!(matches!(outcome, Ok(Outcome::Published { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Ok(OperationOutcome::Published { .. })), "{outcome:?}");
     is_unknown(&site.publish(site.row(2, None)).await);
     assert_eq!(site.appended(Topic::Comments), 2, "it is in the log all the same");
 }
@@ -314,30 +315,33 @@ async fn a_like_is_appended_and_counted() {
     let site = Site::new();
     let id = site.stored(1).await;
     let outcome = site.like(id, 7).await.unwrap();
-    assert!(matches!(outcome, Outcome::Reacted { likes: 1, dislikes: 0, reaction: Some(Reaction::Like) }));
+    assert!(matches!(outcome, OperationOutcome::Reacted { likes: 1, dislikes: 0, reaction: Some(Reaction::Like) }));
     assert_eq!(site.view.folds.lock().unwrap()[0].version, 0);
     // Nobody reacts to what cannot be seen, and nothing of it is in the log.
     let unseen = site.like(comment(SLOT, 2), 7).await.unwrap();
-    assert!(matches!(unseen, Outcome::NoComment));
+    assert!(matches!(unseen, OperationOutcome::NoComment));
     assert_eq!(site.appended(Topic::Reactions), 1);
     // One that was asked for in vain and published here is seen at once.
     site.publish(site.row(2, None)).await.unwrap();
     site.persist_log(Topic::Comments, Duration::ZERO).await;
-    assert!(matches!(site.like(comment(SLOT, 2), 7).await, Ok(Outcome::Reacted { .. })));
+    assert!(matches!(site.like(comment(SLOT, 2), 7).await, Ok(OperationOutcome::Reacted { .. })));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_row_says_at_once_what_can_be_seen_and_what_was_thought() {
     let site = Site::new();
-    let held = NewRow { state: State::Review, ..site.row(1, None) };
+    let held = NewCommentRow { state: State::Review, ..site.row(1, None) };
     site.tables.persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(held)))]).await.unwrap();
-    assert!(matches!(site.like(comment(SLOT, 1), 7).await, Ok(Outcome::NoComment)));
+    assert!(matches!(site.like(comment(SLOT, 1), 7).await, Ok(OperationOutcome::NoComment)));
     assert_eq!((site.tables.statements(), site.appended(Topic::Reactions)), (1, 0));
     let id = site.stored(2).await;
-    assert!(matches!(site.like(id, 7).await, Ok(Outcome::Reacted { likes: 1, .. })));
+    assert!(matches!(site.like(id, 7).await, Ok(OperationOutcome::Reacted { likes: 1, .. })));
     assert_eq!(site.tables.statements(), 2);
     // Remembered for a moment, and not beyond a change.
-    site.journal.append(Operation::Change { id, change: Change::State(State::Hidden), audit: None }).await.unwrap();
+    site.journal
+        .append(Operation::Change { id, change: CommentChange::State(State::Hidden), audit: None })
+        .await
+        .unwrap();
     assert!(site.journal.faces.known(id).await.is_none());
 }
 
@@ -361,7 +365,10 @@ async fn lost_counters_are_opened_and_asked_again() {
     // The opener waits until the rows hold the like that is in the log.
     let (outcome, ()) = tokio::join!(site.like(id, 7), site.persist_log(Topic::Reactions, Duration::from_millis(100)));
     let outcome = outcome.unwrap();
-    assert!(matches!(outcome, Outcome::Reacted { likes: 1, reaction: Some(Reaction::Like), .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, OperationOutcome::Reacted { likes: 1, reaction: Some(Reaction::Like), .. }),
+        "{outcome:?}"
+    );
     assert_eq!(site.view.reopened.load(Ordering::Relaxed), 1);
     let positions: Vec<_> = site.view.folds.lock().unwrap().iter().map(|fold| fold.standing.position).collect();
     assert_eq!(positions, [0, 1, 1], "each time from a fresh standing");
@@ -380,7 +387,10 @@ async fn without_counters_a_like_is_answered_from_its_row() {
     site.view.errors.lock().unwrap().push_back(gone());
     let late = site.persist_log(Topic::Reactions, Duration::from_millis(900));
     let (outcome, ()) = tokio::join!(site.like(id, 7), late);
-    assert!(matches!(outcome, Ok(Outcome::Reacted { likes: 1, reaction: Some(Reaction::Like), .. })), "{outcome:?}");
+    assert!(
+        matches!(outcome, Ok(OperationOutcome::Reacted { likes: 1, reaction: Some(Reaction::Like), .. })),
+        "{outcome:?}"
+    );
     // The rows do not come so far in two seconds.
     site.view.errors.lock().unwrap().push_back(gone());
     is_unknown(&site.like(id, 8).await);
@@ -396,22 +406,23 @@ async fn standings_are_asked_for_together() {
     let site = Site::new();
     let id = site.stored(1).await;
     let outcomes = join_all((1..=1_200).map(|by| site.like(id, by))).await;
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Outcome::Reacted { .. }))));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Reacted { .. }))));
     assert!(site.tables.statements() <= 8, "{}", site.tables.statements());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_waits_for_the_row_of_what_is_pending() {
     let site = Site::new();
-    let change = |number| Operation::Change { id: comment(SLOT, number), change: Change::Feature(true), audit: None };
+    let change =
+        |number| Operation::Change { id: comment(SLOT, number), change: CommentChange::Feature(true), audit: None };
     site.publish(site.row(1, None)).await.unwrap();
     let late = site.persist_log(Topic::Comments, Duration::from_millis(600));
     let (outcome, ()) = tokio::join!(site.journal.append(change(1)), late);
-    assert!(matches!(outcome, Ok(Outcome::Done)), "{outcome:?}");
+    assert!(matches!(outcome, Ok(OperationOutcome::Done)), "{outcome:?}");
     // One that never becomes a row, and one that is nowhere.
     site.publish(site.row(2, None)).await.unwrap();
     is_unknown(&site.journal.append(change(2)).await);
-    assert!(matches!(site.journal.append(change(3)).await, Ok(Outcome::NoComment)));
+    assert!(matches!(site.journal.append(change(3)).await, Ok(OperationOutcome::NoComment)));
     assert!(site.told.events() >= 1);
 }
 
@@ -424,8 +435,8 @@ async fn a_change_is_tried_again_while_its_slot_moves() {
         left -= 1;
         (left > 0).then_some((When::Before, StoreError::Moved))
     });
-    let change = Operation::Change { id, change: Change::State(State::Hidden), audit: None };
-    assert!(matches!(site.journal.append(change.clone()).await, Ok(Outcome::Done)));
+    let change = Operation::Change { id, change: CommentChange::State(State::Hidden), audit: None };
+    assert!(matches!(site.journal.append(change.clone()).await, Ok(OperationOutcome::Done)));
     site.tables.refuse(|_| Some((When::After, StoreError::Unavailable("gone".into()))));
     is_unknown(&site.journal.append(change).await);
 }
@@ -435,27 +446,28 @@ async fn imported_comments_are_written_together_and_fail_alone() {
     let site = Site::new();
     let imported = |number: u64| {
         let source = format!("{number}");
-        let imported = Imported { source, likes: 0, dislikes: 0, edited_at: None, pinned: false };
-        NewRow { imported: Some(imported), ..site.row(number, None) }
+        let imported = ImportedFrom { source, likes: 0, dislikes: 0, edited_at: None, pinned: false };
+        NewCommentRow { imported: Some(imported), ..site.row(number, None) }
     };
     let outcomes = join_all((0..500).map(|number| site.publish(imported(number)))).await;
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Outcome::Published { .. }))));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Published { .. }))));
     assert!(site.tables.batches().len() < 5, "{:?}", site.tables.batches());
     let order: Vec<_> = site
         .tables
         .applied()
         .iter()
-        .filter_map(|stamped| match &stamped.event {
+        .filter_map(|stamped| match &stamped.operation {
             Operation::Publish(row) => Some(row.path.id()),
             _ => None,
         })
         .collect();
     assert!(order.is_sorted(), "in the order they were appended");
     let again = site.publish(imported(3)).await.unwrap();
-    assert!(matches!(again, Outcome::Present { .. }));
+    assert!(matches!(again, OperationOutcome::Present { .. }));
     site.tables.refuse(|batch| {
-        let bad =
-            batch.iter().any(|s| matches!(&s.event, Operation::Publish(row) if row.path.id() == comment(SLOT, 707)));
+        let bad = batch
+            .iter()
+            .any(|s| matches!(&s.operation, Operation::Publish(row) if row.path.id() == comment(SLOT, 707)));
         bad.then(|| (When::Before, StoreError::Database("too long".into())))
     });
     let outcomes = join_all((700..720).map(|number| site.publish(imported(number)))).await;

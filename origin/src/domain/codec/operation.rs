@@ -9,9 +9,9 @@ use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, Named, Reaction, State, Visibility};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::operation::{LoggedOperation, Operation, React};
-use crate::domain::row::{Imported, NewRow};
-use crate::ports::broker::BrokerError;
+use crate::domain::damaged_data::DamagedData;
+use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
+use crate::domain::row::{ImportedFrom, NewCommentRow};
 
 /// The version that is written.
 const VERSION: u8 = 1;
@@ -78,7 +78,7 @@ struct FlatImported<'a> {
 /// The bytes of a [`crate::domain::operation::Event::Publish`] or [`crate::domain::operation::Event::React`]; `None` for an
 /// event that never travels.
 pub fn encode(stamped: &LoggedOperation) -> Option<Vec<u8>> {
-    let event = match &stamped.event {
+    let event = match &stamped.operation {
         Operation::Publish(row) => FlatEvent::Publish(Box::new(flat(row))),
         Operation::React { id, member, react } => {
             FlatEvent::React { id: id.get(), member: member.get(), react: react_number(*react) }
@@ -99,7 +99,7 @@ pub fn encode(stamped: &LoggedOperation) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`LogError::Damaged`] for bytes that are no event, or of a version that is not known.
-pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, BrokerError> {
+pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
         Some((&VERSION, body)) => match postcard::take_from_bytes::<Flat<'_>>(body) {
             Ok((flat, [])) => stamped(flat).ok_or_else(|| damaged("a field that cannot be")),
@@ -111,11 +111,11 @@ pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, BrokerError> {
     }
 }
 
-fn damaged(what: &str) -> BrokerError {
-    BrokerError::Damaged(format!("not an event: {what}"))
+fn damaged(what: &str) -> DamagedData {
+    DamagedData::new(format_args!("not an event: {what}"))
 }
 
-fn flat(row: &NewRow) -> FlatRow<'_> {
+fn flat(row: &NewCommentRow) -> FlatRow<'_> {
     FlatRow {
         kind: row.subject.kind(),
         key: row.subject.key(),
@@ -144,8 +144,8 @@ fn flat_named(named: &Named) -> FlatNamed<'_> {
     FlatNamed { id: named.id.get(), name: &named.name }
 }
 
-fn flat_imported(imported: &Imported) -> FlatImported<'_> {
-    let Imported { source, likes, dislikes, edited_at, pinned } = imported;
+fn flat_imported(imported: &ImportedFrom) -> FlatImported<'_> {
+    let ImportedFrom { source, likes, dislikes, edited_at, pinned } = imported;
     FlatImported { source, likes: *likes, dislikes: *dislikes, edited_at: *edited_at, pinned: *pinned }
 }
 
@@ -159,9 +159,9 @@ fn stamped(Flat { at, event }: Flat<'_>) -> Option<LoggedOperation> {
     Some(LoggedOperation::new(at, event))
 }
 
-fn row(flat: FlatRow<'_>) -> Option<NewRow> {
+fn row(flat: FlatRow<'_>) -> Option<NewCommentRow> {
     let author = named(&flat.author)?;
-    Some(NewRow {
+    Some(NewCommentRow {
         subject: SubjectKey::new(flat.kind, flat.key).ok()?,
         path: Path::from_bytes(flat.path).ok()?,
         parent_id: option(flat.parent_id, comment)?,
@@ -179,7 +179,7 @@ fn row(flat: FlatRow<'_>) -> Option<NewRow> {
         written: flat.written.map(str::to_owned),
         mentions: flat.mentions.iter().map(named).collect::<Option<_>>()?,
         idempotency: flat.idempotency.map(|(key, request)| (key.to_owned(), request)),
-        imported: flat.imported.map(|i| Imported {
+        imported: flat.imported.map(|i| ImportedFrom {
             source: i.source.to_owned(),
             likes: i.likes,
             dislikes: i.dislikes,
@@ -205,21 +205,21 @@ fn named(flat: &FlatNamed<'_>) -> Option<Named> {
     Some(Named { id: MemberId::new(flat.id).ok()?, name: flat.name.to_owned() })
 }
 
-const fn react_number(react: React) -> u8 {
+const fn react_number(react: ReactionChange) -> u8 {
     match react {
-        React::Put(Reaction::Like) => 0,
-        React::Put(Reaction::Dislike) => 1,
-        React::Take(Reaction::Like) => 2,
-        React::Take(Reaction::Dislike) => 3,
+        ReactionChange::Put(Reaction::Like) => 0,
+        ReactionChange::Put(Reaction::Dislike) => 1,
+        ReactionChange::Take(Reaction::Like) => 2,
+        ReactionChange::Take(Reaction::Dislike) => 3,
     }
 }
 
-const fn react_of(number: u8) -> Option<React> {
+const fn react_of(number: u8) -> Option<ReactionChange> {
     Some(match number {
-        0 => React::Put(Reaction::Like),
-        1 => React::Put(Reaction::Dislike),
-        2 => React::Take(Reaction::Like),
-        3 => React::Take(Reaction::Dislike),
+        0 => ReactionChange::Put(Reaction::Like),
+        1 => ReactionChange::Put(Reaction::Dislike),
+        2 => ReactionChange::Take(Reaction::Like),
+        3 => ReactionChange::Take(Reaction::Dislike),
         _ => return None,
     })
 }
@@ -264,9 +264,9 @@ mod tests {
         (member(), any::<String>()).prop_map(|(id, name)| Named { id, name })
     }
 
-    fn imported() -> impl Strategy<Value = Imported> {
+    fn imported() -> impl Strategy<Value = ImportedFrom> {
         (any::<String>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<bool>()).prop_map(
-            |(source, likes, dislikes, edited_at, pinned)| Imported { source, likes, dislikes, edited_at, pinned },
+            |(source, likes, dislikes, edited_at, pinned)| ImportedFrom { source, likes, dislikes, edited_at, pinned },
         )
     }
 
@@ -274,7 +274,7 @@ mod tests {
         (0u8..5).prop_map(|n| state_of(n).unwrap())
     }
 
-    fn row() -> impl Strategy<Value = NewRow> {
+    fn row() -> impl Strategy<Value = NewCommentRow> {
         let subject = ("[a-z0-9_-]{1,32}", "[a-z0-9中 ]{1,40}").prop_map(|(k, v)| SubjectKey::new(&k, &v).unwrap());
         let path = prop::collection::vec(id(), 1..128)
             .prop_map(|ids| ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).unwrap()));
@@ -289,7 +289,7 @@ mod tests {
         let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
         (place, texts, rest).prop_map(|(place, (content, html, written), (mentions, idempotency, imported))| {
             let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
-            NewRow {
+            NewCommentRow {
                 subject,
                 path,
                 parent_id,
@@ -349,7 +349,7 @@ mod tests {
         let react = Operation::React {
             id: CommentId::new(5).unwrap(),
             member: MemberId::new(7).unwrap(),
-            react: React::Put(Reaction::Like),
+            react: ReactionChange::Put(Reaction::Like),
         };
         let mut bytes = encode(&LoggedOperation::new(9, react)).unwrap();
         assert_eq!(bytes, [1, 9, 1, 5, 7, 0], "what lies in a log stays what it is");

@@ -9,7 +9,7 @@ use gailou_shared::wire::{Author, Flag, Named, State, SubjectState, Visibility};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::row::{Row, SubjectRow};
+use crate::domain::row::{CommentRow, SubjectRow};
 
 /// Changes with every field below, and with the order of the variants they hold.
 const FORMAT: u8 = 1;
@@ -117,7 +117,7 @@ pub fn subject_of(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRow>> 
 }
 
 /// The bytes of a comment.
-pub fn row(row: &Row) -> Vec<u8> {
+pub fn row(row: &CommentRow) -> Vec<u8> {
     encode(&FlatRow {
         kind: row.subject.kind().to_owned(),
         key: row.subject.key().to_owned(),
@@ -147,10 +147,10 @@ pub fn row(row: &Row) -> Vec<u8> {
 }
 
 /// The comment of these bytes.
-pub fn row_of(bytes: &[u8]) -> Option<Row> {
+pub fn row_of(bytes: &[u8]) -> Option<CommentRow> {
     let flat: FlatRow = decode(bytes)?;
     let author = unnamed(flat.author)?;
-    Some(Row {
+    Some(CommentRow {
         subject: SubjectKey::new(&flat.kind, &flat.key).ok()?,
         version: flat.version,
         mode: flat.mode,
@@ -198,10 +198,10 @@ mod tests {
 
     use super::*;
 
-    fn sample() -> Row {
+    fn sample() -> CommentRow {
         let id = |n| CommentId::new(n).unwrap();
         let named = |n: u64, name: &str| Named { id: MemberId::new(n).unwrap(), name: name.into() };
-        Row {
+        CommentRow {
             subject: SubjectKey::new("video", "中/2").unwrap(),
             version: 1 << 40,
             mode: Some(Mode::Building),

@@ -4,19 +4,25 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::{Reaction, State};
 
 use crate::domain::columns::{EDITED, FEATURED, OWNER_PINNED, PINNED};
+use crate::domain::damaged_data::Result;
 use crate::domain::fold::Fold;
 use crate::domain::fold::changes::{Audited, Edited};
-use crate::domain::operation::{Audit, Change, Outcome, PinnedBy, React, SubjectPatch};
-use crate::ports::store::Result;
+use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 
 impl<'b> Fold<'b> {
     /// Without a position, nothing that cannot be seen is reacted to. With one, a reaction to a
     /// comment without a row is kept until the comment comes.
-    pub(super) fn react(&mut self, id: CommentId, member: MemberId, react: React, position: Option<u64>) -> Outcome {
+    pub(super) fn react(
+        &mut self,
+        id: CommentId,
+        member: MemberId,
+        react: ReactionChange,
+        position: Option<u64>,
+    ) -> OperationOutcome {
         let id = self.resolve(id);
         let comment = self.comments.get_mut(&id);
         if position.is_none() && !comment.as_ref().is_some_and(|c| c.row.visible()) {
-            return Outcome::NoComment;
+            return OperationOutcome::NoComment;
         }
         if let (Some(comment), Some(position)) = (comment, position) {
             comment.row.reacted = comment.row.reacted.max(position + 1);
@@ -29,9 +35,9 @@ impl<'b> Fold<'b> {
         match self.comments.get(&id) {
             Some(comment) => {
                 let counts = comment.row.counts;
-                Outcome::Reacted { likes: counts.likes, dislikes: counts.dislikes, reaction: after }
+                OperationOutcome::Reacted { likes: counts.likes, dislikes: counts.dislikes, reaction: after }
             }
-            None => Outcome::NoComment,
+            None => OperationOutcome::NoComment,
         }
     }
 
@@ -59,17 +65,17 @@ impl<'b> Fold<'b> {
     pub(super) fn change(
         &mut self,
         id: CommentId,
-        change: &'b Change,
-        audit: Option<&'b Audit>,
+        change: &'b CommentChange,
+        audit: Option<&'b AuditEntry>,
         at: u64,
-    ) -> Result<Outcome> {
+    ) -> Result<OperationOutcome> {
         let id = self.resolve(id);
-        let Some(comment) = self.comments.get_mut(&id) else { return Ok(Outcome::NoComment) };
+        let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
         comment.changed = true;
         comment.moved = true;
         let subject = comment.subject;
         match change {
-            Change::Pin(by) => {
+            CommentChange::Pin(by) => {
                 comment.row.flags &= !(PINNED | OWNER_PINNED);
                 comment.row.flags |= match by {
                     None => 0,
@@ -78,10 +84,10 @@ impl<'b> Fold<'b> {
                 };
                 comment.row.pinned_at = by.map(|_| at);
             }
-            Change::Feature(true) => comment.row.flags |= FEATURED,
-            Change::Feature(false) => comment.row.flags &= !FEATURED,
-            Change::State(state) => self.set_state(id, *state, false, at)?,
-            Change::Edit { content, html, written, state } => {
+            CommentChange::Feature(true) => comment.row.flags |= FEATURED,
+            CommentChange::Feature(false) => comment.row.flags &= !FEATURED,
+            CommentChange::State(state) => self.set_state(id, *state, false, at)?,
+            CommentChange::Edit { content, html, written, state } => {
                 comment.row.flags |= EDITED;
                 comment.row.edited_at = Some(at);
                 self.set_state(id, *state, true, at)?;
@@ -90,7 +96,7 @@ impl<'b> Fold<'b> {
         }
         self.subjects[subject].changed = true;
         self.changes.audits.extend(audit.map(|audit| Audited { audit, at, comment: Some(id), subject: None }));
-        Ok(Outcome::Done)
+        Ok(OperationOutcome::Done)
     }
 
     fn set_state(&mut self, id: CommentId, state: State, edited: bool, at: u64) -> Result<()> {
@@ -115,15 +121,15 @@ impl<'b> Fold<'b> {
         &mut self,
         key: &'b SubjectKey,
         patch: &'b SubjectPatch,
-        audit: Option<&'b Audit>,
+        audit: Option<&'b AuditEntry>,
         at: u64,
-    ) -> Result<Outcome> {
+    ) -> Result<OperationOutcome> {
         let place = self.subject(key)?;
         let subject = &mut self.subjects[place];
         subject.used = true;
         subject.changed = true;
         self.changes.patches.push((place, patch));
         self.changes.audits.extend(audit.map(|audit| Audited { audit, at, comment: None, subject: Some(place) }));
-        Ok(Outcome::Done)
+        Ok(OperationOutcome::Done)
     }
 }

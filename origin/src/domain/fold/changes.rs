@@ -6,9 +6,10 @@ use gailou_shared::rank::{
 };
 use gailou_shared::wire::{Author, Reaction};
 
-use crate::domain::fold::{CommentFold, CommentRow, Fold, Once, Positions, StoredKey};
-use crate::domain::operation::{Audit, Persisted, SubjectPatch, Touched};
-use crate::domain::row::NewRow;
+use crate::domain::fold::{CommentFold, Fold, FoldedRow, Once, StoredKey};
+use crate::domain::operation::{AuditEntry, PersistedBatch, SubjectPatch, TouchedComment};
+use crate::domain::positions::NextPositions;
+use crate::domain::row::NewCommentRow;
 
 /// Rows to write. They name subjects by their places in `subjects`.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub(crate) struct Changes<'b> {
     /// Patches of subjects in the order of their events, after `subjects`.
     pub patches: Vec<(usize, &'b SubjectPatch)>,
     pub inserts: Vec<Inserted<'b>>,
-    pub updates: Vec<CommentChange>,
+    pub updates: Vec<CommentUpdate>,
     /// New texts in the order of their events, after `inserts`.
     pub edits: Vec<Edited<'b>>,
     /// Reactions as they are now; `None`: neither.
@@ -38,7 +39,7 @@ pub(crate) struct Changes<'b> {
     pub history: Vec<(MemberId, CommentId, bool)>,
     pub authors: Vec<&'b Author>,
     /// The next positions of the slots.
-    pub positions: Positions,
+    pub positions: NextPositions,
 }
 
 /// A subject of the batch.
@@ -59,19 +60,19 @@ pub(crate) struct SubjectChange {
 #[derive(Debug)]
 pub(crate) struct Inserted<'b> {
     pub id: CommentId,
-    pub new: &'b NewRow,
+    pub new: &'b NewCommentRow,
     /// What it answers, whatever id the event named it by.
     pub parent: Option<CommentId>,
     pub subject: usize,
     pub base: (u64, u64),
-    pub row: CommentRow,
+    pub row: FoldedRow,
 }
 
 /// A comment to update.
 #[derive(Debug)]
-pub(crate) struct CommentChange {
+pub(crate) struct CommentUpdate {
     pub id: CommentId,
-    pub row: CommentRow,
+    pub row: FoldedRow,
     /// Whether more changed than likes, dislikes, replies, floors and reacted.
     pub moved: bool,
 }
@@ -106,7 +107,7 @@ pub(crate) struct HotKey {
 /// A line of the audit.
 #[derive(Debug)]
 pub(crate) struct Audited<'b> {
-    pub audit: &'b Audit,
+    pub audit: &'b AuditEntry,
     pub at: u64,
     pub comment: Option<CommentId>,
     pub subject: Option<usize>,
@@ -114,8 +115,8 @@ pub(crate) struct Audited<'b> {
 
 impl<'b> Fold<'b> {
     /// What the batch has done, without the outcomes, and what is to be written.
-    pub(crate) fn finish(mut self, weights: impl Fn(&str) -> Weights) -> (Persisted, Changes<'b>) {
-        let mut persisted = Persisted::default();
+    pub(crate) fn finish(mut self, weights: impl Fn(&str) -> Weights) -> (PersistedBatch, Changes<'b>) {
+        let mut persisted = PersistedBatch::default();
         let mut changes = std::mem::take(&mut self.changes);
         for subject in self.subjects {
             let version = subject.version + u64::from(subject.changed);
@@ -145,7 +146,7 @@ impl<'b> Fold<'b> {
             let CommentFold { subject, base, row, moved, .. } = comment;
             match comment.new {
                 Some((new, parent)) => changes.inserts.push(Inserted { id, new, parent, subject, base, row }),
-                None => changes.updates.push(CommentChange { id, row, moved }),
+                None => changes.updates.push(CommentUpdate { id, row, moved }),
             }
         }
         let pairs = self.pairs.into_iter().filter(|(_, pair)| pair.before != pair.now);
@@ -163,9 +164,9 @@ impl<'b> Fold<'b> {
     }
 }
 
-fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) -> Touched {
+fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) -> TouchedComment {
     let row = &comment.row;
-    Touched {
+    TouchedComment {
         id,
         subject: subject.key.clone(),
         version: subject.version,

@@ -11,10 +11,10 @@ use gailou_shared::rank::Counts;
 use gailou_shared::wire::{Reaction, State, Visibility};
 
 use crate::domain::columns::damaged;
-use crate::domain::fold::Positions;
+use crate::domain::damaged_data::Result;
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::NewRow;
-use crate::ports::store::Result;
+use crate::domain::positions::NextPositions;
+use crate::domain::row::NewCommentRow;
 
 /// How far a store's keys reach, and whether a log stands before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +42,12 @@ pub(crate) struct StoredComment {
     /// The number of its subject's row.
     pub subject: i64,
     pub author: MemberId,
-    pub row: CommentRow,
+    pub row: FoldedRow,
 }
 
 /// What a fold changes in a comment's row, and what that depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CommentRow {
+pub(crate) struct FoldedRow {
     pub path: Path,
     pub created_at: u64,
     pub floor: Option<u64>,
@@ -62,7 +62,7 @@ pub(crate) struct CommentRow {
     pub reacted: u64,
 }
 
-impl CommentRow {
+impl FoldedRow {
     pub(crate) fn visible(&self) -> bool {
         self.state == State::Published && self.visibility == Visibility::Everyone
     }
@@ -98,7 +98,7 @@ pub(crate) struct Once<'b> {
 
 impl Reach {
     /// The key of a new comment, and the hash of its request.
-    pub(super) fn once<'b>(self, new: &'b NewRow) -> Option<(Once<'b>, &'b [u8; 32])> {
+    pub(super) fn once<'b>(self, new: &'b NewCommentRow) -> Option<(Once<'b>, &'b [u8; 32])> {
         let (key, request) = new.idempotency.as_ref()?;
         let slot = match self {
             Self::Whole => Slot::FIRST,
@@ -169,7 +169,7 @@ pub(super) type Answers<K, V> = HashMap<K, Option<V>>;
 #[derive(Debug)]
 pub(crate) struct Loaded<'b> {
     pub(super) reach: Reach,
-    pub(super) positions: Positions,
+    pub(super) positions: NextPositions,
     pub(super) subjects: Answers<SubjectKey, StoredSubject>,
     numbers: Answers<i64, SubjectKey>,
     pub(super) comments: Answers<CommentId, StoredComment>,
@@ -184,7 +184,7 @@ pub(crate) struct Loaded<'b> {
 
 impl<'b> Loaded<'b> {
     /// Nothing read yet but the next positions of the slots, which are locked.
-    pub(crate) fn new(reach: Reach, positions: Positions) -> Self {
+    pub(crate) fn new(reach: Reach, positions: NextPositions) -> Self {
         Self {
             reach,
             positions,
@@ -207,8 +207,8 @@ impl<'b> Loaded<'b> {
         let mut wanted = Wanted::default();
         let firsts = self.firsts(batch, &mut wanted);
         for stamped in batch {
-            let seen = self.positions.seen(stamped);
-            match &stamped.event {
+            let seen = self.positions.is_applied(stamped);
+            match &stamped.operation {
                 Operation::Publish(new) if seen => self.comment(new.path.id(), &mut wanted),
                 Operation::Publish(new) => self.publish(new, &firsts, &mut wanted),
                 Operation::React { id, member, .. } => {
@@ -253,8 +253,8 @@ impl<'b> Loaded<'b> {
     /// that an idempotency key or an import source belongs to already.
     fn firsts(&self, batch: &[&'b LoggedOperation], wanted: &mut Wanted<'b>) -> HashMap<CommentId, CommentId> {
         let (mut by_key, mut by_source, mut firsts) = (HashMap::new(), HashMap::new(), HashMap::new());
-        for stamped in batch.iter().filter(|stamped| !self.positions.seen(stamped)) {
-            let Operation::Publish(new) = &stamped.event else { continue };
+        for stamped in batch.iter().filter(|stamped| !self.positions.is_applied(stamped)) {
+            let Operation::Publish(new) = &stamped.operation else { continue };
             let id = new.path.id();
             let mut first = id;
             if let Some((once, _)) = self.reach.once(new) {
@@ -286,7 +286,7 @@ impl<'b> Loaded<'b> {
         firsts
     }
 
-    fn publish(&self, new: &'b NewRow, firsts: &HashMap<CommentId, CommentId>, wanted: &mut Wanted<'b>) {
+    fn publish(&self, new: &'b NewCommentRow, firsts: &HashMap<CommentId, CommentId>, wanted: &mut Wanted<'b>) {
         let id = new.path.id();
         new.path.ids().for_each(|id| self.comment(id, wanted));
         self.subject(&new.subject, wanted);

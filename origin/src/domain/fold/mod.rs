@@ -18,53 +18,17 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) use changes::{Changes, CommentChange, Inserted};
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+pub(crate) use changes::{Changes, CommentUpdate, Inserted};
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::rank::Counts;
 use gailou_shared::wire::{Author, Reaction};
-pub(crate) use loaded::{CommentRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
+pub(crate) use loaded::{FoldedRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
 
 use crate::domain::columns::damaged;
-use crate::domain::operation::{LoggedOperation, Operation, Outcome};
-use crate::domain::row::NewRow;
-use crate::ports::shards::Stream;
-use crate::ports::store::Result;
-
-/// The next position of each slot in each log.
-#[derive(Debug, Default)]
-pub(crate) struct Positions(HashMap<(Stream, Slot), u64>);
-
-impl Positions {
-    #[cfg(any(test, feature = "cluster"))]
-    pub(crate) fn set(&mut self, stream: Stream, slot: Slot, next: u64) {
-        self.0.insert((stream, slot), next);
-    }
-
-    /// 0 where nothing was applied yet.
-    pub(crate) fn next(&self, stream: Stream, slot: Slot) -> u64 {
-        self.0.get(&(stream, slot)).copied().unwrap_or(0)
-    }
-
-    fn place(stamped: &LoggedOperation) -> Option<(Stream, Slot, u64)> {
-        let position = stamped.position?;
-        match &stamped.event {
-            Operation::Publish(new) => Some((Stream::Comments, new.path.id().slot(), position)),
-            Operation::React { id, .. } => Some((Stream::Reactions, id.slot(), position)),
-            _ => None,
-        }
-    }
-
-    /// Whether the event was applied before.
-    fn seen(&self, stamped: &LoggedOperation) -> bool {
-        Self::place(stamped).is_some_and(|(stream, slot, position)| position < self.next(stream, slot))
-    }
-
-    fn pass(&mut self, stamped: &LoggedOperation) {
-        if let Some((stream, slot, position)) = Self::place(stamped) {
-            self.0.insert((stream, slot), position + 1);
-        }
-    }
-}
+use crate::domain::damaged_data::Result;
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
+use crate::domain::positions::NextPositions;
+use crate::domain::row::NewCommentRow;
 
 struct SubjectFold {
     /// `None`: it has no row yet.
@@ -84,13 +48,13 @@ struct SubjectFold {
 struct CommentFold<'b> {
     subject: usize,
     author: MemberId,
-    row: CommentRow,
+    row: FoldedRow,
     /// Likes and dislikes of members who are not known.
     base: (u64, u64),
     /// Whether it stood in lists before the batch, and with which counts.
     before: (bool, Counts),
     /// The event that made it, in this batch.
-    new: Option<(&'b NewRow, Option<CommentId>)>,
+    new: Option<(&'b NewCommentRow, Option<CommentId>)>,
     changed: bool,
     /// Whether more than counts changed.
     moved: bool,
@@ -111,7 +75,7 @@ struct Pair {
 /// The rows a batch touches, while it is folded.
 pub(crate) struct Fold<'b> {
     reach: Reach,
-    positions: Positions,
+    positions: NextPositions,
     subjects: Vec<SubjectFold>,
     by_key: HashMap<SubjectKey, usize>,
     comments: HashMap<CommentId, CommentFold<'b>>,
@@ -195,27 +159,27 @@ impl<'b> Fold<'b> {
     ///
     /// # Errors
     /// When it contradicts the rows; the fold is of no use any more then.
-    pub(crate) fn apply(&mut self, stamped: &'b LoggedOperation) -> Result<Outcome> {
+    pub(crate) fn apply(&mut self, stamped: &'b LoggedOperation) -> Result<OperationOutcome> {
         let (at, position) = (stamped.at, stamped.position);
-        if self.positions.seen(stamped) {
+        if self.positions.is_applied(stamped) {
             self.tell(stamped);
-            return Ok(Outcome::Seen);
+            return Ok(OperationOutcome::Seen);
         }
-        let outcome = match &stamped.event {
+        let outcome = match &stamped.operation {
             Operation::Publish(new) => self.publish(new, at, position.is_some())?,
             Operation::React { id, member, react } => self.react(*id, *member, *react, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch(key, patch, audit.as_ref(), at)?,
-            Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => Outcome::Done,
+            Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => OperationOutcome::Done,
         };
-        self.positions.pass(stamped);
+        self.positions.advance(stamped);
         Ok(outcome)
     }
 
     /// Whoever wrote this event may have died before it told anybody: what it is about is told of
     /// again, as if it had just been written.
     fn tell(&mut self, stamped: &'b LoggedOperation) {
-        let id = match &stamped.event {
+        let id = match &stamped.operation {
             Operation::Publish(new) => {
                 self.follow(new);
                 new.path.id()
@@ -225,7 +189,7 @@ impl<'b> Fold<'b> {
         };
         let Some(comment) = self.comments.get_mut(&id) else { return };
         comment.told = true;
-        comment.anew |= matches!(stamped.event, Operation::Publish(_));
+        comment.anew |= matches!(stamped.operation, Operation::Publish(_));
         self.subjects[comment.subject].told = true;
     }
 

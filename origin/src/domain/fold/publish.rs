@@ -6,14 +6,14 @@ use gailou_shared::rank::Counts;
 use gailou_shared::wire::{State, Visibility};
 
 use crate::domain::columns::{EDITED, PINNED, damaged};
-use crate::domain::fold::{CommentFold, CommentRow, Fold, Once, StoredKey};
-use crate::domain::operation::Outcome;
-use crate::domain::row::NewRow;
-use crate::ports::shards::Stream;
-use crate::ports::store::Result;
+use crate::domain::damaged_data::Result;
+use crate::domain::fold::{CommentFold, Fold, FoldedRow, Once, StoredKey};
+use crate::domain::operation::OperationOutcome;
+use crate::domain::positions::OperationStream;
+use crate::domain::row::NewCommentRow;
 
 impl<'b> Fold<'b> {
-    pub(super) fn publish(&mut self, new: &'b NewRow, at: u64, logged: bool) -> Result<Outcome> {
+    pub(super) fn publish(&mut self, new: &'b NewCommentRow, at: u64, logged: bool) -> Result<OperationOutcome> {
         let id = new.path.id();
         if let Some(there) = self.comments.get(&id) {
             if !self.is(there, new) {
@@ -21,10 +21,10 @@ impl<'b> Fold<'b> {
             }
             let floor = there.row.floor;
             self.follow(new);
-            return Ok(Outcome::Published { floor });
+            return Ok(OperationOutcome::Published { floor });
         }
         if let Some(first) = self.aliases.get(&id).copied() {
-            return Ok(Outcome::Replayed { id: first, state: self.present(first)?.row.state });
+            return Ok(OperationOutcome::Replayed { id: first, state: self.present(first)?.row.state });
         }
         let once = self.reach.once(new);
         let holder = once.and_then(|(once, _)| self.keys.get(&once)).filter(|stored| stored.holds(at)).copied();
@@ -33,10 +33,10 @@ impl<'b> Fold<'b> {
                 if logged {
                     self.alias(id, stored.id)?;
                 }
-                return Ok(Outcome::Replayed { id: stored.id, state: stored.state });
+                return Ok(OperationOutcome::Replayed { id: stored.id, state: stored.state });
             }
             if !logged {
-                return Ok(Outcome::Mismatch);
+                return Ok(OperationOutcome::Mismatch);
             }
         }
         let subject = self.subject(&new.subject)?;
@@ -45,7 +45,7 @@ impl<'b> Fold<'b> {
                 if logged {
                     self.alias(id, first)?;
                 }
-                return Ok(Outcome::Present { id: first });
+                return Ok(OperationOutcome::Present { id: first });
             }
             self.sources.insert((subject, &imported.source), id);
             self.changes.sources.push((subject, &imported.source, id));
@@ -55,11 +55,11 @@ impl<'b> Fold<'b> {
         }
         let floor = self.insert(new, subject)?;
         self.follow(new);
-        Ok(Outcome::Published { floor })
+        Ok(OperationOutcome::Published { floor })
     }
 
     /// Whether the comment that is there is this one, edited or not.
-    fn is(&self, there: &CommentFold<'_>, new: &NewRow) -> bool {
+    fn is(&self, there: &CommentFold<'_>, new: &NewCommentRow) -> bool {
         let id = new.path.id();
         let text = match (there.new, self.texts.get(&id)) {
             (Some((made, _)), _) => Some(&made.content),
@@ -73,7 +73,7 @@ impl<'b> Fold<'b> {
         self.changes.keys.push((once, key));
     }
 
-    fn insert(&mut self, new: &'b NewRow, subject: usize) -> Result<Option<u64>> {
+    fn insert(&mut self, new: &'b NewCommentRow, subject: usize) -> Result<Option<u64>> {
         let id = new.path.id();
         let path = self.place(&new.path)?;
         self.subjects[subject].used = true;
@@ -89,7 +89,7 @@ impl<'b> Fold<'b> {
         let strays = self.strays.remove(&id).unwrap_or((0, 0));
         let edited_at = new.imported.as_ref().and_then(|i| i.edited_at);
         let pinned = new.imported.as_ref().is_some_and(|i| i.pinned);
-        let row = CommentRow {
+        let row = FoldedRow {
             path: path.clone(),
             created_at: new.created_at,
             floor,
@@ -100,7 +100,7 @@ impl<'b> Fold<'b> {
             pinned_at: pinned.then_some(new.created_at),
             edited_at,
             counts: Counts { likes: base.0 + strays.0, dislikes: base.1 + strays.1, replies: 0 },
-            reacted: self.positions.next(Stream::Reactions, id.slot()),
+            reacted: self.positions.next(OperationStream::Reactions, id.slot()),
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
         self.comments.insert(
@@ -155,7 +155,7 @@ impl<'b> Fold<'b> {
     }
 
     /// What is kept of the author: the comment in the history, and the name.
-    pub(super) fn follow(&mut self, new: &'b NewRow) {
+    pub(super) fn follow(&mut self, new: &'b NewCommentRow) {
         let id = new.path.id();
         if !self.comments.contains_key(&id) {
             return;

@@ -24,11 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::queue::{Flight, Queue, QueuedRecord};
 use crate::jobs::persist::write::{Landed, bury_unreadable, verify, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 pub use crate::ports::journal::CommitListener;
-use crate::ports::shards::{Shards, Stream};
+use crate::ports::store::SlotTables;
 use crate::telemetry::{Collector, Exposition};
 
 /// How long what was taken may still be written after the loops are told to stop. What is left is
@@ -41,7 +42,7 @@ const MEASURE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct PersistJob {
     pub log: Arc<dyn Broker>,
-    pub tables: Arc<dyn Shards>,
+    pub tables: Arc<dyn SlotTables>,
     pub clock: Clock,
     pub settings: Settings,
     pub committed: Arc<dyn CommitListener>,
@@ -99,25 +100,25 @@ impl Collector for PersistMetrics {
 }
 
 impl PersistJob {
-    pub(super) fn counts(&self, stream: Stream) -> &TopicCounts {
+    pub(super) fn counts(&self, stream: OperationStream) -> &TopicCounts {
         match stream {
-            Stream::Comments => &self.figures.comments,
-            Stream::Reactions => &self.figures.reactions,
+            OperationStream::Comments => &self.figures.comments,
+            OperationStream::Reactions => &self.figures.reactions,
         }
     }
 
-    fn patience(&self, stream: Stream) -> Duration {
+    fn patience(&self, stream: OperationStream) -> Duration {
         match stream {
-            Stream::Comments => self.settings.comments,
-            Stream::Reactions => self.settings.reactions,
+            OperationStream::Comments => self.settings.comments,
+            OperationStream::Reactions => self.settings.reactions,
         }
     }
 }
 
-pub(super) const fn topic(stream: Stream) -> Topic {
+pub(super) const fn topic(stream: OperationStream) -> Topic {
     match stream {
-        Stream::Comments => Topic::Comments,
-        Stream::Reactions => Topic::Reactions,
+        OperationStream::Comments => Topic::Comments,
+        OperationStream::Reactions => Topic::Reactions,
     }
 }
 
@@ -128,14 +129,14 @@ pub(super) const fn topic(stream: Stream) -> Topic {
 /// When going on would lose events: a topic was recreated under the tables, or reading is not
 /// possible any more. The process must end.
 pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Result<()> {
-    let comments = consume(job.clone(), Stream::Comments, stop.clone());
-    let reactions = consume(job, Stream::Reactions, stop);
+    let comments = consume(job.clone(), OperationStream::Comments, stop.clone());
+    let reactions = consume(job, OperationStream::Reactions, stop);
     tokio::try_join!(comments, reactions)?;
     Ok(())
 }
 
 /// One topic's loop.
-async fn consume(job: Arc<PersistJob>, stream: Stream, stop: CancellationToken) -> anyhow::Result<()> {
+async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: CancellationToken) -> anyhow::Result<()> {
     let name = topic(stream).name();
     let mut reader = job.log.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
     let mut state =
@@ -193,7 +194,7 @@ async fn commit(reader: &mut dyn Consumer, queue: &mut Queue) {
 /// What a loop knows.
 struct Loop {
     job: Arc<PersistJob>,
-    stream: Stream,
+    stream: OperationStream,
     queue: Queue,
     flights: JoinSet<anyhow::Result<Ended>>,
     checked: Arc<Checked>,
@@ -211,7 +212,7 @@ enum Ended {
 impl Loop {
     /// Sends what can be sent.
     fn launch(&mut self) {
-        while let Some(flight) = self.queue.pick(Instant::now(), |slot| self.job.tables.shard(slot)) {
+        while let Some(flight) = self.queue.pick(Instant::now(), |slot| self.job.tables.database_of(slot)) {
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
             self.flights.spawn(async move {
                 let landed = write(&job, stream, &flight.events, &checked).await?;
@@ -264,9 +265,9 @@ impl Loop {
     /// The event of a message, and its slot.
     fn read(&self, message: &Record) -> Result<(Slot, LoggedOperation), BrokerError> {
         let stamped = decode(&message.payload)?;
-        let slot = match (&stamped.event, self.stream) {
-            (Operation::Publish(row), Stream::Comments) => row.subject.slot(),
-            (Operation::React { id, .. }, Stream::Reactions) => CommentId::slot(*id),
+        let slot = match (&stamped.operation, self.stream) {
+            (Operation::Publish(row), OperationStream::Comments) => row.subject.slot(),
+            (Operation::React { id, .. }, OperationStream::Reactions) => CommentId::slot(*id),
             _ => return Err(BrokerError::Damaged("the event belongs to another topic".into())),
         };
         let belongs = self.job.log.partition(slot);
@@ -318,7 +319,7 @@ struct Lag {
 }
 
 impl Lag {
-    fn measure(&mut self, job: &Arc<PersistJob>, stream: Stream, queue: &Queue) {
+    fn measure(&mut self, job: &Arc<PersistJob>, stream: OperationStream, queue: &Queue) {
         if self.asking.as_ref().is_some_and(|asking| !asking.is_finished()) {
             return;
         }

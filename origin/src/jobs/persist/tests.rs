@@ -124,7 +124,7 @@ async fn a_poisoned_event_in_the_middle_of_a_batch_is_buried_alone() {
     assert_eq!(letters.len(), 1);
     assert_eq!((letters[0].message.partition, letters[0].message.offset, letters[0].at), (0, 88, 7));
     assert_eq!(letters[0].error, "the database failed: no such thing");
-    assert_eq!(site.tables.skipped(), [(Stream::Reactions, Slot::new(8).unwrap(), 88)]);
+    assert_eq!(site.tables.skipped(), [(OperationStream::Reactions, Slot::new(8).unwrap(), 88)]);
     assert_eq!(site.log.commits(Topic::Reactions)[&0], 180, "the others went on");
     assert_eq!(site.figure(|counts| &counts.buried), 1);
     let alone = site.tables.batches().iter().filter(|size| **size == 1).count();
@@ -251,7 +251,7 @@ fn clone(site: &Site) -> Arc<PersistJob> {
 #[tokio::test(start_paused = true)]
 async fn a_recreated_topic_stops_the_process() {
     let site = Site::new(1);
-    site.tables.move_to(Stream::Reactions, Slot::new(4).unwrap(), 1_000);
+    site.tables.move_to(OperationStream::Reactions, Slot::new(4).unwrap(), 1_000);
     site.like(4, 1);
     let error = run(site.job.clone(), CancellationToken::new()).await.unwrap_err();
     assert!(error.to_string().contains("the topic was recreated"), "{error:#}");

@@ -9,11 +9,11 @@ use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
 
-use crate::domain::operation::{LoggedOperation, Operation, Outcome};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::queue::QueuedRecord;
 use crate::jobs::persist::{Checked, PersistJob, topic};
 use crate::ports::broker::{BrokerError, Record};
-use crate::ports::shards::Stream;
 use crate::ports::store::StoreError;
 
 /// How often an event is tried alone before it is given up.
@@ -39,7 +39,7 @@ pub(crate) enum Landed {
 /// When nothing of this topic may be written any more.
 pub(crate) async fn write(
     job: &PersistJob,
-    stream: Stream,
+    stream: OperationStream,
     events: &[QueuedRecord],
     checked: &Checked,
 ) -> anyhow::Result<Landed> {
@@ -57,7 +57,8 @@ pub(crate) async fn write(
         let error = match job.tables.persist(&batch).await {
             Ok(persisted) => {
                 job.committed.on_commit(&batch, &persisted).await;
-                let seen = persisted.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Seen)).count();
+                let seen =
+                    persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
                 let counts = job.counts(stream);
                 counts.stored.fetch_add(events.len() as u64, Ordering::Relaxed);
                 counts.seen.fetch_add(seen as u64, Ordering::Relaxed);
@@ -93,20 +94,20 @@ async fn takes_writes(job: &PersistJob, slot: Slot) -> bool {
     }
 }
 
-fn again(job: &PersistJob, stream: Stream, error: &dyn std::fmt::Display, refused: bool) -> Landed {
+fn again(job: &PersistJob, stream: OperationStream, error: &dyn std::fmt::Display, refused: bool) -> Landed {
     tracing::warn!(topic = topic(stream).name(), %error, "a batch is not stored yet");
     job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
     Landed::Again { refused }
 }
 
 /// Puts an event that cannot be stored among the dead letters, then passes over it.
-async fn give_up(job: &PersistJob, stream: Stream, event: &QueuedRecord, error: &StoreError) -> Landed {
+async fn give_up(job: &PersistJob, stream: OperationStream, event: &QueuedRecord, error: &StoreError) -> Landed {
     let Record { partition, offset, .. } = event.message;
     let buried = job.log.dead_letter(&event.message, &error.to_string(), job.clock.now()).await;
     if let Err(error) = buried {
         return again(job, stream, &error, false);
     }
-    if let Err(error) = job.tables.skip(stream, event.slot, offset).await {
+    if let Err(error) = job.tables.skip_position(stream, event.slot, offset).await {
         return again(job, stream, &error, false);
     }
     tracing::error!(topic = topic(stream).name(), partition, offset, %error, "an event is among the dead letters");
@@ -116,7 +117,7 @@ async fn give_up(job: &PersistJob, stream: Stream, event: &QueuedRecord, error: 
 
 /// Puts a message that is no event among the dead letters, as often as it takes. It has no slot, so
 /// there is nothing to pass over.
-pub(crate) async fn bury_unreadable(job: &PersistJob, stream: Stream, message: &Record, error: &str) {
+pub(crate) async fn bury_unreadable(job: &PersistJob, stream: OperationStream, message: &Record, error: &str) {
     while let Err(error) = job.log.dead_letter(message, error, job.clock.now()).await {
         tracing::warn!(topic = topic(stream).name(), %error, "a dead letter is not written yet");
         sleep(BURYING).await;
@@ -141,7 +142,7 @@ pub(crate) enum Unknown {
 /// replays and lost. The inner error says so.
 pub(crate) async fn verify(
     job: &PersistJob,
-    stream: Stream,
+    stream: OperationStream,
     partition: u32,
     slots: &BTreeSet<Slot>,
     checked: &Checked,
@@ -150,7 +151,7 @@ pub(crate) async fn verify(
     if missing.is_empty() {
         return Ok(Ok(()));
     }
-    let positions = job.tables.positions(stream, &missing).await?;
+    let positions = job.tables.read_positions(stream, &missing).await?;
     let Some((slot, position)) = positions.into_iter().max_by_key(|(_, position)| *position) else { return Ok(Ok(())) };
     // Asked for after the positions: it only grows.
     let end = job.log.end(topic(stream), partition).await?;

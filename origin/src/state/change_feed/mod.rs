@@ -3,7 +3,7 @@
 //! A row gets its number when it is written and appears when it is committed, so that a smaller
 //! number may appear after a larger one. Whoever reads goes past a missing number only after
 //! fifteen seconds; until then everything after it is read again, and what is known already changes
-//! nothing. Not here: the rows themselves ([`Store::feed`]) and who may ask.
+//! nothing. Not here: the rows themselves ([`ChangeFeedReader`]) and who may ask.
 //!
 //! Promise: a row that is committed is in the next document whose `now` is later, unless its
 //! transaction took longer than the overlap; and what is left out for want of room moves `since`.
@@ -19,7 +19,7 @@ use gailou_shared::wire::{Changed, ChangesDoc};
 
 use crate::clock::Clock;
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
-use crate::ports::store::{Result, Store};
+use crate::ports::store::{ChangeFeedReader, Result};
 
 /// Rows of one query.
 const ROWS: usize = 1_000;
@@ -87,9 +87,9 @@ impl ChangeFeed {
     /// Reads the rows of one database that are not known yet.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn read_database(&self, store: &dyn Store, clock: &Clock, database: usize) -> Result<()> {
-        read(self, clock, database, |after| store.feed(database, after, ROWS)).await
+    /// When the tables do not answer.
+    pub async fn read_database(&self, tables: &dyn ChangeFeedReader, clock: &Clock, database: usize) -> Result<()> {
+        read(self, clock, database, |after| tables.read_changes(database, after, ROWS)).await
     }
 }
 

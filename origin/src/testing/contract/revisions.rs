@@ -3,7 +3,7 @@
 use gailou_shared::id::{CommentId, SubjectKey};
 
 use crate::adapters::memory::revisions::MemoryRevisions;
-use crate::domain::operation::{Persisted, Touched};
+use crate::domain::operation::{PersistedBatch, TouchedComment};
 use crate::ports::revisions::*;
 
 fn subject(key: &str) -> SubjectKey {
@@ -83,7 +83,7 @@ fn what_a_commit_did_is_told_as_readers_see_it() {
     let touched = |was_listed, listed, visible, takedown| {
         let id = CommentId::new(9).unwrap();
         let subject = subject("1");
-        Touched {
+        TouchedComment {
             id,
             subject,
             version: 3,
@@ -99,7 +99,7 @@ fn what_a_commit_did_is_told_as_readers_see_it() {
             reacted: 0,
         }
     };
-    let check = |touched: Touched, expected: &str| {
+    let check = |touched: TouchedComment, expected: &str| {
         let told = match event(&touched) {
             None => "",
             Some(RevisionEvent::Comment { .. }) => "comment",
@@ -115,8 +115,8 @@ fn what_a_commit_did_is_told_as_readers_see_it() {
     check(touched(false, false, false, false), "");
     check(touched(true, false, false, false), "removed");
     let many = vec![touched(false, true, true, false); MAX_EVENTS_PER_REVISION + 1];
-    let persisted = Persisted { changed: vec![(subject("1"), 3)], touched: many, ..Persisted::default() };
+    let persisted = PersistedBatch { changed: vec![(subject("1"), 3)], touched: many, ..PersistedBatch::default() };
     assert_eq!(revisions_of(&persisted), [], "a missing link: readers begin anew");
-    let persisted = Persisted { changed: vec![(subject("1"), 3)], ..Persisted::default() };
+    let persisted = PersistedBatch { changed: vec![(subject("1"), 3)], ..PersistedBatch::default() };
     assert_eq!(revisions_of(&persisted), [(subject("1"), link(3, &[]))]);
 }

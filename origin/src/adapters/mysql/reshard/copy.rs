@@ -112,13 +112,13 @@ fn literal(column: &str, numeric: bool) -> String {
 
 /// The numbered tables of a slot.
 #[derive(Debug)]
-pub(crate) struct Tables {
+pub(crate) struct SlotRows {
     number: u16,
     slot: Slot,
     described: BTreeMap<String, Described>,
 }
 
-impl Tables {
+impl SlotRows {
     /// What the server says of them.
     pub(crate) async fn new(session: &mut Session, number: u16, slot: Slot) -> Result<Self> {
         let text = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR), CAST(data_type AS CHAR) \

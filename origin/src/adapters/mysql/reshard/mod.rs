@@ -14,7 +14,7 @@ pub(super) mod copy;
 
 use std::time::Duration;
 
-use copy::Tables;
+use copy::SlotRows;
 use gailou_shared::id::{SLOTS, Slot};
 use sqlx::Row as _;
 use tokio::time::{Instant, sleep};
@@ -91,7 +91,7 @@ impl MysqlStore {
     /// When there are not so many, or the first does not answer.
     pub async fn plan(&self, databases: usize) -> Result<Vec<Move>> {
         if databases == 0 || databases > self.pools.len() {
-            return Err(StoreError::Database(format!("there are {} databases", self.pools.len())));
+            return Err(StoreError::Database(format!("there are {} databases", self.pools.len()).into()));
         }
         Ok(even(&self.owners().await?, databases))
     }
@@ -112,7 +112,7 @@ impl MysqlStore {
     /// again.
     pub async fn relocate(&self, slot: Slot, to: usize) -> Result<()> {
         if to >= self.pools.len() {
-            return Err(StoreError::Database(format!("there are {} databases, from 0", self.pools.len())));
+            return Err(StoreError::Database(format!("there are {} databases, from 0", self.pools.len()).into()));
         }
         let mut lock = self.lock_moves().await?;
         self.resume(slot).await?;
@@ -163,7 +163,7 @@ impl MysqlStore {
                         self.pool(owner).place()
                     )));
                 }
-                Tables::new(&mut session, number, *slot).await?.delete(&mut session).await?;
+                SlotRows::new(&mut session, number, *slot).await?.delete(&mut session).await?;
             }
         }
         lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
@@ -204,7 +204,7 @@ impl MysqlStore {
     pub async fn compare(&self, slot: Slot, one: usize, other: usize) -> Result<Vec<String>> {
         let sums = async |shard: usize| {
             let mut session = self.patient(shard).await?;
-            Tables::new(&mut session, self.table(slot), slot).await?.sums(&mut session).await
+            SlotRows::new(&mut session, self.table(slot), slot).await?.sums(&mut session).await
         };
         let (one, other) = (sums(one).await?, sums(other).await?);
         let differs = one.into_iter().zip(other).filter(|(one, other)| one != other);
@@ -267,7 +267,7 @@ impl MysqlStore {
     /// Copies the slot and seals it.
     async fn copy(&self, moves: &mut Session, slot: Slot, from: usize, to: usize) -> Result<()> {
         let (mut source, mut target) = (self.patient(from).await?, self.patient(to).await?);
-        let tables = Tables::new(&mut source, self.table(slot), slot).await?;
+        let tables = SlotRows::new(&mut source, self.table(slot), slot).await?;
         set_state(&mut target, slot, COMING).await?;
         tables.delete(&mut target).await?;
         source.begin().await?;
@@ -286,7 +286,7 @@ impl MysqlStore {
                 return Ok(());
             }
         }
-        Err(StoreError::Unavailable(format!("slot {} is written too fast to be moved now", slot.get())))
+        Err(StoreError::Unavailable(format!("slot {} is written too fast to be moved now", slot.get()).into()))
     }
 
     /// From a sealed slot to one that lives in its new database.
@@ -307,7 +307,7 @@ impl MysqlStore {
 }
 
 /// Copies what was written meanwhile, until little is left.
-async fn follow(source: &mut Session, target: &mut Session, tables: &Tables, slot: Slot) -> Result<()> {
+async fn follow(source: &mut Session, target: &mut Session, tables: &SlotRows, slot: Slot) -> Result<()> {
     for _ in 0..PASSES {
         source.begin().await?;
         if lock(source, slot).await? != COPIED {
@@ -325,7 +325,7 @@ async fn follow(source: &mut Session, target: &mut Session, tables: &Tables, slo
 
 /// Copies the rest while nobody writes, and seals the slot; or, where that takes too long, only some
 /// of it.
-async fn seal(source: &mut Session, target: &mut Session, tables: &Tables, slot: Slot) -> Result<bool> {
+async fn seal(source: &mut Session, target: &mut Session, tables: &SlotRows, slot: Slot) -> Result<bool> {
     let begun = Instant::now();
     source.begin().await?;
     if lock(source, slot).await? != COPIED {

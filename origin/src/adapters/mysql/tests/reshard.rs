@@ -7,11 +7,11 @@ use gailou_shared::wire::State;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use crate::adapters::mysql::reshard::copy::Tables;
+use crate::adapters::mysql::reshard::copy::SlotRows;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
 use crate::adapters::mysql::tests::*;
-use crate::domain::operation::{Change, Operation, PinnedBy, React, SubjectPatch};
-use crate::domain::row::NewRow;
+use crate::domain::operation::{CommentChange, Operation, PinnedBy, ReactionChange, SubjectPatch};
+use crate::domain::row::NewCommentRow;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_moves_while_it_is_written() {
@@ -64,9 +64,9 @@ async fn a_slot_moves_while_it_is_written() {
         let found = session.first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
         assert_eq!(sqlx::Row::get::<i64, _>(&found, 0) as u64, written, "{table}");
     }
-    let subject = store.subjects(std::slice::from_ref(&key)).await.unwrap().remove(0).unwrap();
+    let subject = store.read_subjects(std::slice::from_ref(&key)).await.unwrap().remove(0).unwrap();
     assert_eq!((subject.comments, subject.version), (written, written));
-    assert_eq!(store.positions(Stream::Comments, &[slot]).await.unwrap()[&slot], written);
+    assert_eq!(store.read_positions(OperationStream::Comments, &[slot]).await.unwrap()[&slot], written);
     databases.drop().await;
 }
 
@@ -88,20 +88,23 @@ impl Batches {
         if n < 5 || self.random.random_bool(0.4) {
             let parent = self.paths.get((n / 2) as usize).filter(|_| n > 20 && n % 4 > 1);
             let state = if n % 9 == 8 { State::Review } else { State::Published };
-            let new = NewRow { state, ..comment(n, &self.key, parent) };
+            let new = NewCommentRow { state, ..comment(n, &self.key, parent) };
             self.paths.push(new.path.clone());
             return publish(&new);
         }
         let id = self.paths[self.random.random_range(0..self.paths.len())].id();
         let change = match self.random.random_range(0..12) {
-            0 => Change::State(State::Deleted),
-            1 => Change::State(State::Published),
-            2 => Change::State(State::Hidden),
-            3 => Change::Pin(Some(PinnedBy::Moderator)),
-            4 => Change::Feature(true),
-            5 => {
-                Change::Edit { content: format!("{n} 中'"), html: "e".into(), written: None, state: State::Published }
-            }
+            0 => CommentChange::State(State::Deleted),
+            1 => CommentChange::State(State::Published),
+            2 => CommentChange::State(State::Hidden),
+            3 => CommentChange::Pin(Some(PinnedBy::Moderator)),
+            4 => CommentChange::Feature(true),
+            5 => CommentChange::Edit {
+                content: format!("{n} 中'"),
+                html: "e".into(),
+                written: None,
+                state: State::Published,
+            },
             6 => {
                 let patch = SubjectPatch { title: Some(Some(format!("title {n}"))), ..SubjectPatch::default() };
                 return Operation::Subject { key: self.key.clone(), patch, audit: None };
@@ -111,7 +114,7 @@ impl Batches {
                 return Operation::Snapshot { slot: id.slot(), snapshot };
             }
             8 | 9 => {
-                let (by, react) = (member(self.random.random_range(1..9)), React::Take(Reaction::Like));
+                let (by, react) = (member(self.random.random_range(1..9)), ReactionChange::Take(Reaction::Like));
                 return Operation::React { id, member: by, react };
             }
             _ => return like(id, self.random.random_range(1..9)),
@@ -156,7 +159,7 @@ async fn a_move_changes_nothing() {
     for slot in slots {
         let sums = async |store: &MysqlStore| {
             let mut session = store.session(store.shard(slot)).await.unwrap();
-            Tables::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
+            SlotRows::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
         };
         let (moved, stayed) = (sums(&store).await, sums(&still).await);
         assert_eq!(moved, stayed, "slot {}", slot.get());
@@ -185,7 +188,7 @@ async fn an_interrupted_move_is_finished_or_undone() {
     state(from, 4).await;
     put(&store, &key, id(2), member(7)).await.unwrap();
     store.relocate(slot, to).await.unwrap();
-    assert_eq!((store.shard(slot), store.comments(&[id(1), id(2)]).await.unwrap().len()), (to, 2));
+    assert_eq!((store.shard(slot), store.read_comments(&[id(1), id(2)]).await.unwrap().len()), (to, 2));
     assert_eq!(store.compare(slot, from, to).await.unwrap(), Vec::<String>::new());
     // After it was sealed (the copy is whole), before the map was written.
     state(to, 2).await;
@@ -197,7 +200,7 @@ async fn an_interrupted_move_is_finished_or_undone() {
     // After the map was written, before the source was told; and asked to go back at once.
     state(to, 2).await;
     store.relocate(slot, to).await.unwrap();
-    assert_eq!((store.shard(slot), store.comments(&[id(1), id(2), id(3)]).await.unwrap().len()), (to, 3));
+    assert_eq!((store.shard(slot), store.read_comments(&[id(1), id(2), id(3)]).await.unwrap().len()), (to, 3));
     store.forget(&[slot]).await.unwrap();
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
     databases.drop().await;

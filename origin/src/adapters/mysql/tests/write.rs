@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gailou_shared::wire::{Author, State, Visibility};
 
 use crate::adapters::mysql::tests::*;
-use crate::domain::operation::{Audit, Change, Operation, Outcome, PinnedBy, React, SubjectPatch};
-use crate::domain::reconcile::Reconcile as _;
-use crate::domain::row::{Imported, NewRow};
+use crate::domain::operation::{
+    AuditEntry, CommentChange, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
+};
+use crate::domain::row::{ImportedFrom, NewCommentRow};
+use gailou_shared::words::Term;
 
 pub(super) const NOW: u64 = 1_700_000_000_000;
 
-pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewRow {
+pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCommentRow {
     let id = CommentId::from_parts(NOW + n, key.slot(), 0, 0);
-    NewRow {
+    NewCommentRow {
         subject: key.clone(),
         path: parent.map_or(Path::root(id), |parent| parent.child(id).unwrap()),
         parent_id: parent.map(Path::id),
@@ -32,16 +34,16 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewRow
     }
 }
 
-pub(super) fn publish(new: &NewRow) -> Operation {
+pub(super) fn publish(new: &NewCommentRow) -> Operation {
     Operation::Publish(Box::new(new.clone()))
 }
 
 pub(super) fn like(id: CommentId, by: u64) -> Operation {
-    Operation::React { id, member: member(by), react: React::Put(Reaction::Like) }
+    Operation::React { id, member: member(by), react: ReactionChange::Put(Reaction::Like) }
 }
 
 fn logged(position: u64, event: Operation) -> LoggedOperation {
-    LoggedOperation { at: NOW, position: Some(position), event }
+    LoggedOperation { at: NOW, position: Some(position), operation: event }
 }
 
 async fn reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
@@ -75,7 +77,8 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         let key = &keys[n as usize % keys.len()];
         let parent = (n >= 12 && n % 3 > 0).then(|| &paths[n as usize - 12 + n as usize % 2 * 6]);
         let held = n % 11 == 10;
-        let new = NewRow { state: if held { State::Review } else { State::Published }, ..comment(n, key, parent) };
+        let new =
+            NewCommentRow { state: if held { State::Review } else { State::Published }, ..comment(n, key, parent) };
         paths.push(new.path.clone());
         batch.push(logged(n, publish(&new)));
         batch.push(logged(n, like(new.path.id(), 1_000 + n)));
@@ -84,37 +87,41 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     assert_eq!((first.changed.len(), first.touched.len()), (6, 120));
     reconciled(&store, &keys).await;
     let again = persist(&batch).await;
-    assert!(again.outcomes.iter().all(|o| matches!(o, Outcome::Seen)));
+    assert!(again.outcomes.iter().all(|o| matches!(o, OperationOutcome::Seen)));
     assert_eq!(again.touched.len(), 120);
     assert_eq!((rows(&store, "comment").await, rows(&store, "reaction").await), (120, 120));
     assert_eq!((rows(&store, "member_comment").await, rows(&store, "idempotency").await), (120, 120));
-    assert_eq!(store.names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
+    assert_eq!(store.read_names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
 
-    let audit = || Some(Audit { actor: member(9), action: "test", reason: Some("it's".into()) });
+    let audit = || Some(AuditEntry { actor: member(9), action: "test", reason: Some("it's".into()) });
     let change = |n: usize, change| {
         LoggedOperation::new(NOW + 1, Operation::Change { id: paths[n].id(), change, audit: audit() })
     };
-    let edit =
-        |text: &str| Change::Edit { content: text.into(), html: "e".into(), written: None, state: State::Published };
+    let edit = |text: &str| CommentChange::Edit {
+        content: text.into(),
+        html: "e".into(),
+        written: None,
+        state: State::Published,
+    };
     persist(&[
-        change(0, Change::State(State::Deleted)),
-        change(10, Change::State(State::Published)),
-        change(14, Change::Pin(Some(PinnedBy::Owner))),
+        change(0, CommentChange::State(State::Deleted)),
+        change(10, CommentChange::State(State::Published)),
+        change(14, CommentChange::Pin(Some(PinnedBy::Owner))),
         change(15, edit("new '中文'")),
-        change(16, Change::Feature(true)),
+        change(16, CommentChange::Feature(true)),
         LoggedOperation::new(
             NOW,
-            Operation::React { id: paths[15].id(), member: member(1_015), react: React::Take(Reaction::Like) },
+            Operation::React { id: paths[15].id(), member: member(1_015), react: ReactionChange::Take(Reaction::Like) },
         ),
     ])
     .await;
     reconciled(&store, &keys).await;
-    let row = store.comments(&[paths[15].id()]).await.unwrap().remove(&paths[15].id()).unwrap();
+    let row = store.read_comments(&[paths[15].id()]).await.unwrap().remove(&paths[15].id()).unwrap();
     assert_eq!((row.content.as_str(), row.likes, row.edited_at), ("new '中文'", 0, Some(NOW + 1)));
-    assert_eq!(store.first_text(paths[15].id()).await.unwrap().unwrap(), "it's 中文 15 😀 \\ ?");
+    assert_eq!(store.read_first_text(paths[15].id()).await.unwrap().unwrap(), "it's 中文 15 😀 \\ ?");
     let mut taken = vec![];
     for shard in 0..2 {
-        taken.extend(store.feed(shard, 0, 100).await.unwrap().into_iter().map(|taken| taken.id));
+        taken.extend(store.read_changes(shard, 0, 100).await.unwrap().into_iter().map(|taken| taken.id));
     }
     taken.sort_unstable();
     assert_eq!(taken, [paths[0].id(), paths[15].id()]);
@@ -123,7 +130,7 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };
     let unseen = key(77);
     persist(&[LoggedOperation::new(NOW, Operation::Subject { key: unseen.clone(), patch, audit: audit() })]).await;
-    let subject = store.subjects(&[unseen]).await.unwrap().remove(0).unwrap();
+    let subject = store.read_subjects(&[unseen]).await.unwrap().remove(0).unwrap();
     assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
     let keep = Operation::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
@@ -136,12 +143,15 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         LoggedOperation::new(NOW, words),
     ])
     .await;
-    assert_eq!(store.snapshot(keys[0].slot(), snapshot.id()).await.unwrap(), Some(snapshot));
-    let (version, terms) = store.words().await.unwrap();
-    assert_eq!((version, terms.len()), (2, 2));
+    assert_eq!(store.read_snapshot(keys[0].slot(), snapshot.id()).await.unwrap(), Some(snapshot));
+    let dictionary = store.read_dictionary().await.unwrap();
+    assert_eq!((dictionary.version, dictionary.terms.len()), (2, 2));
     persist(&[LoggedOperation::new(NOW + 26 * 3_600_000, Operation::Sweep)]).await;
     assert_eq!((rows(&store, "snapshot").await, rows(&store, "idempotency").await), (0, 0));
-    assert!(store.feed(0, 0, 100).await.unwrap().is_empty() && store.feed(1, 0, 100).await.unwrap().is_empty());
+    assert!(
+        store.read_changes(0, 0, 100).await.unwrap().is_empty()
+            && store.read_changes(1, 0, 100).await.unwrap().is_empty()
+    );
     databases.drop().await;
 }
 
@@ -150,37 +160,38 @@ async fn second_ids_sources_and_strays_are_found() {
     let Some(databases) = Databases::new(1) else { return };
     let store = databases.open().await;
     let key = key(1);
-    let once = |n| NewRow { idempotency: Some(("k".into(), [1; 32])), ..comment(n, &key, None) };
+    let once = |n| NewCommentRow { idempotency: Some(("k".into(), [1; 32])), ..comment(n, &key, None) };
     let (first, second) = (once(0), once(50));
     let (first_id, second_id) = (first.path.id(), second.path.id());
-    let author = |new: NewRow| NewRow { author: first.author.clone(), ..new };
+    let author = |new: NewCommentRow| NewCommentRow { author: first.author.clone(), ..new };
     let second = author(second);
     let answer = comment(2, &key, Some(&second.path));
     store.persist(&[logged(0, like(second_id, 1)), logged(1, like(second_id, 2))]).await.unwrap();
     store.persist(&[logged(0, publish(&first)), logged(2, like(first_id, 1))]).await.unwrap();
     let batch = [logged(1, publish(&second)), logged(2, publish(&answer)), logged(3, like(second_id, 3))];
     let outcomes = store.persist(&batch).await.unwrap().outcomes;
-    assert!(matches!(outcomes[0], Outcome::Replayed { id, .. } if id == first_id), "{outcomes:?}");
-    let row = store.comments(&[second_id]).await.unwrap().remove(&second_id).unwrap();
+    assert!(matches!(outcomes[0], OperationOutcome::Replayed { id, .. } if id == first_id), "{outcomes:?}");
+    let row = store.read_comments(&[second_id]).await.unwrap().remove(&second_id).unwrap();
     assert_eq!((row.id(), row.likes, row.replies), (first_id, 3, 1));
     let imported = |n, source: &str| {
-        let imported = Imported { source: source.into(), likes: 4, dislikes: 1, edited_at: Some(NOW), pinned: true };
-        NewRow { idempotency: None, imported: Some(imported), ..comment(n, &key, None) }
+        let imported =
+            ImportedFrom { source: source.into(), likes: 4, dislikes: 1, edited_at: Some(NOW), pinned: true };
+        NewCommentRow { idempotency: None, imported: Some(imported), ..comment(n, &key, None) }
     };
     let batch = [logged(3, publish(&imported(3, "a'源"))), logged(4, publish(&imported(4, "a'源")))];
     let outcomes = store.persist(&batch).await.unwrap().outcomes;
-    assert!(matches!(outcomes[1], Outcome::Present { .. }), "{outcomes:?}");
+    assert!(matches!(outcomes[1], OperationOutcome::Present { .. }), "{outcomes:?}");
     let outcomes = store.persist(&[logged(5, publish(&imported(5, "a'源")))]).await.unwrap().outcomes;
-    assert!(matches!(outcomes[0], Outcome::Present { .. }), "{outcomes:?}");
+    assert!(matches!(outcomes[0], OperationOutcome::Present { .. }), "{outcomes:?}");
     // The same event twice in the log, and another comment under its id.
     let outcomes = store.persist(&[logged(6, publish(&answer))]).await.unwrap().outcomes;
-    assert!(matches!(outcomes[..], [Outcome::Published { floor: Some(1) }]), "{outcomes:?}");
-    let other = NewRow { content: "other".into(), ..answer };
+    assert!(matches!(outcomes[..], [OperationOutcome::Published { floor: Some(1) }]), "{outcomes:?}");
+    let other = NewCommentRow { content: "other".into(), ..answer };
     let error = store.persist(&[logged(7, publish(&other))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged(_)), "{error}");
-    store.skip(Stream::Comments, key.slot(), 7).await.unwrap();
-    store.skip(Stream::Comments, key.slot(), 2).await.unwrap();
-    assert_eq!(store.positions(Stream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 8);
+    store.skip_position(OperationStream::Comments, key.slot(), 7).await.unwrap();
+    store.skip_position(OperationStream::Comments, key.slot(), 2).await.unwrap();
+    assert_eq!(store.read_positions(OperationStream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 8);
     reconciled(&store, &[key]).await;
     databases.drop().await;
 }
@@ -196,7 +207,7 @@ async fn what_cannot_be_stored_leaves_nothing() {
     let error = store.persist(&[logged(0, publish(&good)), logged(1, publish(&bad))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(_)), "{error}");
     assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (0, 0));
-    assert_eq!(store.positions(Stream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 0);
+    assert_eq!(store.read_positions(OperationStream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 0);
     store.persist(&[logged(0, publish(&good))]).await.unwrap();
     assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (1, 1));
     databases.drop().await;
@@ -219,7 +230,7 @@ async fn writers_that_overlap_write_once() {
     }
     for n in 0..10_000 {
         let id = paths[if n % 2 == 0 { 3 } else { n as usize % 1_000 }].id();
-        let react = if n % 7 == 6 { React::Take(Reaction::Like) } else { React::Put(Reaction::Like) };
+        let react = if n % 7 == 6 { ReactionChange::Take(Reaction::Like) } else { ReactionChange::Put(Reaction::Like) };
         reactions.push(logged(n, Operation::React { id, member: member(1 + n % 3_001), react }));
     }
     let begun = tokio::time::Instant::now();
@@ -251,14 +262,14 @@ async fn writers_that_overlap_write_once() {
     assert_eq!((rows(&store, "comment").await, rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
     for stamped in &reactions {
-        let Operation::React { id, member, react } = stamped.event else { continue };
+        let Operation::React { id, member, react } = stamped.operation else { continue };
         let pair = expected.entry((id, member)).or_default();
         *pair = react.fold(*pair);
     }
     let expected = expected.into_values().flatten().count() as i64;
     assert_eq!(rows(&store, "reaction").await, expected);
     let likes: u64 = store
-        .comments(&paths.iter().map(Path::id).collect::<Vec<_>>())
+        .read_comments(&paths.iter().map(Path::id).collect::<Vec<_>>())
         .await
         .unwrap()
         .into_values()
@@ -334,9 +345,9 @@ async fn batches_go_on_while_their_slot_moves() {
     }
     store.forget(&[slot]).await.unwrap();
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
-    assert_eq!(store.positions(Stream::Comments, &[slot]).await.unwrap()[&slot], next[0]);
+    assert_eq!(store.read_positions(OperationStream::Comments, &[slot]).await.unwrap()[&slot], next[0]);
     let id = root.path.id();
-    assert_eq!(store.comments(&[id]).await.unwrap()[&id].likes, next[1] - 1);
+    assert_eq!(store.read_comments(&[id]).await.unwrap()[&id].likes, next[1] - 1);
     assert_eq!(rows(&store, "comment").await as u64, next[0]);
     reconciled(&store, &[key]).await;
     databases.drop().await;

@@ -11,8 +11,7 @@ use gailou_shared::id::Slot;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::pool::{Session, hex};
-use crate::domain::columns;
-use crate::ports::store::Result;
+use crate::ports::store::{Result, StoreError};
 
 /// Bytes sent at a time, far below the smallest `max_allowed_packet`; one row may have more.
 const BYTES: usize = 1 << 20;
@@ -124,7 +123,7 @@ impl<'s> Script<'s> {
     /// are the rows.
     pub(super) async fn rows(&mut self, statement: &str, tables: ByTable) -> Result<()> {
         let (head, tail) =
-            statement.split_once("{rows}").ok_or_else(|| columns::damaged("a statement without rows"))?;
+            statement.split_once("{rows}").ok_or_else(|| StoreError::damaged("a statement without rows"))?;
         for (table, rows) in tables {
             let (head, tail) = (head.replace("{n}", &table.to_string()), tail.replace("{n}", &table.to_string()));
             let mut text = head.clone();

@@ -9,7 +9,7 @@ use crate::adapters::mysql::rows::{
 };
 use crate::adapters::mysql::write::batch_sql::{Script, Values, by_table, numbers, signed, table_of};
 use crate::adapters::mysql::{MysqlStore, subject_slot};
-use crate::domain::fold::{Changes, CommentChange, Inserted};
+use crate::domain::fold::{Changes, CommentUpdate, Inserted};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
@@ -132,10 +132,10 @@ fn comment_row(comment: &Inserted<'_>, subject: i64) -> String {
         .end()
 }
 
-async fn update(db: &MysqlStore, script: &mut Script<'_>, updates: &[CommentChange]) -> Result<()> {
+async fn update(db: &MysqlStore, script: &mut Script<'_>, updates: &[CommentUpdate]) -> Result<()> {
     let count = |count: u64| Some(signed(count));
     // Two statements: what only counts touches no index.
-    let rows = updates.iter().map(|CommentChange { id, row, .. }| {
+    let rows = updates.iter().map(|CommentUpdate { id, row, .. }| {
         let counts = [row.counts.likes, row.counts.dislikes, row.counts.replies, row.floors, row.reacted].map(count);
         let [likes, dislikes, replies, floors, reacted] = counts;
         (id.slot(), numbers(&[Some(id.signed()), likes, dislikes, replies, floors, reacted]))
@@ -147,7 +147,7 @@ async fn update(db: &MysqlStore, script: &mut Script<'_>, updates: &[CommentChan
         table_of("{rows}", &columns)
     );
     script.rows(&statement, by_table(db, rows)).await?;
-    let rows = updates.iter().filter(|comment| comment.moved).map(|CommentChange { id, row, .. }| {
+    let rows = updates.iter().filter(|comment| comment.moved).map(|CommentUpdate { id, row, .. }| {
         let floor = row.floor.map(signed);
         let listed_floor = floor.filter(|_| row.listed());
         let (pinned_at, edited_at) = (row.pinned_at.map(signed), row.edited_at.map(signed));

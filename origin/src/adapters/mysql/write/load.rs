@@ -11,7 +11,7 @@ use crate::adapters::mysql::pool::{Session, hex};
 use crate::adapters::mysql::rows::{count_at, damaged, id_at, member_id, subject_at};
 use crate::adapters::mysql::write::batch_sql::{by_table, numbers, table_of};
 use crate::adapters::mysql::{MysqlStore, rows, subject_slot};
-use crate::domain::fold::{CommentRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
+use crate::domain::fold::{FoldedRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
 use crate::ports::store::Result;
 
 /// Reads one kind: `statement` has `{rows}` for the table of what is asked for and `{n}` for the
@@ -99,7 +99,7 @@ async fn comments(db: &MysqlStore, session: &mut Session, wanted: &Wanted<'_>, l
 
 fn comment(r: &MySqlRow) -> Result<StoredComment> {
     let maybe = |index: usize| -> Result<Option<u64>> { Ok(r.try_get::<Option<i64>, _>(index)?.map(rows::count)) };
-    let row = CommentRow {
+    let row = FoldedRow {
         path: rows::path(r.try_get(3)?)?,
         created_at: count_at(r, 4)?,
         floor: maybe(5)?,

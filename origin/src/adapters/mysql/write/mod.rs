@@ -26,24 +26,27 @@ use crate::adapters::mysql::dirty_rows::Mark;
 use crate::adapters::mysql::pool::{Session, sql};
 use crate::adapters::mysql::rows::damaged;
 use crate::domain::fold::{Fold, Loaded, Reach};
-use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, Outcome, Persisted};
-use crate::ports::shards::{Shards as _, Stream};
+use crate::domain::operation::{
+    CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
+};
+use crate::domain::positions::OperationStream;
+use crate::ports::store::Sharding as _;
 use crate::ports::store::{Result, StoreError};
 
 /// Rows that outlived their time deleted by one statement.
 const SWEPT: usize = 2_000;
 
-/// Writes a batch. See [`crate::ports::store::Store::persist`].
+/// Writes a batch. See [`BatchWriter::persist`].
 ///
 /// Slots that are on their way to another database are waited for a little.
-pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Result<Persisted> {
+pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
     let begun = Instant::now();
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; batch.len()];
-    let mut persisted = Persisted::default();
+    let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
+    let mut persisted = PersistedBatch::default();
     let mut following = Following::default();
     let mut rest: Vec<usize> = Vec::with_capacity(batch.len());
     for (place, stamped) in batch.iter().enumerate() {
-        match &stamped.event {
+        match &stamped.operation {
             Operation::Words(terms) => words(db, terms).await?,
             Operation::Sweep => sweep(db, stamped.at).await?,
             _ => {
@@ -51,7 +54,7 @@ pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Resul
                 continue;
             }
         }
-        outcomes[place] = Some(Outcome::Done);
+        outcomes[place] = Some(OperationOutcome::Done);
     }
     while !rest.is_empty() {
         let parts: Vec<_> = by_shard(db, batch, &rest).into_iter().collect();
@@ -82,7 +85,7 @@ pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Resul
     }
     follow(db, following, begun).await?;
     let outcomes = outcomes.into_iter().collect::<Option<_>>();
-    Ok(Persisted { outcomes: outcomes.ok_or_else(|| damaged("an event without an outcome"))?, ..persisted })
+    Ok(PersistedBatch { outcomes: outcomes.ok_or_else(|| damaged("an event without an outcome"))?, ..persisted })
 }
 
 /// The slot an event is about.
@@ -99,14 +102,14 @@ fn slot(event: &Operation) -> Slot {
 fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], places: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for place in places {
-        parts.entry(db.shard(slot(&batch[*place].event))).or_default().push(*place);
+        parts.entry(db.shard(slot(&batch[*place].operation))).or_default().push(*place);
     }
     parts
 }
 
 /// One database's part of a batch, written.
 struct Written<'b> {
-    persisted: Persisted,
+    persisted: PersistedBatch,
     following: Following<'b>,
 }
 
@@ -130,13 +133,13 @@ async fn end<T>(mut session: Session, done: Result<T>) -> Result<T> {
 }
 
 async fn write_in<'b>(db: &MysqlStore, session: &mut Session, batch: &[&'b LoggedOperation]) -> Result<Written<'b>> {
-    let held = slot_locks::lock(session, batch.iter().map(|stamped| slot(&stamped.event))).await?;
+    let held = slot_locks::lock(session, batch.iter().map(|stamped| slot(&stamped.operation))).await?;
     let mut loaded = Loaded::new(Reach::Slots, held.positions());
     while let Some(wanted) = loaded.wants(batch) {
         load::load(db, session, &wanted, &mut loaded).await?;
     }
     let mut fold = Fold::new(loaded)?;
-    let outcomes = batch.iter().map(|stamped| fold.apply(stamped)).collect::<Result<_>>()?;
+    let outcomes = batch.iter().map(|stamped| Ok(fold.apply(stamped)?)).collect::<Result<_>>()?;
     let (persisted, mut changes) = fold.finish(|kind| db.weights(kind));
     let subjects = flush::subject_numbers(&changes);
     flush::flush(db, session, &changes, &subjects).await?;
@@ -145,7 +148,7 @@ async fn write_in<'b>(db: &MysqlStore, session: &mut Session, batch: &[&'b Logge
     held.advance(session, &changes.positions).await?;
     let following =
         Following { history: std::mem::take(&mut changes.history), authors: std::mem::take(&mut changes.authors) };
-    Ok(Written { persisted: Persisted { outcomes, ..persisted }, following })
+    Ok(Written { persisted: PersistedBatch { outcomes, ..persisted }, following })
 }
 
 /// Keeps the snapshots of a batch.
@@ -153,7 +156,7 @@ async fn snapshots(db: &MysqlStore, session: &mut Session, batch: &[&LoggedOpera
     let mut script = Script::new(session);
     let mut marks = Vec::new();
     for stamped in batch {
-        let Operation::Snapshot { slot, snapshot } = &stamped.event else { continue };
+        let Operation::Snapshot { slot, snapshot } = &stamped.operation else { continue };
         let row = Values::new().number(i64::from(slot.get())).bytes(&snapshot.id()[..]);
         let row = row.bytes(&snapshot.to_bytes()[..]).count(stamped.at).end();
         let table = db.table(*slot);
@@ -196,8 +199,8 @@ async fn follow(db: &MysqlStore, mut following: Following<'_>, begun: Instant) -
     }
 }
 
-/// Passes over a position. See [`crate::ports::shards::Shards::skip`].
-pub(super) async fn skip(db: &MysqlStore, stream: Stream, slot: Slot, position: u64) -> Result<()> {
+/// Passes over a position. See [`crate::ports::store::SlotPositions`].
+pub(super) async fn skip(db: &MysqlStore, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
     let begun = Instant::now();
     loop {
         let mut session = db.session(db.shard(slot)).await?;
@@ -252,7 +255,7 @@ async fn words(db: &MysqlStore, terms: &[Term]) -> Result<()> {
 /// Deletes what has outlived its time, a little at a time.
 async fn sweep(db: &MysqlStore, at: u64) -> Result<()> {
     let old = [("snapshot", "used_at", limits::SNAPSHOT_MS), ("idempotency", "created_at", limits::IDEMPOTENCY_MS)];
-    for shard in 0..db.shards() {
+    for shard in 0..db.count_databases() {
         let mut session = db.session(shard).await?;
         let tables = old
             .iter()

@@ -10,8 +10,7 @@ use crate::adapters::mysql::dirty_rows;
 use crate::adapters::mysql::dirty_rows::Mark;
 use crate::adapters::mysql::pool::Session;
 use crate::adapters::mysql::rows::{count_at, damaged};
-use crate::domain::fold::Positions;
-use crate::ports::shards::Stream;
+use crate::domain::positions::{NextPositions, OperationStream};
 use crate::ports::store::{Result, StoreError};
 
 /// Slots that live here and stay while the transaction lasts.
@@ -56,19 +55,20 @@ async fn hold(session: &mut Session, slots: impl Iterator<Item = Slot>, how: &st
 }
 
 impl Held {
-    pub(super) fn positions(&self) -> Positions {
-        let mut positions = Positions::default();
+    pub(super) fn positions(&self) -> NextPositions {
+        let mut positions = NextPositions::default();
         for (slot, (comments, reactions)) in &self.positions {
-            positions.set(Stream::Comments, *slot, *comments);
-            positions.set(Stream::Reactions, *slot, *reactions);
+            positions.set(OperationStream::Comments, *slot, *comments);
+            positions.set(OperationStream::Reactions, *slot, *reactions);
         }
         positions
     }
 
     /// Writes the positions that have moved.
-    pub(super) async fn advance(&self, session: &mut Session, positions: &Positions) -> Result<()> {
+    pub(super) async fn advance(&self, session: &mut Session, positions: &NextPositions) -> Result<()> {
         let rows = self.positions.iter().filter_map(|(slot, before)| {
-            let next = [Stream::Comments, Stream::Reactions].map(|stream| positions.next(stream, *slot));
+            let next =
+                [OperationStream::Comments, OperationStream::Reactions].map(|stream| positions.next(stream, *slot));
             let moved = next != [before.0, before.1];
             moved.then(|| format!("({},1,{},{})", slot.get(), next[0], next[1]))
         });

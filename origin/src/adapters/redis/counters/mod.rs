@@ -22,7 +22,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
 use crate::adapters::redis::{Call, Connection, Script};
-use crate::domain::operation::React;
+use crate::domain::operation::ReactionChange;
 use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
 
 /// Operations, or comments without any, in one script that many slots share: it holds up everybody else
@@ -243,12 +243,12 @@ impl Keys {
 }
 
 /// An operation's letter.
-const fn operation(react: React) -> &'static str {
+const fn operation(react: ReactionChange) -> &'static str {
     match react {
-        React::Put(Reaction::Like) => "l",
-        React::Put(Reaction::Dislike) => "d",
-        React::Take(Reaction::Like) => "L",
-        React::Take(Reaction::Dislike) => "D",
+        ReactionChange::Put(Reaction::Like) => "l",
+        ReactionChange::Put(Reaction::Dislike) => "d",
+        ReactionChange::Take(Reaction::Like) => "L",
+        ReactionChange::Take(Reaction::Dislike) => "D",
     }
 }
 

@@ -11,27 +11,27 @@ use rand::{Rng, SeedableRng};
 
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::counters::RedisCounters;
-use crate::domain::operation::React;
+use crate::domain::operation::ReactionChange;
+use crate::domain::reaction_state::ReactionState;
 use crate::ports::counters::{Base, Counters, CountersError, Fold, PersistedReaction, Recovery};
-use crate::ports::shards::ReactionState;
 use crate::testing::redis_server::Server;
 
 const COMMENTS: u64 = 2;
 const MEMBERS: u64 = 3;
 const STEPS: usize = 150;
 const RUNS: u64 = 30;
-const REACTS: [React; 4] = [
-    React::Put(Reaction::Like),
-    React::Put(Reaction::Dislike),
-    React::Take(Reaction::Like),
-    React::Take(Reaction::Dislike),
+const REACTS: [ReactionChange; 4] = [
+    ReactionChange::Put(Reaction::Like),
+    ReactionChange::Put(Reaction::Dislike),
+    ReactionChange::Take(Reaction::Like),
+    ReactionChange::Take(Reaction::Dislike),
 ];
 
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     id: CommentId,
     member: MemberId,
-    react: React,
+    react: ReactionChange,
 }
 
 /// What happens, and what must be seen of it.

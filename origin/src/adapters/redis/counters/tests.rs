@@ -7,9 +7,9 @@ use gailou_shared::wire::Reaction;
 
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::counters::RedisCounters;
-use crate::domain::operation::React;
+use crate::domain::operation::ReactionChange;
+use crate::domain::reaction_state::ReactionState;
 use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction};
-use crate::ports::shards::ReactionState;
 use crate::testing::redis_server::Server;
 
 /// The largest offset that scripts tell from the next one, with room for a few more.
@@ -31,7 +31,7 @@ fn standing(position: u64) -> ReactionState {
     ReactionState { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reacted: 0 }
 }
 
-fn fold(version: u64, who: u64, react: React, standing: ReactionState) -> Fold {
+fn fold(version: u64, who: u64, react: ReactionChange, standing: ReactionState) -> Fold {
     Fold { id: comment(), member: member(who), react, version, standing }
 }
 
@@ -49,8 +49,8 @@ async fn ttl(counters: &RedisCounters) -> i64 {
     counters.connection.query(&key, ::redis::cmd("TTL").arg(&key)).await.unwrap()
 }
 
-const LIKE: React = React::Put(Reaction::Like);
-const DISLIKE: React = React::Put(Reaction::Dislike);
+const LIKE: ReactionChange = ReactionChange::Put(Reaction::Like);
+const DISLIKE: ReactionChange = ReactionChange::Put(Reaction::Dislike);
 
 #[tokio::test]
 async fn operations_of_a_pair_are_folded_in_the_order_of_the_log() {
@@ -60,7 +60,7 @@ async fn operations_of_a_pair_are_folded_in_the_order_of_the_log() {
     let s = standing(FAR);
     // Together, as concurrent callers of two servers are, the later first.
     let (b, a) = tokio::join!(
-        counters.fold(fold(FAR + 2, 1, React::Take(Reaction::Like), s)),
+        counters.fold(fold(FAR + 2, 1, ReactionChange::Take(Reaction::Like), s)),
         counters.fold(fold(FAR + 1, 1, DISLIKE, s)),
     );
     assert_eq!(b.unwrap(), Folded { likes: 10, dislikes: 1, reaction: None });

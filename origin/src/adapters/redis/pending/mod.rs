@@ -23,7 +23,7 @@ use crate::adapters::redis::{Call, Connection, Script};
 use crate::clock::Clock;
 use crate::domain::codec::operation::{decode, encode};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::NewRow;
+use crate::domain::row::NewCommentRow;
 use crate::ports::pending::{Pending, PendingError, Reserved};
 
 /// Tags that members share: few enough for each to have its marker, enough for the nodes of a cluster.
@@ -152,15 +152,15 @@ impl Pending for RedisPending {
 }
 
 /// The new row and the bytes of an event that is a comment.
-fn publish(event: &LoggedOperation) -> Result<(&NewRow, Vec<u8>), PendingError> {
-    match (&event.event, encode(event)) {
+fn publish(event: &LoggedOperation) -> Result<(&NewCommentRow, Vec<u8>), PendingError> {
+    match (&event.operation, encode(event)) {
         (Operation::Publish(row), Some(bytes)) => Ok((row, bytes)),
         _ => Err(PendingError("only new comments can be pending".into())),
     }
 }
 
 /// Whose key an event's row carries.
-fn reservation(row: &NewRow) -> Result<(MemberId, &str), PendingError> {
+fn reservation(row: &NewCommentRow) -> Result<(MemberId, &str), PendingError> {
     let (key, _) = row.idempotency.as_ref().ok_or_else(|| PendingError("the comment has no key".into()))?;
     Ok((row.author.id, key))
 }

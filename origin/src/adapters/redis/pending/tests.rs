@@ -9,7 +9,7 @@ use crate::adapters::redis::Connection;
 use crate::adapters::redis::pending::{OWN, RESERVED, RedisPending, SHOWN};
 use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::NewRow;
+use crate::domain::row::NewCommentRow;
 use crate::ports::pending::{Pending, Reserved};
 use crate::testing::redis_server::Server;
 
@@ -22,7 +22,7 @@ fn member() -> MemberId {
 fn event(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
     let subject = SubjectKey::new("article", "1").unwrap();
     let id = CommentId::from_parts(NOW + number, Slot::new(number as u16 % 3).unwrap(), 0, 0);
-    let row = NewRow {
+    let row = NewCommentRow {
         subject,
         path: Path::root(id),
         parent_id: None,
@@ -42,7 +42,7 @@ fn event(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
 }
 
 fn id(event: &LoggedOperation) -> CommentId {
-    let Operation::Publish(row) = &event.event else { panic!("{event:?}") };
+    let Operation::Publish(row) = &event.operation else { panic!("{event:?}") };
     row.path.id()
 }
 

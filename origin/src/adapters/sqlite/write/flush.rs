@@ -5,7 +5,7 @@ use rusqlite::{Transaction, params};
 
 use crate::adapters::sqlite::rows;
 use crate::adapters::sqlite::rows::damaged;
-use crate::domain::fold::{Changes, CommentChange, Inserted};
+use crate::domain::fold::{Changes, CommentUpdate, Inserted};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
@@ -135,7 +135,7 @@ fn insert(tx: &Transaction<'_>, subject: i64, comment: &Inserted<'_>) -> Result<
     Ok(())
 }
 
-fn update(tx: &Transaction<'_>, comment: &CommentChange) -> Result<()> {
+fn update(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
     let (id, row) = (comment.id.signed(), &comment.row);
     // Two statements: what only counts touches no index.
     tx.prepare_cached("UPDATE comment SET likes = ?2, dislikes = ?3, replies = ?4, floors = ?5 WHERE id = ?1")?

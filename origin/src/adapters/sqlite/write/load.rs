@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row as Columns, Transaction, params};
 
 use crate::adapters::sqlite::rows;
 use crate::adapters::sqlite::rows::{comment_id, count, damaged, member_id};
-use crate::domain::fold::{CommentRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
+use crate::domain::fold::{FoldedRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
 use crate::ports::store::Result;
 
 pub(super) fn load<'b>(tx: &Transaction<'_>, wanted: &Wanted<'b>, loaded: &mut Loaded<'b>) -> Result<()> {
@@ -90,7 +90,7 @@ fn subject(r: &Columns<'_>) -> Result<StoredSubject> {
 }
 
 fn comment(r: &Columns<'_>) -> Result<StoredComment> {
-    let row = CommentRow {
+    let row = FoldedRow {
         path: rows::path(r.get_ref(2)?.as_blob().map_err(damaged)?)?,
         created_at: count(r.get(3)?),
         floor: r.get::<_, Option<i64>>(4)?.map(count),

@@ -14,39 +14,40 @@ pub(super) use rekey::rekey;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::rows::damaged;
-use crate::domain::fold::{Fold, Loaded, Positions, Reach};
-use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, Persisted};
+use crate::domain::fold::{Fold, Loaded, Reach};
+use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, PersistedBatch};
+use crate::domain::positions::NextPositions;
 use crate::ports::store::{Result, StoreError};
 
-/// Writes a batch. See [`crate::ports::store::Store::persist`].
+/// Writes a batch. See [`BatchWriter::persist`].
 pub(super) fn persist(
     writer: &mut Connection,
     weights: impl Fn(&str) -> Weights,
     batch: &[LoggedOperation],
-) -> Result<Persisted> {
+) -> Result<PersistedBatch> {
     if batch.iter().any(|stamped| stamped.position.is_some()) {
         return Err(StoreError::Database("no log stands before these tables".into()));
     }
     let batch: Vec<&LoggedOperation> = batch.iter().collect();
     let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut loaded = Loaded::new(Reach::Whole, Positions::default());
+    let mut loaded = Loaded::new(Reach::Whole, NextPositions::default());
     while let Some(wanted) = loaded.wants(&batch) {
         load::load(&tx, &wanted, &mut loaded)?;
     }
     let mut fold = Fold::new(loaded)?;
-    let outcomes = batch.iter().map(|stamped| fold.apply(stamped)).collect::<Result<_>>()?;
+    let outcomes = batch.iter().map(|stamped| Ok(fold.apply(stamped)?)).collect::<Result<_>>()?;
     let (persisted, changes) = fold.finish(weights);
     flush::flush(&tx, &changes)?;
     for stamped in batch {
         aside(&tx, stamped)?;
     }
     tx.commit()?;
-    Ok(Persisted { outcomes, ..persisted })
+    Ok(PersistedBatch { outcomes, ..persisted })
 }
 
 /// What no fold is needed for.
 fn aside(tx: &Transaction<'_>, stamped: &LoggedOperation) -> Result<()> {
-    match &stamped.event {
+    match &stamped.operation {
         Operation::Publish(_) | Operation::React { .. } | Operation::Change { .. } | Operation::Subject { .. } => {}
         Operation::Snapshot { snapshot, .. } => {
             tx.prepare_cached(
@@ -86,9 +87,9 @@ mod tests {
     use gailou_shared::wire::{Author, State, Visibility};
 
     use crate::adapters::sqlite::SqliteStore;
-    use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, Change, LoggedOperation, Operation};
-    use crate::domain::row::NewRow;
-    use crate::ports::store::{Store as _, StoreError};
+    use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, CommentChange, LoggedOperation, Operation};
+    use crate::domain::row::NewCommentRow;
+    use crate::ports::store::{BatchWriter, ChangeFeedReader, StoreError};
 
     const NOW: u64 = 1_700_000_000_000;
 
@@ -97,7 +98,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
         let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
-        let new = NewRow {
+        let new = NewCommentRow {
             subject: SubjectKey::new("article", "a").unwrap(),
             path: Path::root(id),
             parent_id: None,
@@ -116,21 +117,22 @@ mod tests {
         let publish = LoggedOperation::new(NOW, Operation::Publish(Box::new(new)));
         let logged = LoggedOperation { position: Some(0), ..publish.clone() };
         assert!(matches!(store.persist(&[logged]).await, Err(StoreError::Database(_))));
-        let change =
-            |state| LoggedOperation::new(NOW, Operation::Change { id, change: Change::State(state), audit: None });
+        let change = |state| {
+            LoggedOperation::new(NOW, Operation::Change { id, change: CommentChange::State(state), audit: None })
+        };
         store.persist(&[publish]).await.unwrap();
-        assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
+        assert_eq!(store.read_changes(0, 0, 10).await.unwrap(), []);
         store.persist(&[change(State::Deleted)]).await.unwrap();
         store.persist(&[change(State::Published)]).await.unwrap();
-        let feed = store.feed(0, 0, 10).await.unwrap();
+        let feed = store.read_changes(0, 0, 10).await.unwrap();
         let seen: Vec<_> = feed.iter().map(|taken| (taken.seq, taken.at, taken.version, taken.id)).collect();
         assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
-        assert_eq!(store.feed(0, 1, 10).await.unwrap(), feed[1..]);
-        assert_eq!(store.feed(1, 0, 10).await.unwrap(), []);
+        assert_eq!(store.read_changes(0, 1, 10).await.unwrap(), feed[1..]);
+        assert_eq!(store.read_changes(1, 0, 10).await.unwrap(), []);
         store.persist(&[LoggedOperation::new(NOW + CHANGE_FEED_RETENTION_MS + 1, Operation::Sweep)]).await.unwrap();
-        assert_eq!(store.feed(0, 0, 10).await.unwrap(), []);
+        assert_eq!(store.read_changes(0, 0, 10).await.unwrap(), []);
         // Its numbers go on.
         store.persist(&[change(State::Hidden)]).await.unwrap();
-        assert_eq!(store.feed(0, 2, 10).await.unwrap()[0].seq, 3);
+        assert_eq!(store.read_changes(0, 2, 10).await.unwrap()[0].seq, 3);
     }
 }

@@ -8,12 +8,12 @@ use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, Reaction, State, Visibility};
 use proptest::prelude::*;
-use tables::Tables;
+use tables::FoldTables;
 
 use crate::domain::fold::*;
-use crate::domain::operation::{Change, LoggedOperation, React};
-use crate::domain::row::Imported;
-use crate::ports::store::StoreError;
+use crate::domain::operation::{CommentChange, LoggedOperation, ReactionChange};
+use crate::domain::positions::OperationStream;
+use crate::domain::row::ImportedFrom;
 
 const NOW: u64 = 1_700_000_000_000;
 
@@ -32,8 +32,8 @@ enum Step {
     /// The same event once more.
     Again(prop::sample::Index),
     /// To any comment of the story, also one that comes later.
-    React(prop::sample::Index, u64, React),
-    Change(prop::sample::Index, Change),
+    React(prop::sample::Index, u64, ReactionChange),
+    Change(prop::sample::Index, CommentChange),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -45,12 +45,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         |(subject, parent, member, state, key, source)| Step::Publish { subject, parent, member, state, key, source },
     );
     let reaction = prop_oneof![Just(Reaction::Like), Just(Reaction::Dislike)];
-    let react = (reaction, any::<bool>()).prop_map(|(r, put)| if put { React::Put(r) } else { React::Take(r) });
+    let react = (reaction, any::<bool>())
+        .prop_map(|(r, put)| if put { ReactionChange::Put(r) } else { ReactionChange::Take(r) });
     let states = [State::Published, State::Hidden, State::Deleted, State::Rejected];
     let change = prop_oneof![
-        prop::sample::select(states.to_vec()).prop_map(Change::State),
-        any::<bool>().prop_map(Change::Feature),
-        Just(Change::Edit { content: "edited".into(), html: String::new(), written: None, state: State::Published }),
+        prop::sample::select(states.to_vec()).prop_map(CommentChange::State),
+        any::<bool>().prop_map(CommentChange::Feature),
+        Just(CommentChange::Edit {
+            content: "edited".into(),
+            html: String::new(),
+            written: None,
+            state: State::Published
+        }),
     ];
     let step = prop_oneof![
         4 => publish,
@@ -65,9 +71,9 @@ fn subject(n: usize) -> SubjectKey {
     SubjectKey::new("article", ["a", "b"][n]).unwrap()
 }
 
-fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewRow {
+fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow {
     let id = CommentId::from_parts(NOW + n, subject.slot(), 0, 0);
-    NewRow {
+    NewCommentRow {
         subject: subject.clone(),
         path: parent.map_or(Path::root(id), |parent| parent.child(id).unwrap()),
         parent_id: parent.map(Path::id),
@@ -88,13 +94,13 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewRow {
 /// The story as events; with positions where `logged`. Without, nothing has a second id: what answers
 /// a comment that was not stored is refused before it comes here.
 fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
-    let mut made: Vec<Vec<NewRow>> = vec![vec![], vec![]];
+    let mut made: Vec<Vec<NewCommentRow>> = vec![vec![], vec![]];
     for (n, step) in steps.iter().enumerate() {
         let Step::Publish { subject: of, parent, member, state, key, source } = step else { continue };
         let parent = parent.as_ref().filter(|_| !made[*of].is_empty()).map(|i| i.get(&made[*of]).path.clone());
         let new = comment(n as u64, &subject(*of), parent.as_ref());
         let author = Author { id: MemberId::new(*member).unwrap(), ..new.author };
-        let imported = source.filter(|_| logged).map(|s| Imported {
+        let imported = source.filter(|_| logged).map(|s| ImportedFrom {
             source: s.to_string(),
             likes: 3,
             dislikes: 1,
@@ -102,12 +108,12 @@ fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
             pinned: false,
         });
         let idempotency = key.filter(|_| logged && source.is_none()).map(|(key, body)| (key.to_string(), [body; 32]));
-        made[*of].push(NewRow { author, state: *state, idempotency, imported, ..new });
+        made[*of].push(NewCommentRow { author, state: *state, idempotency, imported, ..new });
     }
-    let all: Vec<&NewRow> = made.iter().flatten().collect();
-    let by_number: HashMap<u64, &NewRow> = all.iter().map(|new| (new.created_at - NOW, *new)).collect();
+    let all: Vec<&NewCommentRow> = made.iter().flatten().collect();
+    let by_number: HashMap<u64, &NewCommentRow> = all.iter().map(|new| (new.created_at - NOW, *new)).collect();
     let mut next = HashMap::new();
-    let mut position = |stream: Stream| {
+    let mut position = |stream: OperationStream| {
         let next = next.entry(stream).or_insert(0);
         *next += 1;
         logged.then_some(*next - 1)
@@ -117,27 +123,27 @@ fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
         let before: Vec<_> = all.iter().filter(|new| new.created_at < NOW + n as u64).collect();
         let (position, event) = match step {
             Step::Publish { .. } => {
-                (position(Stream::Comments), Operation::Publish(Box::new(by_number[&(n as u64)].clone())))
+                (position(OperationStream::Comments), Operation::Publish(Box::new(by_number[&(n as u64)].clone())))
             }
             Step::Again(i) if !before.is_empty() => {
-                (position(Stream::Comments), Operation::Publish(Box::new((**i.get(&before)).clone())))
+                (position(OperationStream::Comments), Operation::Publish(Box::new((**i.get(&before)).clone())))
             }
             Step::React(i, member, react) if !all.is_empty() => {
                 let (id, member) = (i.get(&all).path.id(), MemberId::new(*member).unwrap());
-                (position(Stream::Reactions), Operation::React { id, member, react: *react })
+                (position(OperationStream::Reactions), Operation::React { id, member, react: *react })
             }
             Step::Change(i, change) if !all.is_empty() => {
                 (None, Operation::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
             }
             _ => continue,
         };
-        events.push(LoggedOperation { at: NOW + n as u64, position, event });
+        events.push(LoggedOperation { at: NOW + n as u64, position, operation: event });
     }
     events
 }
 
 /// What must not depend on how events come together: everything but versions.
-fn settled(mut tables: Tables) -> Tables {
+fn settled(mut tables: FoldTables) -> FoldTables {
     tables.subjects.values_mut().for_each(|s| s.version = 0);
     tables
 }
@@ -147,7 +153,7 @@ proptest! {
     fn counts_and_floors_are_what_the_rows_say(steps in steps(), size in 1usize..9, logged: bool) {
         let reach = if logged { Reach::Slots } else { Reach::Whole };
         let events = events(&steps, logged);
-        let (mut by_chunks, mut at_once) = (Tables::default(), Tables::default());
+        let (mut by_chunks, mut at_once) = (FoldTables::default(), FoldTables::default());
         for chunk in events.chunks(size) {
             by_chunks.persist(reach, chunk).unwrap();
             by_chunks.check();
@@ -159,12 +165,12 @@ proptest! {
     #[test]
     fn from_a_log_nothing_is_lost_and_nothing_comes_twice(steps in steps(), size in 1usize..9, again in 0usize..40) {
         let events = events(&steps, true);
-        let mut tables = Tables::default();
+        let mut tables = FoldTables::default();
         for chunk in events.chunks(size) {
             tables.persist(Reach::Slots, chunk).unwrap();
         }
         for stamped in &events {
-            if let Operation::Publish(new) = &stamped.event {
+            if let Operation::Publish(new) = &stamped.operation {
                 let id = new.path.id();
                 prop_assert!(tables.comments.contains_key(&id) != tables.aliases.contains_key(&id), "{}", id);
             }
@@ -173,28 +179,28 @@ proptest! {
         let mut replayed = tables.clone();
         let logged: Vec<_> = events.into_iter().filter(|e| e.position.is_some()).collect();
         let persisted = replayed.persist(Reach::Slots, &logged[again.min(logged.len())..]).unwrap();
-        prop_assert!(persisted.outcomes.iter().all(|o| matches!(o, Outcome::Seen)));
+        prop_assert!(persisted.outcomes.iter().all(|o| matches!(o, OperationOutcome::Seen)));
         prop_assert_eq!(replayed, tables);
     }
 }
 
 fn logged(position: u64, event: Operation) -> LoggedOperation {
-    LoggedOperation { at: NOW, position: Some(position), event }
+    LoggedOperation { at: NOW, position: Some(position), operation: event }
 }
 
-fn publish(new: &NewRow) -> Operation {
+fn publish(new: &NewCommentRow) -> Operation {
     Operation::Publish(Box::new(new.clone()))
 }
 
 fn like(id: CommentId, member: u64) -> Operation {
-    Operation::React { id, member: MemberId::new(member).unwrap(), react: React::Put(Reaction::Like) }
+    Operation::React { id, member: MemberId::new(member).unwrap(), react: ReactionChange::Put(Reaction::Like) }
 }
 
 #[test]
 fn likes_that_come_first_are_counted_when_their_comment_comes() {
     let new = comment(0, &subject(0), None);
     let id = new.path.id();
-    let mut tables = Tables::default();
+    let mut tables = FoldTables::default();
     tables.persist(Reach::Slots, &[logged(0, like(id, 1)), logged(1, like(id, 2))]).unwrap();
     let persisted = tables.persist(Reach::Slots, &[logged(2, like(id, 3)), logged(0, publish(&new))]).unwrap();
     tables.check();
@@ -204,17 +210,17 @@ fn likes_that_come_first_are_counted_when_their_comment_comes() {
 
 #[test]
 fn a_second_id_gives_its_likes_and_answers_to_the_first() {
-    let once = |n| NewRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
+    let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
     let (first, second) = (once(0), once(1));
     let answer = comment(2, &subject(0), Some(&second.path));
     let (first_id, second_id) = (first.path.id(), second.path.id());
-    let mut tables = Tables::default();
+    let mut tables = FoldTables::default();
     tables.persist(Reach::Slots, &[logged(0, publish(&first)), logged(0, like(first_id, 1))]).unwrap();
     tables.persist(Reach::Slots, &[logged(1, like(second_id, 1)), logged(2, like(second_id, 2))]).unwrap();
     let batch = [logged(1, publish(&second)), logged(2, publish(&answer)), logged(3, like(second_id, 3))];
     let persisted = tables.persist(Reach::Slots, &batch).unwrap();
     tables.check();
-    assert!(matches!(persisted.outcomes[0], Outcome::Replayed { id, .. } if id == first_id));
+    assert!(matches!(persisted.outcomes[0], OperationOutcome::Replayed { id, .. } if id == first_id));
     assert_eq!(tables.comments[&first_id].row.counts.likes, 3);
     assert_eq!(tables.comments[&answer.path.id()].row.path.root_id(), first_id);
     assert_eq!(tables.aliases[&second_id], first_id);
@@ -223,23 +229,24 @@ fn a_second_id_gives_its_likes_and_answers_to_the_first() {
 #[test]
 fn two_comments_never_share_an_id() {
     let new = comment(0, &subject(0), None);
-    let mut tables = Tables::default();
+    let mut tables = FoldTables::default();
     tables.persist(Reach::Slots, &[logged(0, publish(&new))]).unwrap();
-    let edit = Change::Edit { content: "better".into(), html: String::new(), written: None, state: State::Published };
+    let edit =
+        CommentChange::Edit { content: "better".into(), html: String::new(), written: None, state: State::Published };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
     tables.persist(Reach::Slots, &[LoggedOperation::new(NOW, edit)]).unwrap();
     let outcomes = tables.persist(Reach::Slots, &[logged(1, publish(&new))]).unwrap().outcomes;
-    assert!(matches!(outcomes[..], [Outcome::Published { floor: Some(1) }]), "{outcomes:?}");
-    let other = NewRow { content: "other".into(), ..new };
+    assert!(matches!(outcomes[..], [OperationOutcome::Published { floor: Some(1) }]), "{outcomes:?}");
+    let other = NewCommentRow { content: "other".into(), ..new };
     let error = tables.persist(Reach::Slots, &[logged(2, publish(&other))]).unwrap_err();
-    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    assert_eq!(error.to_string(), format!("two comments have the id {}", other.path.id()));
 }
 
 #[test]
 fn what_was_seen_is_told_again() {
     let new = comment(0, &subject(0), None);
     let batch = [logged(0, publish(&new)), logged(0, like(new.path.id(), 1))];
-    let mut tables = Tables::default();
+    let mut tables = FoldTables::default();
     let first = tables.persist(Reach::Slots, &batch).unwrap();
     let again = tables.persist(Reach::Slots, &batch).unwrap();
     assert_eq!(format!("{:?}", first.touched), format!("{:?}", again.touched));
@@ -248,34 +255,34 @@ fn what_was_seen_is_told_again() {
 
 #[test]
 fn a_key_that_is_forgotten_is_free_again() {
-    let once = |n| NewRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
-    let mut tables = Tables::default();
+    let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
+    let mut tables = FoldTables::default();
     let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_MS, publish(&once(1)));
     tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
     assert_eq!(tables.comments.len(), 2);
-    let other = NewRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
+    let other = NewCommentRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
     let at = NOW + gailou_shared::limits::IDEMPOTENCY_MS + 1;
     let outcomes = tables.persist(Reach::Whole, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
-    assert!(matches!(outcomes[..], [Outcome::Mismatch]));
+    assert!(matches!(outcomes[..], [OperationOutcome::Mismatch]));
 }
 
 #[test]
 fn the_feed_has_what_readers_saw_and_nothing_else() {
-    let check = |state: State, change: Change, expected: bool| {
-        let new = NewRow { state, ..comment(0, &subject(0), None) };
-        let mut tables = Tables::default();
+    let check = |state: State, change: CommentChange, expected: bool| {
+        let new = NewCommentRow { state, ..comment(0, &subject(0), None) };
+        let mut tables = FoldTables::default();
         tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
         let event = Operation::Change { id: new.path.id(), change: change.clone(), audit: None };
         let touched = tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, event)]).unwrap().touched;
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
-    let edit = |state| Change::Edit { content: "new".into(), html: String::new(), written: None, state };
+    let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), written: None, state };
     check(State::Published, edit(State::Published), true);
     check(State::Published, edit(State::Review), true);
-    check(State::Published, Change::State(State::Deleted), true);
-    check(State::Published, Change::Feature(true), false);
-    check(State::Review, Change::State(State::Published), false);
-    check(State::Review, Change::State(State::Rejected), false);
+    check(State::Published, CommentChange::State(State::Deleted), true);
+    check(State::Published, CommentChange::Feature(true), false);
+    check(State::Review, CommentChange::State(State::Published), false);
+    check(State::Review, CommentChange::State(State::Rejected), false);
 }
 
 #[test]
@@ -283,10 +290,10 @@ fn positions_count_each_slot_for_itself() {
     let slot = |n: usize| subject(n).slot();
     assert_ne!(slot(0), slot(1));
     let (a, b) = (comment(0, &subject(0), None), comment(0, &subject(1), None));
-    let mut tables = Tables::default();
+    let mut tables = FoldTables::default();
     tables.persist(Reach::Slots, &[logged(7, publish(&b))]).unwrap();
     let outcomes = tables.persist(Reach::Slots, &[logged(3, publish(&a))]).unwrap().outcomes;
-    assert!(matches!(outcomes[..], [Outcome::Published { .. }]));
+    assert!(matches!(outcomes[..], [OperationOutcome::Published { .. }]));
     let next: Vec<(Slot, u64)> = tables.next.iter().map(|((_, slot), next)| (*slot, *next)).collect();
     assert!(next.contains(&(slot(0), 4)) && next.contains(&(slot(1), 8)));
 }

@@ -8,13 +8,11 @@ use gailou_shared::rank::{
 };
 use gailou_shared::wire::Reaction;
 
+use crate::domain::damaged_data::Result;
 use crate::domain::fold::changes::HotKey;
-use crate::domain::fold::{
-    Changes, CommentRow, Fold, Loaded, Positions, Reach, StoredComment, StoredKey, StoredSubject, Wanted,
-};
-use crate::domain::operation::{LoggedOperation, Outcome, Persisted};
-use crate::ports::shards::Stream;
-use crate::ports::store::Result;
+use crate::domain::fold::{Changes, Fold, FoldedRow, Loaded, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
+use crate::domain::operation::{LoggedOperation, OperationOutcome, PersistedBatch};
+use crate::domain::positions::{LogPosition, NextPositions, OperationStream};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comment {
@@ -22,7 +20,7 @@ pub(super) struct Comment {
     pub(super) author: MemberId,
     pub(super) parent: Option<CommentId>,
     pub(super) base: (u64, u64),
-    pub(super) row: CommentRow,
+    pub(super) row: FoldedRow,
     /// The first and the present one.
     pub(super) texts: (String, String),
 }
@@ -37,7 +35,7 @@ pub(super) struct Subject {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Tables {
+pub(super) struct FoldTables {
     pub(super) subjects: BTreeMap<SubjectKey, Subject>,
     pub(super) comments: BTreeMap<CommentId, Comment>,
     pub(super) reactions: BTreeMap<(CommentId, MemberId), Reaction>,
@@ -47,13 +45,13 @@ pub(super) struct Tables {
     pub(super) sources: BTreeMap<(i64, String), CommentId>,
     pub(super) aliases: BTreeMap<CommentId, CommentId>,
     pub(super) history: BTreeSet<(MemberId, CommentId, bool)>,
-    pub(super) next: BTreeMap<(Stream, Slot), u64>,
+    pub(super) next: BTreeMap<(OperationStream, Slot), u64>,
 }
 
-impl Tables {
-    pub(super) fn persist(&mut self, reach: Reach, batch: &[LoggedOperation]) -> Result<Persisted> {
+impl FoldTables {
+    pub(super) fn persist(&mut self, reach: Reach, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
         let batch: Vec<_> = batch.iter().collect();
-        let mut positions = Positions::default();
+        let mut positions = NextPositions::default();
         self.next.iter().for_each(|((stream, slot), next)| positions.set(*stream, *slot, *next));
         let mut loaded = Loaded::new(reach, positions);
         let mut rounds = 0;
@@ -63,15 +61,15 @@ impl Tables {
             self.load(&wanted, &mut loaded);
         }
         let mut fold = Fold::new(loaded)?;
-        let outcomes: Vec<Outcome> = batch.iter().map(|stamped| fold.apply(stamped)).collect::<Result<_>>()?;
+        let outcomes: Vec<OperationOutcome> = batch.iter().map(|stamped| fold.apply(stamped)).collect::<Result<_>>()?;
         let (persisted, changes) = fold.finish(|_| Weights::default());
         self.flush(&changes);
         for stamped in batch {
-            if let Some((stream, slot, _)) = Positions::place(stamped) {
+            if let Some(LogPosition { stream, slot, .. }) = LogPosition::of(stamped) {
                 self.next.insert((stream, slot), changes.positions.next(stream, slot));
             }
         }
-        Ok(Persisted { outcomes, ..persisted })
+        Ok(PersistedBatch { outcomes, ..persisted })
     }
 
     fn load<'b>(&self, wanted: &Wanted<'b>, loaded: &mut Loaded<'b>) {

@@ -1,0 +1,63 @@
+//! How far the tables have applied the log of each slot.
+
+use std::collections::HashMap;
+
+use gailou_shared::id::Slot;
+
+use crate::domain::operation::{LoggedOperation, Operation};
+
+/// The streams of operations that end in rows; a log keeps each in a topic of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OperationStream {
+    Comments,
+    Reactions,
+}
+
+/// The next position of each slot in each stream.
+#[derive(Debug, Default)]
+pub(crate) struct NextPositions(HashMap<(OperationStream, Slot), u64>);
+
+/// Where an operation is in the logs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogPosition {
+    pub stream: OperationStream,
+    pub slot: Slot,
+    pub position: u64,
+}
+
+impl LogPosition {
+    /// `None` for an operation that comes from no log.
+    pub(crate) fn of(logged: &LoggedOperation) -> Option<Self> {
+        let position = logged.position?;
+        let (stream, slot) = match &logged.operation {
+            Operation::Publish(new) => (OperationStream::Comments, new.path.id().slot()),
+            Operation::React { id, .. } => (OperationStream::Reactions, id.slot()),
+            _ => return None,
+        };
+        Some(Self { stream, slot, position })
+    }
+}
+
+impl NextPositions {
+    #[cfg(any(test, feature = "cluster"))]
+    pub(crate) fn set(&mut self, stream: OperationStream, slot: Slot, next: u64) {
+        self.0.insert((stream, slot), next);
+    }
+
+    /// 0 for a slot without any operation.
+    pub(crate) fn next(&self, stream: OperationStream, slot: Slot) -> u64 {
+        self.0.get(&(stream, slot)).copied().unwrap_or(0)
+    }
+
+    /// Whether the operation was applied before.
+    pub(crate) fn is_applied(&self, logged: &LoggedOperation) -> bool {
+        LogPosition::of(logged).is_some_and(|at| at.position < self.next(at.stream, at.slot))
+    }
+
+    /// Moves the slot past the operation.
+    pub(crate) fn advance(&mut self, logged: &LoggedOperation) {
+        if let Some(at) = LogPosition::of(logged) {
+            self.0.insert((at.stream, at.slot), at.position + 1);
+        }
+    }
+}

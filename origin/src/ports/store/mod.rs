@@ -1,0 +1,69 @@
+//! The ports to the tables, one file a role. The adapters are SQLite and MySQL.
+//!
+//! Tables answer from rows and never from a cache; a read sees every batch that was acknowledged
+//! before it began. They refuse nothing for business reasons: [`crate::service`] decides those before
+//! an operation is appended to the journal.
+//!
+//! A function takes the narrowest port that it needs. The aliases at the end of this file are for
+//! places that hold one object for many such functions.
+
+mod batch_writer;
+mod change_feed;
+mod comments;
+mod error;
+mod health;
+mod idempotency;
+mod members;
+mod node_leases;
+mod reaction_states;
+mod reconcile;
+mod settings;
+mod sharding;
+mod slot_positions;
+mod threads;
+mod transfer;
+
+pub use batch_writer::BatchWriter;
+pub use change_feed::ChangeFeedReader;
+pub use comments::CommentReader;
+pub use error::{Result, StoreError, StoreFailure};
+pub use health::HealthCheck;
+pub use idempotency::IdempotencyReader;
+pub use members::MemberReader;
+pub use node_leases::NodeLeases;
+pub use reaction_states::ReactionStateReader;
+pub use reconcile::Reconciler;
+pub use settings::StoredSettings;
+pub use sharding::Sharding;
+pub use slot_positions::SlotPositions;
+pub use threads::ThreadReader;
+pub use transfer::Transfer;
+
+/// What a request reads: from the tables, or through the caches of a cluster.
+pub trait Store: CommentReader + ThreadReader + MemberReader + IdempotencyReader {}
+
+impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store for T {}
+
+/// The tables themselves, with what only commands, start-up and background jobs need.
+pub trait Tables:
+    Store + BatchWriter + ChangeFeedReader + HealthCheck + Reconciler + StoredSettings + Transfer
+{
+}
+
+impl<T: Store + BatchWriter + ChangeFeedReader + HealthCheck + Reconciler + StoredSettings + Transfer> Tables for T {}
+
+/// What the caches of a cluster are filled from.
+pub trait CacheSource: Store + ReactionStateReader {}
+
+impl<T: Store + ReactionStateReader> CacheSource for T {}
+
+/// Tables behind the log of a cluster, as the journal and the persist job use them.
+pub trait SlotTables:
+    CommentReader + IdempotencyReader + BatchWriter + Sharding + SlotPositions + ReactionStateReader
+{
+}
+
+impl<T: CommentReader + IdempotencyReader + BatchWriter + Sharding + SlotPositions + ReactionStateReader> SlotTables
+    for T
+{
+}
