@@ -1,361 +1,196 @@
-// The element and the event stream, against a server whose stream is scripted here: what arrives,
-// what goes, what is missed. And the element in the place of what the server rendered.
-//
-//   E2E_BASE=http://127.0.0.1:8787 node --test tests/web/live.test.mjs
-//
-// The demo threads (edge/web/demo-threads.jsonl) must be imported.
+// The element and the event stream: what arrives, what is removed, what was missed. The test itself
+// sends the events, so it decides when they arrive.
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call, guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
+import { newContext } from './support/browser.mjs';
+import { BASE, skipWithout } from './support/environment.mjs';
+import {
+  openedStreams,
+  refuseStream,
+  replaceEventSource,
+  restartStream,
+  sendEvent,
+} from './support/event-source.mjs';
+import {
+  assertVisible,
+  comments,
+  commentWith,
+  listIsLoaded,
+  openPage,
+  withPage,
+} from './support/page.mjs';
 
-const BASE = (process.env.E2E_BASE || '').replace(/\/$/, '');
-const CHROMIUM = process.env.E2E_CHROMIUM || '/usr/bin/chromium';
-const WAIT_MS = 15_000;
+/** Caches have a changed comment or list after that. */
+const CACHE_CATCH_UP_MS = 2_500;
+/** Longer than the longest first wait after a refused stream: 15 s, and up to half of it more. */
+const RECONNECT_MS = 23_000;
 
-let browser;
-before(async () => {
-  if (!BASE) return;
-  browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-      '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
-});
-after(() => browser?.close());
+/** The stream is the test's: see `event-source.mjs`. */
+const withLivePage = (subject, options, steps) =>
+  withPage(subject, { prepare: replaceEventSource, ...options }, steps);
 
-const newSubject = () => `article/live-${randomUUID()}`;
-
-async function api(method, path, body, token) {
-  const response = await fetch(BASE + path, {
-    method,
-    headers: {
-      'Content-Type': 'application/json',
-      ...(token ? { Authorization: `Bearer ${token}` } : {}),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const text = await response.text();
-  return { status: response.status, data: text && JSON.parse(text) };
+/** A subject with one listed comment, and the token of its author. */
+async function subjectWithComment(content) {
+  const subject = newSubject();
+  const token = await guestToken();
+  const comment = await postComment(subject, content, token);
+  const list = await listWithRoots(subject, 1);
+  return { subject, token, comment, version: Number(list.page.epoch) };
 }
 
-const guest = async (name) => (await api('POST', '/v1/guests', { name })).data.token;
+/** The data of the event `comment`. */
+const eventData = ({ id, root_id, parent_id }) => ({ id, root: root_id, parent: parent_id });
 
-async function post(subject, content, token, parent) {
-  const [type, key] = subject.split('/');
-  const body = parent ? { content, parent_id: parent } : { content };
-  const { status, data } = await api('POST', `/v1/subjects/${type}/${key}/comments`, body, token);
-  assert.equal(status, 201);
-  return data;
-}
-
-/** Waits until the lists show so many roots: they may be two seconds old. */
-async function listed(subject, count) {
-  const deadline = Date.now() + WAIT_MS;
-  for (;;) {
-    const { data } = await api('GET', `/v1/subjects/${subject}/comments`);
-    if (data.data.length >= count) return data;
-    assert.ok(Date.now() < deadline, `${count} comments are listed`);
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
-  }
-}
-
-/**
- * A page whose `EventSource` is the test's: `page.tell(name, id, data)` sends an event, and
- * `page.streams()` gives the addresses that were opened.
- */
-async function openPage(subject, { hash = '', ...options } = {}) {
-  const context = await browser.newContext({ locale: 'en-US', ...options });
-  await context.addInitScript(() => {
-    window.streams = [];
-    window.EventSource = class extends EventTarget {
-      static CLOSED = 2;
-
-      constructor(address) {
-        super();
-        this.address = address;
-        this.readyState = 1;
-        window.streams.push(this);
-      }
-
-      close() { this.readyState = 2; }
-    };
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(WAIT_MS);
-  page.problems = [];
-  page.on('pageerror', (error) => page.problems.push(error.message));
-  await page.goto(`${BASE}/?subject=${encodeURIComponent(subject)}&lang=en${hash}`);
-  await page.locator('.list[aria-busy="false"]').waitFor({ state: 'attached' });
-  page.streams = () => page.evaluate(() => window.streams.map(({ address, readyState }) =>
-    ({ path: new URL(address, location).pathname, after: new URL(address, location).searchParams.get('after'), readyState })));
-  page.tell = (name, id, data) => page.evaluate(([type, lastEventId, text]) => {
-    window.streams.at(-1).dispatchEvent(new MessageEvent(type, { lastEventId, data: text }));
-  }, [name, String(id), JSON.stringify(data)]);
-  return page;
-}
-
-async function withPage(subject, options, steps) {
-  const page = await openPage(subject, options);
-  try {
-    await steps(page);
-    assert.deepEqual(page.problems, [], 'no script error on the page');
-  } finally {
-    await page.context().close();
-  }
-}
-
-const has = (locator, message) =>
-  locator.first().waitFor({ timeout: WAIT_MS }).catch(() => assert.fail(message));
-const articles = (page) => page.locator('gailou-comments').getByRole('article');
-
-describe('live', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
-  test('new comments wait behind a button, counts follow, what is removed goes', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    const first = await post(subject, 'Here before', token);
-    const { page: { epoch } } = await listed(subject, 1);
-    await withPage(subject, {}, async (page) => {
-      assert.deepEqual(await page.streams(),
-        [{ path: `/v1/subjects/${subject}/events`, after: epoch, readyState: 1 }]);
-      const second = await post(subject, 'Arrives', token);
-      const reply = await post(subject, 'Arrives below', token, first.id);
-      const version = Number(epoch) + 2;
-      await page.tell('comment', version - 1, { id: second.id, root: second.id, parent: null });
-      await page.tell('comment', version, { id: reply.id, root: first.id, parent: first.id });
-      await page.tell('counts', version, { roots: 2, comments: 3 });
-      await has(page.locator('h2', { hasText: '3 comments' }), 'the count');
-      assert.equal(await articles(page).count(), 1, 'nothing has moved');
+describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('new comments wait behind a button, counts follow, removed ones are tombstones', async () => {
+    const { subject, token, comment: first, version } = await subjectWithComment('Here before');
+    await withLivePage(subject, {}, async (page) => {
+      const path = `/v1/subjects/${subject}/events`;
+      assert.deepEqual(await openedStreams(page), [
+        { path, after: String(version), readyState: 1 },
+      ]);
+      const second = await postComment(subject, 'Arrives', token);
+      const reply = await postComment(subject, 'Arrives below', token, first.id);
+      await sendEvent(page, 'comment', version + 1, eventData(second));
+      await sendEvent(page, 'comment', version + 2, eventData(reply));
+      await sendEvent(page, 'counts', version + 2, { roots: 2, comments: 3 });
+      await assertVisible(page.locator('h2', { hasText: '3 comments' }), 'the count');
+      assert.equal(await comments(page).count(), 1, 'nothing has moved');
       await page.getByRole('button', { name: 'Show 2 new comments' }).click();
-      await has(articles(page).filter({ hasText: 'Arrives below' }), 'the reply');
-      await has(page.locator('.replies article').filter({ hasText: 'Arrives below' }), 'in its place');
-      assert.equal(await articles(page).count(), 3);
-      await page.tell('removed', version + 1, { id: second.id });
-      await has(page.locator(`[data-id="${second.id}"]`).getByText('This comment was deleted'), 'gone');
-      // A stream that is opened again goes on where this one was.
-      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('live', 'off'));
-      await page.locator('gailou-comments').evaluate((node) => node.removeAttribute('live'));
-      const [closed, next] = await page.streams();
-      assert.deepEqual([closed.readyState, next.readyState, next.after], [2, 1, String(version + 1)]);
+      const replies = page.locator('.replies article');
+      await assertVisible(replies.filter({ hasText: 'Arrives below' }), 'the reply in its place');
+      assert.equal(await comments(page).count(), 3);
+      await sendEvent(page, 'removed', version + 3, { id: second.id });
+      const removed = page.locator(`[data-id="${second.id}"]`);
+      await assertVisible(removed.getByText('This comment was deleted'), 'the tombstone');
+      await restartStream(page);
+      assert.deepEqual(await openedStreams(page), [
+        { path, after: String(version), readyState: 2 },
+        { path, after: String(version + 3), readyState: 1 },
+      ]);
     });
   });
 
-  test('an edited comment reads differently at once', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    const comment = await post(subject, 'Before', token);
-    await listed(subject, 1);
-    await withPage(subject, {}, async (page) => {
-      await has(articles(page).filter({ hasText: 'Before' }), 'the text');
-      await api('PATCH', `/v1/comments/${comment.id}`, { content: 'After' }, token);
-      await new Promise((resolve) => { setTimeout(resolve, 2_500); });
-      await page.tell('comment', 9, { id: comment.id, root: comment.id, parent: null });
-      await has(articles(page).filter({ hasText: 'After' }), 'the new text');
+  test('edited comment is shown at once', async () => {
+    const { subject, token, comment } = await subjectWithComment('Before');
+    await withLivePage(subject, {}, async (page) => {
+      await assertVisible(commentWith(page, 'Before'), 'the text');
+      await call('PATCH', `/v1/comments/${comment.id}`, { body: { content: 'After' }, token });
+      await sleep(CACHE_CATCH_UP_MS);
+      await sendEvent(page, 'comment', 9, eventData(comment));
+      await assertVisible(commentWith(page, 'After'), 'the new text');
       assert.equal(await page.locator('.fresh:visible').count(), 0, 'it is no new comment');
     });
   });
 
-  test('an edit that a cache does not know yet is asked for again', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    const comment = await post(subject, 'Before', token);
-    await listed(subject, 1);
-    await withPage(subject, {}, async (page) => {
-      await has(articles(page).filter({ hasText: 'Before' }), 'the text');
-      const { data: old } = await api('GET', `/v1/comments/${comment.id}`);
-      await api('PATCH', `/v1/comments/${comment.id}`, { content: 'After' }, token);
-      let asked = 0;
-      await page.route(`**/v1/comments/${comment.id}`, (route) => {
-        asked += 1;
-        return asked === 1 ? route.fulfill({ json: old }) : route.continue();
+  test('edit that a cache does not have yet is fetched again', async () => {
+    const { subject, token, comment } = await subjectWithComment('Before');
+    await withLivePage(subject, {}, async (page) => {
+      await assertVisible(commentWith(page, 'Before'), 'the text');
+      const path = `/v1/comments/${comment.id}`;
+      const { data: old } = await call('GET', path);
+      await call('PATCH', path, { body: { content: 'After' }, token });
+      let requests = 0;
+      await page.route(`**${path}`, (route) => {
+        requests += 1;
+        return requests === 1 ? route.fulfill({ json: old }) : route.continue();
       });
-      await page.tell('comment', 9, { id: comment.id, root: comment.id, parent: null });
-      await has(articles(page).filter({ hasText: 'After' }), 'the new text');
-      assert.equal(asked, 2);
+      await sendEvent(page, 'comment', 9, eventData(comment));
+      await assertVisible(commentWith(page, 'After'), 'the new text');
+      assert.equal(requests, 2);
     });
   });
 
-  test('a reset is not lost with the stream that told it', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    await post(subject, 'One', token);
-    await listed(subject, 1);
-    await withPage(subject, {}, async (page) => {
-      await post(subject, 'Two', token);
-      await page.tell('reset', 77, {});
-      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('live', 'off'));
-      await page.locator('gailou-comments').evaluate((node) => node.removeAttribute('live'));
-      assert.equal((await page.streams()).at(-1).after, '77', 'the next stream does not tell it again');
-      await has(articles(page).filter({ hasText: 'Two' }), 'loaded anew');
+  test('reset is not lost with its stream', async () => {
+    const { subject, token } = await subjectWithComment('One');
+    await withLivePage(subject, {}, async (page) => {
+      await postComment(subject, 'Two', token);
+      await sendEvent(page, 'reset', 77, {});
+      await restartStream(page);
+      const streams = await openedStreams(page);
+      assert.equal(streams.at(-1).after, '77', 'the next stream does not repeat it');
+      await assertVisible(commentWith(page, 'Two'), 'the list is loaded again');
     });
   });
 
-  test('a reset loads the list anew; who is in it is asked', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    await post(subject, 'One', token);
-    await listed(subject, 1);
-    await withPage(subject, {}, async (page) => {
-      await post(subject, 'Two', token);
-      await page.tell('reset', 77, {});
-      await has(articles(page).filter({ hasText: 'Two' }), 'loaded anew');
-      await articles(page).first().getByRole('button', { name: /Reply/ }).click();
+  test('reset loads the list again, and asks a reader who is writing', async () => {
+    const { subject, token } = await subjectWithComment('One');
+    await withLivePage(subject, {}, async (page) => {
+      await postComment(subject, 'Two', token);
+      await sendEvent(page, 'reset', 77, {});
+      await assertVisible(commentWith(page, 'Two'), 'the list is loaded again');
+      await comments(page).first().getByRole('button', { name: /Reply/ }).click();
       await page.keyboard.type('half a thought');
-      await post(subject, 'Three', token);
-      await page.tell('reset', 99, {});
+      await postComment(subject, 'Three', token);
+      await sendEvent(page, 'reset', 99, {});
       const button = page.getByRole('button', { name: /have changed/ });
-      await has(button, 'the reader is asked');
-      assert.equal(await articles(page).filter({ hasText: 'Three' }).count(), 0);
-      await page.waitForTimeout(2_500); // what is past the caches for one is in the caches for the next
+      await assertVisible(button, 'the reader is asked');
+      assert.equal(await comments(page).filter({ hasText: 'Three' }).count(), 0);
+      await sleep(CACHE_CATCH_UP_MS);
       await button.click();
-      await has(articles(page).filter({ hasText: 'Three' }), 'on their word');
-      assert.equal((await page.streams()).length, 1, 'the stream goes on');
+      await assertVisible(commentWith(page, 'Three'), 'after the press');
+      assert.equal((await openedStreams(page)).length, 1, 'the stream goes on');
     });
   });
 
-  test('a refused stream is asked for later, a hidden page holds none', async () => {
-    const subject = newSubject();
-    await withPage(subject, {}, async (page) => {
+  test('refused stream is asked for later, a hidden page holds none', async () => {
+    const setHidden = (page, isHidden) =>
+      page.evaluate((value) => {
+        const get = () => value;
+        Object.defineProperty(document, 'hidden', { get, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    const readyStates = async (page) =>
+      (await openedStreams(page)).map((stream) => stream.readyState);
+    await withLivePage(newSubject(), {}, async (page) => {
       await page.clock.install();
-      await page.evaluate(() => {
-        const [stream] = window.streams;
-        stream.readyState = 2;
-        stream.dispatchEvent(new Event('error'));
-      });
-      assert.equal((await page.streams()).length, 1);
-      await page.clock.runFor(23_000);
-      assert.equal((await page.streams()).length, 2);
-      await page.evaluate(() => {
-        Object.defineProperty(document, 'hidden', { get: () => window.isHidden, configurable: true });
-        window.isHidden = true;
-        document.dispatchEvent(new Event('visibilitychange'));
-      });
-      assert.deepEqual((await page.streams()).map((stream) => stream.readyState), [2, 2]);
-      await page.evaluate(() => {
-        window.isHidden = false;
-        document.dispatchEvent(new Event('visibilitychange'));
-      });
-      assert.equal((await page.streams()).at(-1).readyState, 1);
+      await refuseStream(page);
+      assert.deepEqual(await readyStates(page), [2]);
+      await page.clock.runFor(RECONNECT_MS);
+      assert.deepEqual(await readyStates(page), [2, 1]);
+      await setHidden(page, true);
+      assert.deepEqual(await readyStates(page), [2, 2]);
+      await setHidden(page, false);
+      assert.equal((await readyStates(page)).at(-1), 1);
     });
   });
 
-  test('nothing is animated for who wants less motion', async () => {
-    for (const [reducedMotion, some] of [['reduce', false], ['no-preference', true]]) {
+  for (const [reducedMotion, isAnimated] of [
+    ['reduce', false],
+    ['no-preference', true],
+  ]) {
+    test(`new comment is ${isAnimated ? '' : 'not '}animated (${reducedMotion})`, async () => {
       const subject = newSubject();
-      const token = await guest('Writer');
-      await withPage(subject, { reducedMotion }, async (page) => {
-        const comment = await post(subject, 'Arrives', token);
-        await page.tell('comment', 5, { id: comment.id, root: comment.id, parent: null });
+      const token = await guestToken();
+      await withLivePage(subject, { reducedMotion }, async (page) => {
+        const comment = await postComment(subject, 'Arrives', token);
+        await sendEvent(page, 'comment', 5, eventData(comment));
         await page.getByRole('button', { name: 'Show 1 new comment' }).click();
-        await has(articles(page).filter({ hasText: 'Arrives' }), 'it is there');
-        const name = await page.locator('.new > article').evaluate((node) => getComputedStyle(node).animationName);
-        assert.equal(name !== 'none', some, reducedMotion);
+        await assertVisible(commentWith(page, 'Arrives'), 'it is there');
+        const article = page.locator('.new > article');
+        const name = await article.evaluate((node) => getComputedStyle(node).animationName);
+        assert.equal(name !== 'none', isAnimated);
       });
-    }
-  });
-});
+    });
+  }
 
-/** Streams that a test which fails leaves open would keep the run from ending. */
-const open = new Set();
-after(() => open.forEach((stop) => stop.abort()));
-
-/** An event stream, read here: `next(n)` gives the next `n` events. */
-async function openStream(subject, { after, last } = {}) {
-  const stop = new AbortController();
-  open.add(stop);
-  const query = after === undefined ? '' : `?after=${after}`;
-  const response = await fetch(`${BASE}/v1/subjects/${subject}/events${query}`, {
-    headers: { Accept: 'text/event-stream', ...(last ? { 'Last-Event-ID': last } : {}) },
-    signal: stop.signal,
-  });
-  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/event-stream']);
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  const events = [];
-  const parse = () => {
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const fields = Object.fromEntries(text.slice(0, end).split('\n').map((line) => line.split(/: ?(.*)/s)));
-      text = text.slice(end + 2);
-      if (fields.event) events.push({ name: fields.event, id: fields.id, data: JSON.parse(fields.data) });
-    }
-  };
-  return {
-    async next(count) {
-      const late = setTimeout(() => stop.abort(), WAIT_MS);
-      while (events.length < count) {
-        const { value, done } = await reader.read();
-        assert.equal(done, false, 'the stream goes on');
-        text += value;
-        parse();
-      }
-      clearTimeout(late);
-      return events.splice(0, count);
-    },
-    close: () => stop.abort(),
-  };
-}
-
-describe('the event stream', { skip: BASE ? false : 'E2E_BASE is not set' }, () => {
-  test('tells many readers what happens, and who comes back what they missed', async () => {
+  test("events of the server reach another reader's page", async () => {
     const subject = newSubject();
-    const token = await guest('Writer');
-    const first = await post(subject, 'One', token);
-    const { page: { epoch } } = await listed(subject, 1);
-    const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(subject, { after: epoch })));
-    const second = await post(subject, 'Two', token);
-    const told = await Promise.all(streams.map((stream) => stream.next(2)));
-    for (const [comment, counts] of told) {
-      assert.deepEqual([comment.name, comment.data.id], ['comment', second.id]);
-      assert.deepEqual([counts.name, counts.data], ['counts', { roots: 2, comments: 2 }]);
+    const context = await newContext();
+    try {
+      const page = await openPage(context, subject);
+      await listIsLoaded(page);
+      const token = await guestToken('Another');
+      const comment = await postComment(subject, 'From elsewhere', token);
+      await page.getByRole('button', { name: 'Show 1 new comment' }).click();
+      await assertVisible(commentWith(page, 'From elsewhere'), 'the comment');
+      await call('DELETE', `/v1/comments/${comment.id}`, { token });
+      await assertVisible(page.getByText('This comment was deleted'), 'its removal');
+    } finally {
+      await context.close();
     }
-    // The last event of a version names it: who breaks off before it is told all of them again.
-    const [{ id: early }, { id: last }] = told[0];
-    assert.ok(early === undefined && Number(last) > Number(epoch));
-    streams.slice(1).forEach((stream) => stream.close());
-    await api('DELETE', `/v1/comments/${second.id}`, undefined, token);
-    const reply = await post(subject, 'Below', token, first.id);
-    const missed = await openStream(subject, { last });
-    for (const stream of [streams[0], missed]) {
-      const seen = [];
-      while (!seen.some(({ name, data }) => name === 'comment' && data.id === reply.id)) seen.push(...await stream.next(1));
-      assert.ok(seen.some(({ name, data }) => name === 'removed' && data.id === second.id));
-      assert.ok(seen.every(({ id }) => id === undefined || Number(id) > Number(last)));
-      stream.close();
-    }
-  });
-
-  test('says so when it does not know what was missed', async () => {
-    const subject = newSubject();
-    const token = await guest('Writer');
-    await post(subject, 'One', token);
-    await listed(subject, 1);
-    const stream = await openStream(subject, { last: '999999999' });
-    const [reset] = await stream.next(1);
-    assert.equal(reset.name, 'reset');
-    await post(subject, 'Two', token);
-    const [comment, counts] = await stream.next(2);
-    assert.ok(comment.name === 'comment' && Number(counts.id) > Number(reset.id));
-    stream.close();
-  });
-
-  test('refuses what is no subject', async () => {
-    const response = await fetch(`${BASE}/v1/subjects/nope/1/events`, { headers: { Accept: 'text/event-stream' } });
-    assert.deepEqual([response.status, (await response.json()).code], [404, 'unknown_subject_type']);
-  });
-
-  test('reaches the page of another reader', async () => {
-    const subject = newSubject();
-    const context = await browser.newContext({ locale: 'en-US' });
-    const page = await context.newPage();
-    await page.goto(`${BASE}/?subject=${encodeURIComponent(subject)}&lang=en`);
-    await page.locator('.list[aria-busy="false"]').waitFor({ state: 'attached' });
-    const token = await guest('Another');
-    const comment = await post(subject, 'From elsewhere', token);
-    await page.getByRole('button', { name: 'Show 1 new comment' }).click({ timeout: WAIT_MS });
-    await has(articles(page).filter({ hasText: 'From elsewhere' }), 'the comment');
-    await api('DELETE', `/v1/comments/${comment.id}`, undefined, token);
-    await has(page.getByText('This comment was deleted'), 'its removal');
-    await context.close();
   });
 });

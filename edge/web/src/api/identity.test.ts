@@ -5,16 +5,16 @@ import { ReaderIdentity, readTokenClaims } from './identity.ts';
 const tokenOf = (claims: object) =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;
 
-test('claims_are_utf8', () =>
+test('claims are utf8', () =>
   assert.equal(readTokenClaims(tokenOf({ sub: '7', name: '盖楼 ü?>' })).name, '盖楼 ü?>'));
 
-describe('broken_token_has_no_claims', () => {
+describe('broken token has no claims', () => {
   for (const token of ['', 'a', 'a.b.c', 'e30.bnVsbA.c', 'e30.!!!.c']) {
     test(`"${token}"`, () => assert.deepEqual(readTokenClaims(token), {}));
   }
 });
 
-test('host_token_wins_over_a_guest', () => {
+test('host token wins over a guest', () => {
   const identity = new ReaderIdentity('https://identity.test', null);
   assert.deepEqual([identity.token, identity.member], [null, null]);
   identity.keepGuest({ token: 'guest', member: { id: '1', name: 'Ann' } });

@@ -30,7 +30,7 @@ const page = (ids: string[], next: string | null): Page => ({
 
 const idsOf = ({ items }: { items: Comment[] }) => items.map(({ id }) => id);
 
-test('cursors_are_followed_to_the_end', async () => {
+test('cursors are followed to the end', async () => {
   const { calls, pager } = scripted(page(['1', '2'], 'a'), page(['3'], null));
   const first = await pager.next();
   assert.deepEqual(idsOf(first), ['1', '2']);
@@ -47,19 +47,19 @@ test('cursors_are_followed_to_the_end', async () => {
   assert.equal(calls.length, 2);
 });
 
-test('comment_is_given_once', async () => {
+test('comment is given once', async () => {
   const { pager } = scripted(page(['1', '2'], 'a'), page(['2', '3'], null));
   await pager.next();
   assert.deepEqual(idsOf(await pager.next()), ['3']);
 });
 
-test('empty_pages_are_followed', async () => {
+test('empty pages are followed', async () => {
   const { calls, pager } = scripted(page([], 'a'), page([], 'b'), page(['1'], 'c'));
   assert.deepEqual(idsOf(await pager.next()), ['1']);
   assert.equal(calls.length, 3);
 });
 
-test('ten_empty_pages_are_enough', async () => {
+test('ten empty pages are enough', async () => {
   const { calls, pager } = scripted(...Array.from({ length: 20 }, () => page([], 'a')));
   const { isEnded } = await pager.next();
   assert.equal(isEnded, false);
@@ -67,7 +67,7 @@ test('ten_empty_pages_are_enough', async () => {
 });
 
 for (const code of ['cursor_expired', 'bad_cursor']) {
-  test(`${code}_starts_again_past_the_caches`, async () => {
+  test(`${code} starts again past the caches`, async () => {
     const problem = new ApiProblem({ status: 410, code });
     const { calls, pager } = scripted(page(['1'], 'a'), problem, page(['1', '2'], null));
     await pager.next();
@@ -79,7 +79,7 @@ for (const code of ['cursor_expired', 'bad_cursor']) {
   });
 }
 
-test('other_problems_are_thrown_and_the_cursor_stays', async () => {
+test('other problems are thrown and the cursor stays', async () => {
   const problem = new ApiProblem({ status: 503, code: 'unavailable' });
   const { calls, pager } = scripted(page(['1'], 'a'), problem, page(['2'], null));
   await pager.next();

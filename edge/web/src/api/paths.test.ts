@@ -9,10 +9,10 @@ for (const [name, path] of [
   ['article', '/v1/subjects/article/'],
   ['article/楼', '/v1/subjects/article/%E6%A5%BC'],
 ] as const) {
-  test(`path_of_${name}`, () => assert.equal(subjectPath(name), path));
+  test(`path of ${name}`, () => assert.equal(subjectPath(name), path));
 }
 
-test('type_ends_at_the_first_slash', () => {
+test('type ends at the first slash', () => {
   assert.deepEqual(parseSubjectName('article/a/b'), { type: 'article', key: 'a/b' });
   assert.equal(subjectNameOf({ type: 'article', key: 'a/b' }), 'article/a/b');
 });

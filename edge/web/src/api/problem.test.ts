@@ -13,7 +13,7 @@ describe('outcome', () => {
     [503, true, true],
     [504, true, true],
   ] as const) {
-    test(`status_${status}`, () => {
+    test(`status ${status}`, () => {
       const problem = new ApiProblem({ status });
       assert.equal(problem.isOutcomeUnknown, isOutcomeUnknown);
       assert.equal(problem.isRepeatable, isRepeatable);
@@ -21,19 +21,19 @@ describe('outcome', () => {
   }
 });
 
-test('categories_are_named_once', () => {
+test('categories are named once', () => {
   const errors = [{ category: 'spam' }, { detail: 'abuse' }, { category: 'spam' }, {}];
   assert.equal(new ApiProblem({ errors }).categories, 'spam, abuse');
 });
 
-test('field_detail_is_null_for_a_field_without_error', () => {
+test('field detail is null for a field without error', () => {
   const problem = new ApiProblem({ errors: [{ field: 'name', detail: 'taken' }] });
   assert.equal(problem.fieldDetail('name'), 'taken');
   assert.equal(problem.fieldDetail('content'), null);
 });
 
-describe('problem_from_an_answer', () => {
-  test('takes_code_detail_and_retry_after', () => {
+describe('problem from an answer', () => {
+  test('takes code detail and retry after', () => {
     const response = new Response(null, { status: 429, headers: { 'Retry-After': '7' } });
     const problem = problemFrom(response, { code: 'rate_limited', title: 'Slow down' });
     assert.equal(problem.code, 'rate_limited');
@@ -41,13 +41,13 @@ describe('problem_from_an_answer', () => {
     assert.equal(problem.retryAfterMs, 7_000);
   });
 
-  test('without_a_body_the_status_decides', () => {
+  test('without a body the status decides', () => {
     assert.equal(problemFrom(new Response(null, { status: 500 }), null).code, 'internal');
     assert.equal(problemFrom(new Response(null, { status: 502 }), null).code, 'unavailable');
   });
 });
 
-describe('retry_after', () => {
+describe('retry after', () => {
   const now = Date.UTC(2026, 10, 22, 12, 0, 0);
   for (const [value, ms] of [
     [null, 0],

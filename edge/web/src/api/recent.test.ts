@@ -23,21 +23,21 @@ function newActs() {
   return { clock, acts: new RecentActs(`test-${scopes}`, () => clock.nowMs) };
 }
 
-test('later_edit_replaces_the_text', () => {
+test('later edit replaces the text', () => {
   const { acts } = newActs();
   acts.rememberEdit(comment({ content: 'new', edited_at: 5 }));
   assert.equal(acts.applyTo(comment()).content, 'new');
   assert.equal(acts.applyTo(comment({ content: 'newer', edited_at: 6 })).content, 'newer');
 });
 
-test('own_reaction_is_counted', () => {
+test('own reaction is counted', () => {
   const { acts } = newActs();
   acts.rememberCounts('1', { likes: 2, dislikes: 0 });
   assert.equal(acts.applyTo(comment()).likes, 2);
   assert.equal(acts.applyTo(comment({ id: '2' })).likes, 1);
 });
 
-test('removed_comment_is_a_tombstone_until_it_is_forgotten', () => {
+test('removed comment is a tombstone until it is forgotten', () => {
   const { acts } = newActs();
   acts.rememberRemoval('1');
   assert.equal(acts.applyTo(comment()).state, 'deleted');
@@ -45,7 +45,7 @@ test('removed_comment_is_a_tombstone_until_it_is_forgotten', () => {
   assert.equal(acts.applyTo(comment()).content, 'old');
 });
 
-test('acts_expire', () => {
+test('acts expire', () => {
   const { acts, clock } = newActs();
   acts.rememberPost(comment());
   acts.rememberCounts('1', { likes: 2, dislikes: 0 });
@@ -56,7 +56,7 @@ test('acts_expire', () => {
   assert.equal(acts.posts().length, 0, 'a post after 120 s');
 });
 
-test('forgotten_post_is_gone', () => {
+test('forgotten post is gone', () => {
   const { acts } = newActs();
   acts.rememberPost(comment());
   acts.forgetPost('1');

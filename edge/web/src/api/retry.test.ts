@@ -23,7 +23,7 @@ async function attempt(...problems: Error[]) {
 
 const unknown = () => new ApiProblem({ status: 503 });
 
-test('unknown_outcome_is_repeated_with_growing_pauses', async () => {
+test('unknown outcome is repeated with growing pauses', async () => {
   const { result, attempts, waits } = await attempt(unknown(), unknown());
   assert.equal(result, 'done');
   assert.equal(attempts, 3);
@@ -32,34 +32,34 @@ test('unknown_outcome_is_repeated_with_growing_pauses', async () => {
   assert.ok(second >= 1_600 && second <= 2_400, `${second} ms`);
 });
 
-test('retry_after_is_respected', async () => {
+test('retry after is respected', async () => {
   const { waits } = await attempt(new ApiProblem({ status: 503, retryAfterMs: 9_000 }));
   assert.deepEqual(waits, [9_000]);
 });
 
-test('known_outcome_is_not_repeated', async () => {
+test('known outcome is not repeated', async () => {
   const problem = new ApiProblem({ status: 409 });
   const { result, attempts } = await attempt(problem);
   assert.equal(result, problem);
   assert.equal(attempts, 1);
 });
 
-test('other_errors_are_not_repeated', async () => {
+test('other errors are not repeated', async () => {
   const error = new TypeError('a mistake');
   assert.equal((await attempt(error)).result, error);
 });
 
-test('last_problem_is_given_after_the_last_retry', async () => {
+test('last problem is given after the last retry', async () => {
   const problems = Array.from({ length: MAX_RETRIES + 1 }, unknown);
   const { result, attempts } = await attempt(...problems);
   assert.equal(result, problems.at(-1));
   assert.equal(attempts, MAX_RETRIES + 1);
 });
 
-test('long_wait_is_left_to_the_reader', async () => {
+test('long wait is left to the reader', async () => {
   const { attempts, waits } = await attempt(new ApiProblem({ status: 503, retryAfterMs: 10_001 }));
   assert.equal(attempts, 1);
   assert.deepEqual(waits, []);
 });
 
-test('idempotency_keys_differ', () => assert.notEqual(newIdempotencyKey(), newIdempotencyKey()));
+test('idempotency keys differ', () => assert.notEqual(newIdempotencyKey(), newIdempotencyKey()));

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Comment, Reaction } from '../wire.ts';
 import { isTombstone, reactionStateWith, tombstoneOf } from './model.ts';
 
-describe('reaction_state', () => {
+describe('reaction state', () => {
   const cases: [Reaction | null, Reaction | null, number, number][] = [
     [null, 'like', 6, 3],
     ['like', null, 4, 3],
@@ -12,7 +12,7 @@ describe('reaction_state', () => {
     ['like', 'like', 5, 3],
   ];
   for (const [reaction, wanted, likes, dislikes] of cases) {
-    test(`${reaction}_to_${wanted}`, () =>
+    test(`${reaction} to ${wanted}`, () =>
       assert.deepEqual(reactionStateWith({ likes: 5, dislikes: 3, reaction }, wanted), {
         likes,
         dislikes,
@@ -20,11 +20,11 @@ describe('reaction_state', () => {
       }));
   }
 
-  test('counts_are_never_negative', () =>
+  test('counts are never negative', () =>
     assert.equal(reactionStateWith({ likes: 0, dislikes: 0, reaction: 'like' }, null).likes, 0));
 });
 
-test('tombstone_keeps_its_place', () => {
+test('tombstone keeps its place', () => {
   const comment = { id: '1', floor: 3, content: 'x', author: { id: '7', name: 'Ann' } } as Comment;
   const tombstone = tombstoneOf(comment);
   assert.ok(isTombstone(tombstone));

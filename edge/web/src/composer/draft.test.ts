@@ -10,14 +10,14 @@ function newScope(): string {
   return `test-${scopes}`;
 }
 
-test('same_content_keeps_its_key', () => {
+test('same content keeps its key', () => {
   const draft = new ComposerDraft(tabStorage, newScope());
   const key = draft.keyFor('hello');
   assert.equal(draft.keyFor('hello'), key);
   assert.notEqual(draft.keyFor('hello!'), key);
 });
 
-test('key_survives_a_reload', () => {
+test('key survives a reload', () => {
   const scope = newScope();
   const before = new ComposerDraft(tabStorage, scope);
   const key = before.keyFor('hello');
@@ -27,7 +27,7 @@ test('key_survives_a_reload', () => {
   assert.equal(after.keyFor('hello'), key);
 });
 
-test('changed_text_loses_its_key', () => {
+test('changed text loses its key', () => {
   const scope = newScope();
   const before = new ComposerDraft(tabStorage, scope);
   const key = before.keyFor('hello');
@@ -37,7 +37,7 @@ test('changed_text_loses_its_key', () => {
   assert.notEqual(after.keyFor('hello'), key);
 });
 
-test('empty_text_leaves_no_draft', () => {
+test('empty text leaves no draft', () => {
   const scope = newScope();
   const draft = new ComposerDraft(tabStorage, scope);
   draft.save('hello');
@@ -45,7 +45,7 @@ test('empty_text_leaves_no_draft', () => {
   assert.equal(new ComposerDraft(tabStorage, scope).restore(), null);
 });
 
-test('without_a_storage_nothing_is_kept', () => {
+test('without a storage nothing is kept', () => {
   const draft = new ComposerDraft(null, newScope());
   draft.save('hello');
   assert.equal(draft.restore(), null);

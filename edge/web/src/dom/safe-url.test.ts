@@ -18,5 +18,5 @@ for (const [text, url] of [
   test(JSON.stringify(text), () => assert.equal(safeUrl(text), url));
 }
 
-test('other_protocols_by_permission', () =>
+test('other protocols by permission', () =>
   assert.equal(safeUrl('mailto:a@e.example', ['mailto:']), 'mailto:a@e.example'));

@@ -26,10 +26,10 @@ describe('language', () => {
     test(`"${tag}" is ${language}`, () => assert.equal(new Locale(tag).language, language));
   }
 
-  test('both_languages_have_the_same_texts', () => assert.deepEqual(keysOf(zh), keysOf(en)));
+  test('both languages have the same texts', () => assert.deepEqual(keysOf(zh), keysOf(en)));
 });
 
-describe('time_ago', () => {
+describe('time ago', () => {
   const now = Date.UTC(2026, 10, 22, 12);
   for (const [agoMs, english, chinese] of [
     [-5 * MINUTE_MS, 'just now', '刚刚'],
@@ -48,26 +48,26 @@ describe('time_ago', () => {
   }
 });
 
-describe('describe_problem', () => {
+describe('describe problem', () => {
   const describeInEnglish = (fields: ConstructorParameters<typeof ApiProblem>[0]) =>
     new Locale('en').describeProblem(new ApiProblem(fields));
 
-  test('known_code_has_its_sentence', () =>
+  test('known code has its sentence', () =>
     assert.equal(describeInEnglish({ code: 'muted', detail: 'x' }), en.errors.muted));
 
-  test('unknown_code_has_the_servers_detail', () =>
+  test('unknown code has the servers detail', () =>
     assert.equal(describeInEnglish({ code: 'new_one', detail: 'Because.' }), 'Because.'));
 
-  test('without_detail_it_is_internal', () =>
+  test('without detail it is internal', () =>
     assert.equal(describeInEnglish({ code: 'new_one' }), en.errors.internal));
 
-  test('rejected_text_names_its_categories', () =>
+  test('rejected text names its categories', () =>
     assert.match(
       describeInEnglish({ code: 'content_rejected', errors: [{ category: 'abuse' }] }),
       /\(categories: abuse\)\.$/,
     ));
 
-  test('wait_is_rounded_up_to_seconds', () =>
+  test('wait is rounded up to seconds', () =>
     assert.match(
       describeInEnglish({ code: 'rate_limited', retryAfterMs: 1_001 }),
       /try again in 2 s\.$/,

@@ -1,0 +1,9 @@
+// All tests that need the origin, in one process: they share a browser.
+
+import './reading.test.mjs';
+import './writing.test.mjs';
+import './accessibility.test.mjs';
+import './safety.test.mjs';
+import './live.test.mjs';
+import './event-stream.test.mjs';
+import './html.test.mjs';

@@ -1,0 +1,180 @@
+// What a reader sees: lists, tombstones, buildings, permalinks, languages.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { call, listWithRoots, newSubject } from './support/api.mjs';
+import { BASE, demoLines, skipWithout } from './support/environment.mjs';
+import {
+  assertVisible,
+  comments,
+  commentWith,
+  newText,
+  openPage,
+  postOnPage,
+  withPage,
+} from './support/page.mjs';
+
+const MAX_ELEMENT_BYTES = 30_000;
+
+describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('pinned comment is first and shown once', async () => {
+    const seeded = demoLines('article/hello');
+    const opening = seeded
+      .find((line) => line.pinned)
+      .content.split('\n')[0]
+      .slice(0, 40);
+    const root = seeded.find((line) => !line.parent && !line.pinned && !line.deleted);
+    await withPage('article/hello', {}, async (page) => {
+      const first = page.locator('.list > .item').first();
+      await assertVisible(first.getByText('Pinned'), 'a pinned comment is first');
+      await assertVisible(first.getByText(opening), 'it is the seeded one');
+      assert.equal(await page.locator('.list .body').filter({ hasText: opening }).count(), 1);
+      await assertVisible(commentWith(page, root.content.slice(0, 30)), 'another seeded root');
+      assert.match(await page.locator('gailou-comments h2').textContent(), /^\d+ comments?$/);
+    });
+  });
+
+  test('deleted comment with replies is a tombstone', async () => {
+    const lines = demoLines('article/hello');
+    const deleted = lines.find((line) => line.deleted);
+    const root = lines.find((line) => line.id === deleted.root);
+    await withPage('article/hello', {}, async (page) => {
+      const items = page.locator('.list > .item');
+      const thread = items.filter({ hasText: root.content.slice(0, 30) }).first();
+      const more = thread.locator('> .more-replies');
+      if (await more.isVisible()) await more.click();
+      await assertVisible(thread.getByText('This comment was deleted'), 'the tombstone');
+      assert.equal(await page.getByText(deleted.content).count(), 0);
+    });
+  });
+
+  test('building shows every floor below a deep reply', async () => {
+    const lines = demoLines('topic/building');
+    const byId = new Map(lines.map((line) => [line.id, line]));
+    const floorsOf = (line) => (line.parent ? floorsOf(byId.get(line.parent)) + 1 : 1);
+    const deepest = lines.reduce((a, b) => (floorsOf(b) > floorsOf(a) ? b : a));
+    const root = byId.get(deepest.root);
+    await withPage('topic/building', {}, async (page) => {
+      const rootArticle = page.locator('> article', { hasText: root.content.slice(0, 12) });
+      const thread = page.locator('.list > .item').filter({ has: rootArticle }).first();
+      await thread.locator('> .more-replies').click();
+      const comment = thread.locator('article').filter({ hasText: deepest.content.slice(0, 15) });
+      await comment.getByRole('button', { name: /^All \d+ floors/ }).click();
+      const chain = comment.locator('.chain');
+      const ground = root.content.split('\n')[0].slice(0, 12);
+      await assertVisible(chain.getByText(ground), 'the ground floor');
+      const more = chain.getByRole('button', { name: /Show \d+ more floors/ });
+      if (await more.isVisible()) await more.click();
+      assert.equal(await chain.locator('li').count(), floorsOf(deepest));
+      const top = chain.locator('li').last();
+      await assertVisible(top.getByText(deepest.content.slice(0, 15)), 'the top floor');
+    });
+  });
+
+  test('permalink shows its comment and leads back to all', async () => {
+    const text = newText('Linked to');
+    const subject = newSubject();
+    await withPage(subject, {}, async (page) => {
+      const id = await (await postOnPage(page, text)).getAttribute('data-id');
+      await postOnPage(page, newText('Another'));
+      await listWithRoots(subject, 2);
+      const linked = await openPage(page.context(), subject, { hash: `#comment-${id}` });
+      const target = linked.locator('.linked .target').filter({ hasText: text });
+      await assertVisible(target, 'the linked comment');
+      await linked.getByRole('button', { name: /Back to all comments/ }).click();
+      await assertVisible(linked.locator('.list .item').nth(1), 'the whole list');
+      assert.equal(new URL(linked.url()).hash, '');
+      assert.deepEqual(linked.problems, []);
+    });
+  });
+
+  test('permalink to nothing is explained and shows the list', async () => {
+    await withPage('article/hello', { hash: '#comment-1' }, async (page) => {
+      const note = page.getByText('The linked comment could not be found.');
+      await assertVisible(note, 'the explanation');
+      await assertVisible(comments(page), 'the list');
+    });
+  });
+
+  test('expired cursor starts again past the caches and shows nothing twice', async () => {
+    const list = '/v1/subjects/article/hello/comments';
+    const { data: firstPage } = await call('GET', `${list}?sort=old&limit=4`);
+    const expired = { status: 410, code: 'cursor_expired' };
+    const cursors = [];
+    const prepare = async (context) => {
+      // The browser adds `Cache-Control: no-cache` below the level at which a test can listen.
+      await context.addInitScript(() => {
+        window.cacheModes = [];
+        const { fetch } = window;
+        window.fetch = (address, init) => {
+          if (String(address).includes('/comments?')) window.cacheModes.push(init.cache);
+          return fetch(address, init);
+        };
+      });
+      await context.route(`**${list}?*`, (route) => {
+        cursors.push(new URL(route.request().url()).searchParams.get('cursor'));
+        if (cursors.length === 1) return route.fulfill({ json: firstPage });
+        if (cursors.length > 2) return route.fallback();
+        return route.fulfill({
+          status: 410,
+          contentType: 'application/problem+json',
+          body: JSON.stringify(expired),
+        });
+      });
+    };
+    await withPage('article/hello', { prepare }, async (page) => {
+      const roots = demoLines('article/hello').filter((line) => !line.parent);
+      await page.locator('.foot').scrollIntoViewIfNeeded();
+      const last = page.locator('.list > .item').nth(roots.length - 1);
+      await assertVisible(last, 'all roots are shown');
+      const articles = page.locator('.list article');
+      const ids = await articles.evaluateAll((nodes) => nodes.map((node) => node.dataset.id));
+      assert.equal(new Set(ids).size, ids.length, 'no comment is shown twice');
+      assert.equal(cursors[2], null, 'the list starts again');
+      const cacheModes = await page.evaluate(() => window.cacheModes.slice(0, 3));
+      assert.deepEqual(cacheModes, ['default', 'default', 'reload'], 'past every cache');
+    });
+  });
+
+  test('language follows the switch of the page', async () => {
+    await withPage(newSubject(), { lang: 'en' }, async (page) => {
+      await assertVisible(page.getByRole('button', { name: 'Post', exact: true }), 'English');
+      await page.locator('#language').click();
+      await assertVisible(page.getByRole('button', { name: '发表', exact: true }), 'Chinese');
+      await assertVisible(page.getByText('快来抢沙发', { exact: false }), 'the empty state');
+    });
+  });
+
+  test('Chinese texts name sorts, floors and pins', async () => {
+    await withPage('article/hello', { lang: 'zh' }, async (page) => {
+      await assertVisible(page.getByRole('button', { name: '最热' }), 'the sorts');
+      await assertVisible(page.getByText('1楼', { exact: true }), 'the floors');
+      await assertVisible(page.getByText('置顶', { exact: true }), 'the pin');
+    });
+  });
+
+  test('two script tags on one page are two threads', async () => {
+    const subjects = [newSubject(), newSubject()];
+    await withPage(newSubject(), {}, async (page) => {
+      await page.evaluate((names) => {
+        for (const subject of names) {
+          const script = document.createElement('script');
+          script.src = '/gailou.js';
+          script.dataset.subject = subject;
+          document.body.append(script);
+        }
+      }, subjects);
+      for (const subject of subjects) {
+        const thread = page.locator(`script + gailou-comments[subject="${subject}"]`);
+        await assertVisible(thread, subject);
+      }
+    });
+  });
+
+  test(`element has less than ${MAX_ELEMENT_BYTES} bytes compressed`, async () => {
+    const script = await (await fetch(`${BASE}/gailou.js`)).arrayBuffer();
+    const { length } = gzipSync(script, { level: 9 });
+    assert.ok(length < MAX_ELEMENT_BYTES, `${length} bytes`);
+  });
+});

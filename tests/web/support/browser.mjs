@@ -1,0 +1,30 @@
+// The browser: one for all test files of a process.
+
+import { after } from 'node:test';
+import { chromium } from 'playwright-core';
+import { CHROMIUM } from './environment.mjs';
+
+let launched;
+
+function launch() {
+  launched ??= chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  return launched;
+}
+
+after(async () => (await launched)?.close());
+
+/** A context in English, unless `options` differ. */
+export async function newContext(options = {}) {
+  return (await launch()).newContext({ locale: 'en-US', ...options });
+}

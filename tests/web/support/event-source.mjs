@@ -1,0 +1,58 @@
+// An `EventSource` that the test controls, in the place of the browser's own.
+
+/** For the option `prepare` of `withPage`. */
+export function replaceEventSource(context) {
+  return context.addInitScript(() => {
+    window.streams = [];
+    window.EventSource = class extends EventTarget {
+      static CLOSED = 2;
+
+      constructor(address) {
+        super();
+        this.address = address;
+        this.readyState = 1;
+        window.streams.push(this);
+      }
+
+      close() {
+        this.readyState = 2;
+      }
+    };
+  });
+}
+
+/** The streams that the page has opened: `path`, the parameter `after`, and `readyState`. */
+export function openedStreams(page) {
+  return page.evaluate(() =>
+    window.streams.map(({ address, readyState }) => {
+      const { pathname, searchParams } = new URL(address, location);
+      return { path: pathname, after: searchParams.get('after'), readyState };
+    }),
+  );
+}
+
+/** Sends an event on the newest stream. */
+export function sendEvent(page, name, id, data) {
+  return page.evaluate(
+    ([type, lastEventId, text]) => {
+      const event = new MessageEvent(type, { lastEventId, data: text });
+      window.streams.at(-1).dispatchEvent(event);
+    },
+    [name, String(id), JSON.stringify(data)],
+  );
+}
+
+/** Has the newest stream fail as a refused one does. */
+export function refuseStream(page) {
+  return page.evaluate(() => {
+    const stream = window.streams.at(-1);
+    stream.readyState = 2;
+    stream.dispatchEvent(new Event('error'));
+  });
+}
+
+export async function restartStream(page) {
+  const element = page.locator('gailou-comments');
+  await element.evaluate((node) => node.setAttribute('live', 'off'));
+  await element.evaluate((node) => node.removeAttribute('live'));
+}
