@@ -2,7 +2,7 @@
 //
 //   GAILOU_TOKEN_SECRET=… node examples/node/member-token.mjs 7 Ann
 //
-// Sign on the server, never in the browser: whoever has the secret can be any member.
+// Sign on the server, never in the browser: anyone who has the secret can be any member.
 
 import { createHmac, sign } from "node:crypto";
 import { fileURLToPath } from "node:url";

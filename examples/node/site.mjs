@@ -1,5 +1,5 @@
 // A site with members of its own. It serves one page, and a token for the member who is signed in;
-// here that is always Ann, on your site it is whoever the session says.
+// here that is always Ann, on your site the session says it.
 //
 //   GAILOU_TOKEN_SECRET=… node examples/node/site.mjs
 //
