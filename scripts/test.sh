@@ -48,9 +48,6 @@ edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/ed
 # Everything that can be part of a cluster; without it the program builds in a fraction of the time.
 CLUSTER=(--features gailou-tests/cluster)
 
-# The stories that are told twice: embedded with everything else, and of a cluster.
-STORIES=(changes concurrency errors likes openapi paging reading threads writes)
-
 builds() {
   npm run --silent build &&
     cargo build --locked --workspace --bins "${CLUSTER[@]}" &&
@@ -64,9 +61,10 @@ with_services() {
 
 rust_tests() { with_services cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast; }
 
+# The contract is tested twice: embedded with everything else, and here in a cluster.
 cluster_tests() {
   with_services env GAILOU_TEST_STORE=cluster \
-    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast "${STORIES[@]/#/--test=}"
+    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --test contract
 }
 
 # Its servers are its own: they are killed.
@@ -103,7 +101,7 @@ all() {
   stage "build page, origin and edge" builds builds
   start_services || exit 1
   stage "tests (Rust)" cargo-test rust_tests
-  stage "the stories in a cluster" cargo-test-cluster cluster_tests
+  stage "the contract in a cluster" cargo-test-cluster cluster_tests
   stop_services
   stage "chaos: a short round of each fault" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh

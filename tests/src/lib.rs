@@ -1,40 +1,51 @@
-//! What the suite drives Gailou with: an origin in this process, the real program, a client.
+//! What the test suite drives Gailou with: an origin in this process, the real program as a child
+//! process, the servers behind a cluster, and a client of the HTTP contract.
 //!
-//! Everything started here is stopped by `Drop` and takes its directory with it. Nothing waits for
-//! a fixed time: what is not there at once is polled for, up to [`DEADLINE`].
+//! There are no tests here. Promise: everything that is started here is stopped by `Drop`, and its
+//! directory is deleted. Nothing waits for a fixed time: what is not true at once is polled for, up
+//! to [`POLL_TIMEOUT`].
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails the test, as it should")]
 
-mod client;
-mod process;
-mod program;
-mod proxy;
-pub mod services;
-mod settle;
-mod site;
-mod who;
+mod api_client;
+pub mod backing_servers;
+mod child_process;
+mod comments;
+mod gailou_process;
+mod manual_clock;
+mod persist_barrier;
+mod sample_data;
+mod tcp_proxy;
+mod test_member;
+mod test_origin;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-pub use client::{Answer, Call, Client, id, ids, with_cursor};
-pub use process::Process;
-pub use program::{Program, Ran, gailou, ran};
-pub use proxy::Proxy;
-pub use settle::Settle;
-pub use site::Site;
-pub use who::{Who, token_key, who};
+pub use api_client::{ApiClient, ApiRequest, ApiResponse};
+pub use child_process::ChildProcess;
+pub use comments::{assert_floors_have_no_gap, comments_on, comments_path, floors, id, ids, replies_path, with_cursor};
+pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_command};
+pub use persist_barrier::PersistBarrier;
+pub use sample_data::{DATA_VARIABLE, sample_file};
+pub use tcp_proxy::TcpProxy;
+pub use test_member::{TestMember, admin, ann, bob, member, moderator, owner, token_key};
+pub use test_origin::TestOrigin;
 
-/// How long something that must happen may take before the test gives up.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+/// How long something that must happen may take before the test fails. It is generous, because two
+/// busy processors may run everything at once.
+pub const POLL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks again until the answer is right, up to [`DEADLINE`]; the last answer otherwise.
-pub async fn until<T, F: Future<Output = T>>(mut ask: impl FnMut() -> F, right: impl Fn(&T) -> bool) -> T {
-    let begun = std::time::Instant::now();
+/// The pause between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Repeats the query until its answer is accepted, up to [`POLL_TIMEOUT`]; returns the last answer.
+pub async fn poll_until<T, F: Future<Output = T>>(mut query: impl FnMut() -> F, is_accepted: impl Fn(&T) -> bool) -> T {
+    let started = Instant::now();
     loop {
-        let answer = ask().await;
-        if right(&answer) || begun.elapsed() > DEADLINE {
+        let answer = query().await;
+        if is_accepted(&answer) || started.elapsed() > POLL_TIMEOUT {
             return answer;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

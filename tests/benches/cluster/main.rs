@@ -1,51 +1,50 @@
-//! The cluster's figures, as ratios against a peer or a goal in the same run.
+//! The figures of a cluster, as ratios against a peer or a goal in the same run.
 //!
-//! Everything is real: MariaDB, Redis and Kafka of this run's own, `gailou serve` twice and `gailou
-//! job` as processes, with the settings they have by default and no rate limits. All of them and the
-//! load's client share the machine's cores: the ratio is what counts, not the rate, and the processor
-//! time of each process says what bounds it. Parts can be named: `-- posts likes`.
+//! Everything is real: MariaDB, Redis and Kafka, `gailou serve` twice and `gailou job` as processes,
+//! with default settings and without rate limits. All of them share the cores of the machine with the
+//! client that makes the load: the ratio counts, not the rate, and the CPU time of each process shows
+//! its share. Parts can be selected: `-- posts likes`.
 
-mod depth;
-mod http;
-mod peer;
-mod processes;
+mod bench_cluster;
+mod cpu_time;
+mod deep_paging;
+mod http_client;
 mod reads;
-mod stand;
+mod redis_peer;
 mod writes;
 
-use gailou_tests::services;
-use stand::Stand;
+use bench_cluster::BenchCluster;
 
 fn main() {
-    if !services::available() {
+    if !gailou_tests::backing_servers::available() {
         return;
     }
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime").block_on(run());
 }
 
 async fn run() {
-    // Cargo adds options of its own.
-    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let runs = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
-    let stand = Stand::start().await;
-    let ids = reads::fill(&stand).await;
+    // Cargo adds options, which begin with a dash.
+    let selected: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let runs = |part: &str| selected.is_empty() || selected.iter().any(|name| name == part);
+    let cluster = BenchCluster::start().await;
+    let ids = reads::fill(&cluster).await;
     if runs("posts") {
-        writes::posts(&stand).await;
+        writes::measure_posts(&cluster).await;
     }
     if runs("likes") {
-        writes::likes(&stand, &ids).await;
+        writes::measure_likes(&cluster, &ids).await;
     }
     if runs("reads") {
-        reads::zipf(&stand).await;
+        reads::measure(&cluster).await;
     }
     if runs("depth") {
-        depth::million(&stand).await;
+        deep_paging::measure(&cluster).await;
     }
 }
 
-/// The value below which this part of the values lies; 0 of none.
-fn quantile(values: &mut [f64], part: f64) -> f64 {
+/// The value below which this fraction of the values is, or 0 without values.
+fn quantile(values: &mut [f64], fraction: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    let at = (values.len() as f64 * part) as usize;
+    let at = (values.len() as f64 * fraction) as usize;
     values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Acknowledged posts and likes, how soon others see them, and what they cost.
+//! Acknowledged posts and likes: their rate, the time until others see them, and their CPU time.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -8,194 +8,218 @@ use gailou::ports::store::ReactionStateReader as _;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::Reaction;
 
-use crate::http::{Connection, Load, drive, write};
-use crate::peer::Redis;
-use crate::processes::Spent;
+use crate::bench_cluster::BenchCluster;
+use crate::cpu_time::CpuTime;
+use crate::http_client::{HttpConnection, LoadResult, run_load, write_request};
 use crate::quantile;
-use crate::stand::Stand;
+use crate::redis_peer::RedisTools;
 
 const CONNECTIONS: [usize; 2] = [64, 256];
-const SPAN: Duration = Duration::from_secs(4);
-/// Subjects that are posted to.
+/// The length of each load.
+const DURATION: Duration = Duration::from_secs(4);
+/// Subjects that get posts.
 const SUBJECTS: u64 = 1_000;
-/// Members, from the last on, whose writes are waited for.
-const MARKS: usize = 1_000;
-/// By how many members the next run is ahead; no multiple of the number of comments.
-const NEXT: usize = 25_000;
-/// Between two comments that are liked one after the other, which stand ordered by slot. A prime.
-const STRIDE: usize = 7_919;
-/// Between two writes that are waited for, and between two looks.
-const MARK: Duration = Duration::from_millis(200);
-const LOOK: Duration = Duration::from_millis(20);
-const LOST: Duration = Duration::from_secs(30);
+/// The last members: their writes are probes that are waited for.
+const PROBE_MEMBERS: usize = 1_000;
+/// The offset of the members of the next run; no multiple of the number of comments.
+const MEMBERS_PER_RUN: usize = 25_000;
+/// The distance of two comments that are liked in succession: they are ordered by slot. A prime.
+const STRIDE_OF_LIKES: usize = 7_919;
+/// The pause between two probes.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// The pause between two polls for open probes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The time after which an acknowledged write counts as lost.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
 
-const TEXT: &str = "{\"content\":\"写得真好, with enough words around it to be like one of those that people write\"}";
+/// The body of each post.
+const POST_BODY: &str =
+    "{\"content\":\"写得真好, with enough words around it to be like one of those that people write\"}";
 
-pub(crate) async fn posts(stand: &Stand) {
+pub(crate) async fn measure_posts(cluster: &BenchCluster) {
     for (run, connections) in CONNECTIONS.into_iter().enumerate() {
-        let tokens = stand.tokens.clone();
+        let tokens = cluster.tokens.clone();
         let make = move |n: u64, request: &mut Vec<u8>| {
-            let once = format!("content-type: application/json\r\nidempotency-key: {run}-{n}\r\n");
+            let headers = format!("content-type: application/json\r\nidempotency-key: {run}-{n}\r\n");
             let line = format!("POST /v1/subjects/article/posts-{}/comments", n % SUBJECTS);
-            write(request, &line, &tokens[n as usize % tokens.len()], &once, TEXT);
+            write_request(request, &line, &tokens[n as usize % tokens.len()], &headers, POST_BODY);
         };
-        let before = Spent::now();
-        let list = format!("marks-{run}");
-        let (ran, mut delays) = tokio::join!(run_load(stand, connections, make), shown(stand, &list));
-        let Ran { load, spent, caught_up } = ran;
-        let spent = spent.since(&before, load.done as f64 / 1e3, load.seconds);
-        println!("acknowledged posts, {connections} connections: {}", about(&load));
+        let before = CpuTime::now();
+        let list = format!("probes-{run}");
+        let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), measure_listing(cluster, &list));
+        let WriteRun { load, cpu, catch_up_seconds } = run;
+        let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
+        println!("acknowledged posts, {connections} connections: {}", describe_load(&load));
         println!(
-            "  in the list of another process after {} (goal 1 s); all stored {caught_up:.2} s after the last",
-            delay(&mut delays)
+            "  in the list of another process after {} (goal 1 s); all persisted {catch_up_seconds:.2} s after the last",
+            describe_delays(&mut delays)
         );
-        println!("  processor seconds per 1,000: {spent}");
+        println!("  CPU seconds per 1,000: {cpu}");
     }
 }
 
-/// What a load came to, what was spent until its end, and how long after it everything was stored.
-struct Ran {
-    load: Load,
-    spent: Spent,
-    caught_up: f64,
+/// The result of a load of writes.
+struct WriteRun {
+    load: LoadResult,
+    /// The CPU time at the end of the load.
+    cpu: CpuTime,
+    /// How long after the load everything was persisted.
+    catch_up_seconds: f64,
 }
 
-async fn run_load(stand: &Stand, connections: usize, make: impl Fn(u64, &mut Vec<u8>) + Send + Sync + 'static) -> Ran {
-    let load = drive(stand.serve, connections, SPAN, make).await;
-    Ran { load, spent: Spent::now(), caught_up: stand.caught_up().await }
+async fn run_writes(
+    cluster: &BenchCluster,
+    connections: usize,
+    make: impl Fn(u64, &mut Vec<u8>) + Send + Sync + 'static,
+) -> WriteRun {
+    let load = run_load(cluster.origin, connections, DURATION, make).await;
+    WriteRun { load, cpu: CpuTime::now(), catch_up_seconds: cluster.wait_until_persisted().await }
 }
 
-/// Posts one; its id.
-pub(crate) async fn post(to: &mut Connection, subject: &str, token: &str) -> CommentId {
+/// Posts a comment; its id.
+pub(crate) async fn post(to: &mut HttpConnection, subject: &str, token: &str) -> CommentId {
     to.request.clear();
     let line = format!("POST /v1/subjects/article/{subject}/comments");
-    write(&mut to.request, &line, token, "content-type: application/json\r\n", TEXT);
+    write_request(&mut to.request, &line, token, "content-type: application/json\r\n", POST_BODY);
     let (status, body) = to.exchange().await;
     assert_eq!(status, 201, "{}", String::from_utf8_lossy(body));
     posted_id(body)
 }
 
-/// A comment begins with its id.
+/// The id at the beginning of a comment in JSON.
 fn posted_id(body: &[u8]) -> CommentId {
     let text = std::str::from_utf8(body).expect("text");
     let id = text.strip_prefix("{\"id\":\"").and_then(|text| text.split('"').next()).and_then(|id| id.parse().ok());
-    id.unwrap_or_else(|| panic!("no comment: {text}"))
+    id.unwrap_or_else(|| panic!("not a comment: {text}"))
 }
 
-/// How long posts through one process take until they are in a list of another.
-async fn shown(stand: &Stand, subject: &str) -> Vec<f64> {
-    let mut writer = Connection::open(stand.serve).await;
-    let mut reader = Connection::open(stand.other).await;
+/// The milliseconds until posts on one origin are in a list of the other.
+async fn measure_listing(cluster: &BenchCluster, subject: &str) -> Vec<f64> {
+    let mut writer = HttpConnection::open(cluster.origin).await;
+    let mut reader = HttpConnection::open(cluster.second_origin).await;
     let list = format!("/v1/subjects/article/{subject}/comments?sort=new");
-    let mark = async |n: usize| post(&mut writer, subject, &stand.tokens[stand.tokens.len() - 1 - n]).await;
-    let there = async |ids: &[CommentId]| {
+    let write_probe = async |n: usize| post(&mut writer, subject, &cluster.tokens[cluster.tokens.len() - 1 - n]).await;
+    let are_visible = async |ids: &[CommentId]| {
         let page = String::from_utf8_lossy(reader.get(&list).await).into_owned();
         ids.iter().map(|id| page.contains(&format!("\"id\":\"{id}\""))).collect()
     };
-    delays(mark, there).await
+    measure_delays(write_probe, are_visible).await
 }
 
-/// Likes of one comment and over many, each against Redis alone.
-pub(crate) async fn likes(stand: &Stand, ids: &[CommentId]) {
+/// Likes of one comment and of many, each against Redis alone.
+pub(crate) async fn measure_likes(cluster: &BenchCluster, ids: &[CommentId]) {
     let many = Arc::new(ids.to_vec());
-    let runs = [false, true].into_iter().flat_map(|spread| CONNECTIONS.map(|connections| (spread, connections)));
-    for (run, (spread, connections)) in runs.enumerate() {
-        let comments = if spread { many.clone() } else { Arc::new(vec![ids[run]]) };
-        let of = if spread { format!("over {} comments", comments.len()) } else { "of one comment".to_owned() };
-        let redis = Redis::at(&stand.servers.redis);
-        let peer = tokio::task::spawn_blocking(move || redis.folds(connections, spread)).await.expect("it runs");
-        let (tokens, liked) = (stand.tokens.clone(), comments.clone());
+    let runs = [false, true].into_iter().flat_map(|is_spread| CONNECTIONS.map(|connections| (is_spread, connections)));
+    for (run, (is_spread, connections)) in runs.enumerate() {
+        let comments = if is_spread { many.clone() } else { Arc::new(vec![ids[run]]) };
+        let of = if is_spread { format!("over {} comments", comments.len()) } else { "of one comment".to_owned() };
+        let redis = RedisTools::at(&cluster.servers.redis);
+        let peer = tokio::task::spawn_blocking(move || redis.measure_folds(connections, is_spread))
+            .await
+            .expect("the peer runs");
+        let (tokens, liked) = (cluster.tokens.clone(), comments.clone());
         let make = move |n: u64, request: &mut Vec<u8>| {
             let n = n as usize;
-            // From slot to slot, and nobody likes a comment in two runs.
-            like(request, liked[n * STRIDE % liked.len()], &tokens[(n + run * NEXT) % (tokens.len() - MARKS)]);
+            // From slot to slot, and each member likes a comment in one run only.
+            write_like(
+                request,
+                liked[n * STRIDE_OF_LIKES % liked.len()],
+                &tokens[(n + run * MEMBERS_PER_RUN) % (tokens.len() - PROBE_MEMBERS)],
+            );
         };
-        let before = Spent::now();
-        let (ran, mut delays) = tokio::join!(run_load(stand, connections, make), stored(stand, &comments, run));
-        let Ran { load, spent, caught_up } = ran;
-        let spent = spent.since(&before, load.done as f64 / 1e3, load.seconds);
+        let before = CpuTime::now();
+        let probes = measure_persistence(cluster, &comments, run);
+        let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), probes);
+        let WriteRun { load, cpu, catch_up_seconds } = run;
+        let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
         println!(
             "acknowledged likes {of}, {connections} connections: {}, {:.2} of the goal of 10,000/s, \
              ratio {:.2} to redis-benchmark with the same script ({peer:.0}/s, goal 0.5)",
-            about(&load),
+            describe_load(&load),
             load.rate() / 1e4,
             load.rate() / peer
         );
-        println!("  in the tables after {}; all {caught_up:.2} s after the last (goal 2 s)", delay(&mut delays));
-        println!("  processor seconds per 1,000: {spent}");
+        println!(
+            "  in the tables after {}; all {catch_up_seconds:.2} s after the last (goal 2 s)",
+            describe_delays(&mut delays)
+        );
+        println!("  CPU seconds per 1,000: {cpu}");
     }
 }
 
-fn like(request: &mut Vec<u8>, id: CommentId, token: &str) {
-    write(request, &format!("PUT /v1/comments/{id}/like"), token, "", "");
+fn write_like(request: &mut Vec<u8>, id: CommentId, token: &str) {
+    write_request(request, &format!("PUT /v1/comments/{id}/like"), token, "", "");
 }
 
-/// How long likes take until they are in the tables.
-async fn stored(stand: &Stand, comments: &[CommentId], run: usize) -> Vec<f64> {
-    let mut writer = Connection::open(stand.serve).await;
-    let mark = async |n: usize| {
-        let member = stand.tokens.len() - 1 - run * (MARKS / 4) - n;
-        let id = comments[n * STRIDE % comments.len()];
+/// The milliseconds until likes are in the tables.
+async fn measure_persistence(cluster: &BenchCluster, comments: &[CommentId], run: usize) -> Vec<f64> {
+    let mut writer = HttpConnection::open(cluster.origin).await;
+    let write_probe = async |n: usize| {
+        let member = cluster.tokens.len() - 1 - run * (PROBE_MEMBERS / 4) - n;
+        let id = comments[n * STRIDE_OF_LIKES % comments.len()];
         writer.request.clear();
-        like(&mut writer.request, id, &stand.tokens[member]);
+        write_like(&mut writer.request, id, &cluster.tokens[member]);
         let (status, body) = writer.exchange().await;
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(body));
-        // Tokens are those of members 1 and on.
+        // The first token is that of member 1.
         (id, MemberId::new(member as u64 + 1).expect("a member"))
     };
-    let there = async |pairs: &[(CommentId, MemberId)]| {
-        let standing = stand.tables.read_reaction_states(pairs).await.expect("the tables answer");
-        standing.iter().map(|standing| standing.reaction == Some(Reaction::Like)).collect()
+    let are_visible = async |pairs: &[(CommentId, MemberId)]| {
+        let states = cluster.tables.read_reaction_states(pairs).await.expect("the tables answer");
+        states.iter().map(|state| state.reaction == Some(Reaction::Like)).collect()
     };
-    delays(mark, there).await
+    measure_delays(write_probe, are_visible).await
 }
 
-/// Makes a mark from time to time while there is load; milliseconds from each until it is there.
-async fn delays<T: Copy>(
-    mut mark: impl AsyncFnMut(usize) -> T,
-    mut there: impl AsyncFnMut(&[T]) -> Vec<bool>,
+/// Writes probes during the load; the milliseconds until each of them is visible.
+async fn measure_delays<T: Copy>(
+    mut write_probe: impl AsyncFnMut(usize) -> T,
+    mut are_visible: impl AsyncFnMut(&[T]) -> Vec<bool>,
 ) -> Vec<f64> {
-    let (waiting, all_made) = (RefCell::new(Vec::new()), Cell::new(false));
-    let making = async {
-        let (begun, mut tick) = (Instant::now(), tokio::time::interval(MARK));
+    let (open, all_written) = (RefCell::new(Vec::new()), Cell::new(false));
+    let writing = async {
+        let (started, mut tick) = (Instant::now(), tokio::time::interval(PROBE_INTERVAL));
         for n in 0.. {
             tick.tick().await;
-            if begun.elapsed() >= SPAN {
+            if started.elapsed() >= DURATION {
                 break;
             }
-            let made = mark(n).await;
-            waiting.borrow_mut().push((made, Instant::now()));
+            let probe = write_probe(n).await;
+            open.borrow_mut().push((probe, Instant::now()));
         }
-        all_made.set(true);
+        all_written.set(true);
     };
-    let looking = async {
+    let polling = async {
         let mut delays = Vec::new();
         loop {
-            let asked: Vec<T> = waiting.borrow().iter().map(|(made, _)| *made).collect();
-            if asked.is_empty() && all_made.get() {
+            let polled: Vec<T> = open.borrow().iter().map(|(probe, _)| *probe).collect();
+            if polled.is_empty() && all_written.get() {
                 return delays;
             }
-            // Those made since then come after those asked for.
-            let mut found = if asked.is_empty() { vec![] } else { there(&asked).await }.into_iter();
-            waiting.borrow_mut().retain(|(_, since)| {
-                let is_there = found.next().unwrap_or(false);
-                assert!(is_there || since.elapsed() < LOST, "an acknowledged write is nowhere after {LOST:?}");
-                if is_there {
+            // Probes that are written during the query come after the polled ones.
+            let mut found = if polled.is_empty() { vec![] } else { are_visible(&polled).await }.into_iter();
+            open.borrow_mut().retain(|(_, since)| {
+                let is_visible = found.next().unwrap_or(false);
+                assert!(
+                    is_visible || since.elapsed() < VISIBILITY_TIMEOUT,
+                    "an acknowledged write is not visible after {VISIBILITY_TIMEOUT:?}"
+                );
+                if is_visible {
                     delays.push(since.elapsed().as_secs_f64() * 1e3);
                 }
-                !is_there
+                !is_visible
             });
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    tokio::join!(making, looking).1
+    tokio::join!(writing, polling).1
 }
 
-fn about(load: &Load) -> String {
+fn describe_load(load: &LoadResult) -> String {
     let refused = if load.refused > 0 { format!(", {} REFUSED", load.refused) } else { String::new() };
-    format!("{:.0}/s (median {:.1} ms, p99 {:.1} ms{refused})", load.rate(), load.median, load.p99)
+    format!("{:.0}/s (median {:.1} ms, p99 {:.1} ms{refused})", load.rate(), load.median_ms, load.p99_ms)
 }
 
-fn delay(delays: &mut [f64]) -> String {
-    format!("p50 {:.0} ms, p99 {:.0} ms ({} looked for)", quantile(delays, 0.5), quantile(delays, 0.99), delays.len())
+fn describe_delays(delays: &mut [f64]) -> String {
+    format!("p50 {:.0} ms, p99 {:.0} ms ({} probes)", quantile(delays, 0.5), quantile(delays, 0.99), delays.len())
 }

@@ -1,12 +1,12 @@
-//! Every part of a cluster is killed, frozen and cut off under load; afterwards everything that was
-//! acknowledged is there, once, and counted right.
+//! Every part of a cluster is killed, frozen and cut off under load; afterwards every acknowledged
+//! write is there exactly once and counted.
 //!
-//! `CHAOS_SECONDS` is how long the load of a round lasts, `CHAOS_ROUNDS` how often each fault comes,
-//! `CHAOS_FAULTS` names those wanted: `kill-redis,freeze-serve`.
+//! `CHAOS_SECONDS` is the length of the load of a round, `CHAOS_ROUNDS` how often each fault occurs,
+//! `CHAOS_FAULTS` selects faults: `kill-redis,freeze-serve`.
 
+mod chaos_client;
+mod chaos_cluster;
 mod check;
-mod fleet;
-mod load;
 mod oracle;
 
 use std::io::Write as _;
@@ -14,168 +14,185 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use gailou_tests::services::{self, Kind};
+use gailou_tests::backing_servers::{self, ServerKind};
 
-use check::{Findings, check};
-use fleet::{Fleet, Part};
-use load::{Actor, Round};
-use oracle::Fate;
+use chaos_client::{ChaosClient, ChaosRound};
+use chaos_cluster::{ChaosCluster, ClusterPart};
+use check::{RoundFindings, check_round};
+use oracle::PostOutcome;
 
 const CLIENTS: usize = 64;
-/// Longer than an origin's lease on its node number.
-const PAST_THE_LEASE: Duration = Duration::from_secs(12);
+/// The least posts, and the least reactions, after which a round means something.
+const MIN_WRITES: usize = 100;
+/// How many problems of a round are printed.
+const MAX_PROBLEMS_SHOWN: usize = 20;
+/// How long an origin is frozen at least: longer than the lease of its node number, which is 10 s.
+const MIN_FREEZE_OF_AN_ORIGIN: Duration = Duration::from_secs(12);
 
-/// What is done to a part.
+/// What happens to a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Harm {
+enum FaultKind {
     Kill,
     Freeze,
     Cut,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Fault {
-    harm: Harm,
-    part: Part,
+struct ClusterFault {
+    kind: FaultKind,
+    part: ClusterPart,
 }
 
-impl Fault {
+impl ClusterFault {
     fn all() -> Vec<Self> {
-        let servers = [Kind::Redis, Kind::Kafka, Kind::Mariadb].map(Part::Server);
-        let parts = [Part::Serve, Part::Job].into_iter().chain(servers);
-        let both =
-            [Harm::Kill, Harm::Freeze].into_iter().flat_map(|harm| parts.clone().map(move |part| Self { harm, part }));
-        both.chain(servers.map(|part| Self { harm: Harm::Cut, part })).collect()
+        let servers = [ServerKind::Redis, ServerKind::Kafka, ServerKind::Mariadb].map(ClusterPart::Originr);
+        let parts = [ClusterPart::Origin, ClusterPart::Job].into_iter().chain(servers);
+        let both = [FaultKind::Kill, FaultKind::Freeze]
+            .into_iter()
+            .flat_map(|kind| parts.clone().map(move |part| Self { kind, part }));
+        both.chain(servers.map(|part| Self { kind: FaultKind::Cut, part })).collect()
     }
 
     fn name(self) -> String {
-        let harm = match self.harm {
-            Harm::Kill => "kill",
-            Harm::Freeze => "freeze",
-            Harm::Cut => "cut",
+        let kind = match self.kind {
+            FaultKind::Kill => "kill",
+            FaultKind::Freeze => "freeze",
+            FaultKind::Cut => "cut",
         };
-        format!("{harm}-{}", self.part.name())
+        format!("{kind}-{}", self.part.name())
     }
 
-    /// How long it lasts in a round of this length.
-    fn lasts(self, round: Duration) -> Duration {
+    /// The length of the fault in a round of this length.
+    fn duration(self, round: Duration) -> Duration {
         let short = (round / 3).min(Duration::from_secs(10));
-        if self.harm == Harm::Freeze && self.part == Part::Serve { PAST_THE_LEASE.max(short) } else { short }
-    }
-
-    async fn begin(self, fleet: &mut Fleet) {
-        match (self.harm, self.part) {
-            (Harm::Kill, part) => fleet.kill(part),
-            (Harm::Freeze, part) => fleet.freeze(part),
-            (Harm::Cut, Part::Server(kind)) => fleet.cut(kind),
-            (Harm::Cut, part) => unreachable!("nothing leads to {part:?}"),
+        if self.kind == FaultKind::Freeze && self.part == ClusterPart::Origin {
+            MIN_FREEZE_OF_AN_ORIGIN.max(short)
+        } else {
+            short
         }
     }
 
-    async fn end(self, fleet: &mut Fleet) {
-        match (self.harm, self.part) {
-            (Harm::Kill, part) => fleet.revive(part).await,
-            (Harm::Freeze, part) => fleet.wake(part),
-            (Harm::Cut, Part::Server(kind)) => fleet.join(kind),
-            (Harm::Cut, part) => unreachable!("nothing leads to {part:?}"),
+    async fn begin(self, cluster: &mut ChaosCluster) {
+        match (self.kind, self.part) {
+            (FaultKind::Kill, part) => cluster.kill(part),
+            (FaultKind::Freeze, part) => cluster.freeze(part),
+            (FaultKind::Cut, ClusterPart::Originr(kind)) => cluster.cut(kind),
+            (FaultKind::Cut, part) => unreachable!("{part:?} has no proxy"),
+        }
+    }
+
+    async fn end(self, cluster: &mut ChaosCluster) {
+        match (self.kind, self.part) {
+            (FaultKind::Kill, part) => cluster.restart(part).await,
+            (FaultKind::Freeze, part) => cluster.resume(part),
+            (FaultKind::Cut, ClusterPart::Originr(kind)) => cluster.reconnect(kind),
+            (FaultKind::Cut, part) => unreachable!("{part:?} has no proxy"),
         }
     }
 }
 
-/// A variable that is a number; what it is when it is not set.
+/// The number in a variable, or the default when it is not set.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).unwrap_or_default();
-    if text.is_empty() { default } else { text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")) }
+    if text.is_empty() { default } else { text.parse().unwrap_or_else(|_| panic!("{name}={text} must be a number")) }
 }
 
-/// Past the test harness, which keeps what a test prints until it fails.
-fn say(line: &str) {
+/// Prints directly to the stream: the harness captures `println!` and shows it only after a failure.
+fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_whatever_breaks() {
-    if !services::available() {
+async fn acknowledged_writes_survive_every_fault() {
+    if !backing_servers::available() {
         return;
     }
     let length = Duration::from_secs(number("CHAOS_SECONDS", 6));
-    let wanted = std::env::var("CHAOS_FAULTS").unwrap_or_default();
-    let is_wanted = |fault: &Fault| wanted.is_empty() || wanted.split(',').any(|name| name == fault.name());
-    let faults: Vec<Fault> = Fault::all().into_iter().filter(is_wanted).collect();
-    assert!(!faults.is_empty(), "CHAOS_FAULTS={wanted}: there is none of these");
-    let mut fleet = Fleet::start().await;
+    let selected = std::env::var("CHAOS_FAULTS").unwrap_or_default();
+    let is_selected =
+        |fault: &ClusterFault| selected.is_empty() || selected.split(',').any(|name| name == fault.name());
+    let faults: Vec<ClusterFault> = ClusterFault::all().into_iter().filter(is_selected).collect();
+    assert!(!faults.is_empty(), "CHAOS_FAULTS={selected}: unknown faults");
+    let mut cluster = ChaosCluster::start().await;
     let mut failed = Vec::new();
-    say(HEAD);
+    print_line(TABLE_HEAD);
     for (number, fault) in faults.iter().cycle().take(faults.len() * number("CHAOS_ROUNDS", 1) as usize).enumerate() {
-        let line = round(&mut fleet, *fault, number, length).await;
-        say(&line.text());
-        if !line.findings.problems.is_empty() {
-            line.findings.problems.iter().take(20).for_each(|problem| say(&format!("    {problem}")));
+        let result = run_round(&mut cluster, *fault, number, length).await;
+        print_line(&result.table_row());
+        if !result.findings.problems.is_empty() {
+            result
+                .findings
+                .problems
+                .iter()
+                .take(MAX_PROBLEMS_SHOWN)
+                .for_each(|problem| print_line(&format!("    {problem}")));
             failed.push(fault.name());
         }
     }
-    assert!(failed.is_empty(), "failed: {failed:?}; the logs of the processes are in {}", fleet.logs().display());
+    assert!(failed.is_empty(), "failed: {failed:?}; the logs of the processes are in {}", cluster.logs().display());
 }
 
-const HEAD: &str = "
-fault            posts   lost  doubled  unanswered  reactions  wrong  longest pause  caught up  verdict";
+const TABLE_HEAD: &str = "
+fault            posts   lost  doubled      failed  reactions  wrong  longest pause  caught up  verdict";
 
-/// A line of the table.
-struct Line {
+/// The result of a round: a row of the table.
+struct RoundResult {
     fault: String,
     posts: usize,
-    unanswered: u64,
+    failed_requests: u64,
     reactions: u64,
-    longest: Duration,
-    /// `None` when it did not come to an end.
+    longest_pause: Duration,
+    /// How long the jobs took, or `None` when they did not catch up.
     caught_up: Option<Duration>,
-    findings: Findings,
+    findings: RoundFindings,
 }
 
-impl Line {
-    fn text(&self) -> String {
-        let Findings { lost, doubled, wrong_states, problems } = &self.findings;
+impl RoundResult {
+    fn table_row(&self) -> String {
+        let RoundFindings { lost, doubled, wrong_states, problems } = &self.findings;
         let verdict = if problems.is_empty() { "pass" } else { "FAIL" };
         let caught_up = self.caught_up.map_or("never".into(), |time| format!("{:.1} s", time.as_secs_f64()));
         format!(
             "{:<15} {:>6} {lost:>6} {doubled:>8} {:>11} {:>10} {wrong_states:>6} {:>12.1} s {caught_up:>10}  {verdict}",
             self.fault,
             self.posts,
-            self.unanswered,
+            self.failed_requests,
             self.reactions,
-            self.longest.as_secs_f64(),
+            self.longest_pause.as_secs_f64(),
         )
     }
 }
 
-/// Load, the fault in its second third, healing, and the comparison.
-async fn round(fleet: &mut Fleet, fault: Fault, number: usize, length: Duration) -> Line {
-    let round = Round::new(number);
-    let clients = fleet.clients();
-    let mut actors: Vec<Actor> = (0..CLIENTS).map(|n| Actor::new(number, n)).collect();
-    let harm = async {
+/// One round: load, the fault in its second third, recovery, and the comparison.
+async fn run_round(cluster: &mut ChaosCluster, fault: ClusterFault, number: usize, length: Duration) -> RoundResult {
+    let round = ChaosRound::new(number);
+    let clients = cluster.clients();
+    let mut members: Vec<ChaosClient> = (0..CLIENTS).map(|n| ChaosClient::new(number, n)).collect();
+    let fault_and_recovery = async {
         let third = length / 3;
         tokio::time::sleep(third).await;
-        fault.begin(fleet).await;
-        tokio::time::sleep(fault.lasts(length)).await;
-        fault.end(fleet).await;
+        fault.begin(cluster).await;
+        tokio::time::sleep(fault.duration(length)).await;
+        fault.end(cluster).await;
         tokio::time::sleep(third).await;
         round.stop.store(true, Ordering::SeqCst);
-        round.pulse.lock().expect("nobody panicked").longest(Instant::now())
+        round.pauses.lock().expect("no panic").longest(Instant::now())
     };
-    let work = join_all(actors.iter_mut().map(|actor| actor.work(&clients, &round)));
-    let (longest, _) = tokio::join!(harm, work);
-    fleet.heal().await;
-    let caught_up = fleet.caught_up().await;
-    let acknowledged = |actor: &Actor| actor.posts.iter().filter(|post| matches!(post.fate, Fate::Made(_))).count();
-    let posts = actors.iter().map(acknowledged).sum();
-    let mut findings = check(fleet, &round, &mut actors).await;
-    findings.problems.extend(fleet.ended());
+    let work = join_all(members.iter_mut().map(|member| member.work(&clients, &round)));
+    let (longest_pause, _) = tokio::join!(fault_and_recovery, work);
+    cluster.restart_ended().await;
+    let caught_up = cluster.wait_until_caught_up().await;
+    let acknowledged = |member: &ChaosClient| {
+        member.posts.iter().filter(|post| matches!(post.outcome, PostOutcome::Acknowledged(_))).count()
+    };
+    let posts = members.iter().map(acknowledged).sum();
+    let mut findings = check_round(cluster, &round, &mut members).await;
+    findings.problems.extend(cluster.wait_for_exit());
     let caught_up = caught_up.map_err(|problem| findings.problems.push(problem)).ok();
-    let reactions = actors.iter().map(|actor| actor.acknowledged_reactions).sum();
-    if posts < 100 || reactions < 100 {
-        findings.problems.push(format!("only {posts} posts and {reactions} reactions: this proves little"));
+    let reactions = members.iter().map(|member| member.acknowledged_reactions).sum();
+    if posts < MIN_WRITES || reactions < MIN_WRITES as u64 {
+        findings.problems.push(format!("only {posts} posts and {reactions} reactions: this proves too little"));
     }
-    let unanswered = actors.iter().map(|actor| actor.unanswered).sum();
-    Line { fault: fault.name(), posts, unanswered, reactions, longest, caught_up, findings }
+    let failed_requests = members.iter().map(|member| member.failed_requests).sum();
+    RoundResult { fault: fault.name(), posts, failed_requests, reactions, longest_pause, caught_up, findings }
 }

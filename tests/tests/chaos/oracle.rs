@@ -1,21 +1,21 @@
-//! What the clients know: what was acknowledged, what may have happened, and what must not.
+//! The expected state of a cluster: what was acknowledged, what may have happened, and what must not.
 //!
-//! Bookkeeping only: nothing here talks to a server.
+//! Pure bookkeeping, without IO.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// `like`, `dislike`, or neither.
-pub(crate) type Reaction = Option<&'static str>;
+pub(crate) type MemberReaction = Option<&'static str>;
 
-/// A call on a reaction.
+/// A request about a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ReactionRequest {
     pub(crate) method: &'static str,
     pub(crate) what: &'static str,
 }
 
-impl Mark {
+impl ReactionRequest {
     pub(crate) const ALL: [Self; 4] = [
         Self::new("PUT", "like"),
         Self::new("DELETE", "like"),
@@ -27,8 +27,8 @@ impl Mark {
         Self { method, what }
     }
 
-    /// What a member thinks after it, who thought `before`.
-    fn of(self, before: Reaction) -> Reaction {
+    /// The reaction after this request, by the contract.
+    fn apply(self, before: MemberReaction) -> MemberReaction {
         match self.method {
             "PUT" => Some(self.what),
             _ => before.filter(|b| *b != self.what),
@@ -36,129 +36,132 @@ impl Mark {
     }
 }
 
-/// What one member may think of one comment, as far as the answers tell.
+/// The reactions that one member may have on one comment, by the responses so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Thought {
-    may: BTreeSet<Reaction>,
-    /// A call of this round got no answer at all: it may still be on its way, so nothing is asked
-    /// of this pair until the round is over.
-    open: bool,
+pub(crate) struct PossibleReactions {
+    possible: BTreeSet<MemberReaction>,
+    /// A request of this round got no response and may still be executed, so no other request for this
+    /// pair is sent until the round is over.
+    is_open: bool,
 }
 
-impl Default for Thought {
+impl Default for PossibleReactions {
     fn default() -> Self {
-        Self { may: [None].into(), open: false }
+        Self { possible: [None].into(), is_open: false }
     }
 }
 
-impl Thought {
+impl PossibleReactions {
     pub(crate) fn is_open(&self) -> bool {
-        self.open
+        self.is_open
     }
 
-    pub(crate) fn may(&self) -> &BTreeSet<Reaction> {
-        &self.may
+    pub(crate) fn possible(&self) -> &BTreeSet<MemberReaction> {
+        &self.possible
     }
 
-    /// A call was acknowledged with this reaction; whether that can be.
-    pub(crate) fn acknowledged(&mut self, mark: Mark, answer: Reaction) -> bool {
-        let right = self.may.iter().any(|before| mark.of(*before) == answer);
-        self.may = [answer].into();
-        right
+    /// Notes an acknowledgement with this reaction; whether it is possible.
+    pub(crate) fn acknowledge(&mut self, request: ReactionRequest, answer: MemberReaction) -> bool {
+        let is_possible = self.possible.iter().any(|before| request.apply(*before) == answer);
+        self.possible = [answer].into();
+        is_possible
     }
 
-    /// The server said that it does not know the outcome, or (`silent`) said nothing.
-    pub(crate) fn unknown(&mut self, mark: Mark, silent: bool) {
-        let after: Vec<_> = self.may.iter().map(|before| mark.of(*before)).collect();
-        self.may.extend(after);
-        self.open |= silent;
+    /// Notes an unknown outcome: a 503, or no response at all (`is_silent`).
+    pub(crate) fn note_unknown(&mut self, request: ReactionRequest, is_silent: bool) {
+        let after: Vec<_> = self.possible.iter().map(|before| request.apply(*before)).collect();
+        self.possible.extend(after);
+        self.is_open |= is_silent;
     }
 
-    /// The round is over and this is what there is; whether that can be.
-    pub(crate) fn found(&mut self, reaction: Reaction) -> bool {
-        let right = self.may.contains(&reaction);
-        *self = Self { may: [reaction].into(), open: false };
-        right
+    /// Notes the reaction that was read after the round; whether it is possible.
+    pub(crate) fn resolve(&mut self, reaction: MemberReaction) -> bool {
+        let is_possible = self.possible.contains(&reaction);
+        *self = Self { possible: [reaction].into(), is_open: false };
+        is_possible
     }
 }
 
-/// What has become of a post.
+/// The outcome of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Acknowledged under this id.
-    Made(String),
-    /// Sent, and no answer that says yes or no.
+pub(crate) enum PostOutcome {
+    /// Acknowledged with this id.
+    Acknowledged(String),
+    /// A 503, or no response.
     Unknown,
-    /// Refused, with this answer: it must be nowhere.
+    /// Refused with this response: it must not be listed.
     Refused(String),
 }
 
 /// Whether an acknowledged comment was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deleted {
+pub(crate) enum DeletionState {
     No,
     Maybe,
     Yes,
 }
 
-/// A post; its text is its idempotency key, which no other post has.
+/// A post that was sent. Its text is its idempotency key, which no other post has.
 #[derive(Debug, Clone)]
-pub(crate) struct Post {
+pub(crate) struct PostRecord {
     pub(crate) subject: String,
     pub(crate) key: String,
     pub(crate) parent: Option<String>,
-    pub(crate) fate: Fate,
-    pub(crate) deleted: Deleted,
+    pub(crate) outcome: PostOutcome,
+    pub(crate) deletion: DeletionState,
 }
 
-/// What lists show of a comment.
+/// A comment in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ListedComment {
     pub(crate) id: String,
-    /// Empty of a tombstone.
+    /// Empty for a tombstone.
     pub(crate) text: String,
 }
 
-/// What a walk over everything shows against what it must show.
+/// The differences between a walk over all lists and the expected state.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    /// Keys of what was acknowledged and is not there.
+pub(crate) struct WalkDifferences {
+    /// Keys of acknowledged posts that are not listed.
     pub(crate) lost: Vec<String>,
-    /// Ids or keys that are there more than once.
+    /// Ids or keys that are listed more than once.
     pub(crate) doubled: Vec<String>,
-    /// What was refused, deleted, or never sent, and is there.
-    pub(crate) strange: Vec<String>,
+    /// Posts that were refused, deleted or never sent, and are listed.
+    pub(crate) unexpected: Vec<String>,
 }
 
-/// Compares a walk with the posts. Deleted comments may be missing, or be there as tombstones.
-pub(crate) fn judge(posts: &[Post], shown: &[Shown]) -> Verdict {
-    let mut verdict = Verdict::default();
+/// Compares a walk with the posts. A deleted comment may be missing, or be listed as a tombstone.
+pub(crate) fn compare(posts: &[PostRecord], listed: &[ListedComment]) -> WalkDifferences {
+    let mut differences = WalkDifferences::default();
     let mut ids = BTreeSet::new();
     let mut texts = BTreeSet::new();
-    for Shown { id, text } in shown {
+    for ListedComment { id, text } in listed {
         if !ids.insert(id.as_str()) {
-            verdict.doubled.push(id.clone());
+            differences.doubled.push(id.clone());
         } else if !text.is_empty() && !texts.insert(text.as_str()) {
-            verdict.doubled.push(text.clone());
+            differences.doubled.push(text.clone());
         }
     }
-    let known: BTreeMap<&str, &Post> = posts.iter().map(|post| (post.key.as_str(), post)).collect();
+    let known: BTreeMap<&str, &PostRecord> = posts.iter().map(|post| (post.key.as_str(), post)).collect();
     for text in &texts {
         let why = match known.get(text) {
             None => "never sent",
-            Some(Post { fate: Fate::Refused(answer), .. }) => answer,
-            Some(Post { deleted: Deleted::Yes, .. }) => "deleted",
+            Some(PostRecord { outcome: PostOutcome::Refused(answer), .. }) => answer,
+            Some(PostRecord { deletion: DeletionState::Yes, .. }) => "deleted",
             Some(_) => continue,
         };
-        verdict.strange.push(format!("{text} ({why})"));
+        differences.unexpected.push(format!("{text} ({why})"));
     }
-    let must = posts.iter().filter(|post| matches!(post.fate, Fate::Made(_)) && post.deleted == Deleted::No);
-    verdict.lost = must.filter(|post| !texts.contains(post.key.as_str())).map(|post| post.key.clone()).collect();
-    verdict
+    let expected = posts
+        .iter()
+        .filter(|post| matches!(post.outcome, PostOutcome::Acknowledged(_)) && post.deletion == DeletionState::No);
+    differences.lost =
+        expected.filter(|post| !texts.contains(post.key.as_str())).map(|post| post.key.clone()).collect();
+    differences
 }
 
-/// What is wrong with the floors that were given in one list: they count from 1, each once.
-pub(crate) fn wrong_floors(floors: &[u64]) -> Option<String> {
+/// The first error in the floors of one list: they must count from 1, each once.
+pub(crate) fn find_floor_error(floors: &[u64]) -> Option<String> {
     let mut sorted = floors.to_vec();
     sorted.sort_unstable();
     let expected = 1..=sorted.len() as u64;
@@ -166,19 +169,19 @@ pub(crate) fn wrong_floors(floors: &[u64]) -> Option<String> {
     Some(format!("floor {} of {} is {}", at + 1, sorted.len(), sorted[at]))
 }
 
-/// When something was acknowledged last, and the longest pause so far.
+/// The time of the last acknowledgement, and the longest time without one.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+pub(crate) struct PauseMeter {
     last: Instant,
     longest: Duration,
 }
 
-impl Pulse {
+impl PauseMeter {
     pub(crate) fn new(now: Instant) -> Self {
         Self { last: now, longest: Duration::ZERO }
     }
 
-    pub(crate) fn beat(&mut self, now: Instant) {
+    pub(crate) fn note_acknowledgement(&mut self, now: Instant) {
         self.longest = self.longest.max(now - self.last);
         self.last = now;
     }
@@ -193,53 +196,53 @@ impl Pulse {
 mod tests {
     use super::*;
 
-    fn post(key: &str, fate: Fate, deleted: Deleted) -> Post {
-        Post { subject: "article/1".into(), key: key.into(), parent: None, fate, deleted }
+    fn post(key: &str, outcome: PostOutcome, deletion: DeletionState) -> PostRecord {
+        PostRecord { subject: "article/1".into(), key: key.into(), parent: None, outcome, deletion }
     }
 
-    fn shown(list: &[(&str, &str)]) -> Vec<Shown> {
-        list.iter().map(|(id, text)| Shown { id: (*id).into(), text: (*text).into() }).collect()
-    }
-
-    #[test]
-    fn thoughts_follow_the_answers() {
-        let [like, unlike, dislike, undislike] = Mark::ALL;
-        let mut thought = Thought::default();
-        assert!(thought.acknowledged(like, Some("like")));
-        assert!(thought.acknowledged(undislike, Some("like")), "takes back a dislike only");
-        thought.unknown(dislike, false);
-        assert_eq!(thought.may(), &[Some("like"), Some("dislike")].into());
-        assert!(thought.clone().found(Some("like")) && thought.clone().found(Some("dislike")));
-        assert!(!thought.clone().found(None));
-        thought.unknown(unlike, true);
-        assert!(thought.is_open() && thought.clone().found(None));
-        assert!(thought.acknowledged(like, Some("like")) && thought.is_open());
-        assert!(!thought.acknowledged(like, None), "an answer that cannot be");
+    fn listed(list: &[(&str, &str)]) -> Vec<ListedComment> {
+        list.iter().map(|(id, text)| ListedComment { id: (*id).into(), text: (*text).into() }).collect()
     }
 
     #[test]
-    fn walks_are_judged() {
-        let made = |id: &str| Fate::Made(id.into());
+    fn possible_reactions_follow_the_responses() {
+        let [like, unlike, dislike, undislike] = ReactionRequest::ALL;
+        let mut reactions = PossibleReactions::default();
+        assert!(reactions.acknowledge(like, Some("like")));
+        assert!(reactions.acknowledge(undislike, Some("like")), "DELETE dislike does not remove a like");
+        reactions.note_unknown(dislike, false);
+        assert_eq!(reactions.possible(), &[Some("like"), Some("dislike")].into());
+        assert!(reactions.clone().resolve(Some("like")) && reactions.clone().resolve(Some("dislike")));
+        assert!(!reactions.clone().resolve(None));
+        reactions.note_unknown(unlike, true);
+        assert!(reactions.is_open() && reactions.clone().resolve(None));
+        assert!(reactions.acknowledge(like, Some("like")) && reactions.is_open());
+        assert!(!reactions.acknowledge(like, None), "an impossible response");
+    }
+
+    #[test]
+    fn walk_is_compared_with_the_posts() {
+        let acknowledged = |id: &str| PostOutcome::Acknowledged(id.into());
         let posts = [
-            post("a", made("1"), Deleted::No),
-            post("b", made("2"), Deleted::Yes),
-            post("c", made("3"), Deleted::Maybe),
-            post("d", Fate::Unknown, Deleted::No),
-            post("e", Fate::Refused("refused".into()), Deleted::No),
+            post("a", acknowledged("1"), DeletionState::No),
+            post("b", acknowledged("2"), DeletionState::Yes),
+            post("c", acknowledged("3"), DeletionState::Maybe),
+            post("d", PostOutcome::Unknown, DeletionState::No),
+            post("e", PostOutcome::Refused("refused".into()), DeletionState::No),
         ];
-        for fine in
+        for correct in
             [&[("1", "a")][..], &[("1", "a"), ("2", ""), ("3", "c"), ("4", "d")], &[("9", "a"), ("3", ""), ("2", "")]]
         {
-            assert_eq!(judge(&posts, &shown(fine)), Verdict::default(), "{fine:?}");
+            assert_eq!(compare(&posts, &listed(correct)), WalkDifferences::default(), "{correct:?}");
         }
-        let wrong = judge(&posts, &shown(&[("2", "b"), ("5", "e"), ("6", "f"), ("4", "d"), ("7", "d"), ("4", "d")]));
+        let wrong = compare(&posts, &listed(&[("2", "b"), ("5", "e"), ("6", "f"), ("4", "d"), ("7", "d"), ("4", "d")]));
         assert_eq!(wrong.lost, ["a"]);
         assert_eq!(wrong.doubled, ["d", "4"]);
-        assert_eq!(wrong.strange, ["b (deleted)", "e (refused)", "f (never sent)"]);
+        assert_eq!(wrong.unexpected, ["b (deleted)", "e (refused)", "f (never sent)"]);
     }
 
     #[test]
-    fn floors_are_given_once_and_without_gaps() {
+    fn missing_and_doubled_floors_are_found() {
         for (floors, wrong) in [
             (&[][..], None),
             (&[2, 1, 3], None),
@@ -247,18 +250,18 @@ mod tests {
             (&[1, 1, 2], Some("floor 2 of 3 is 1")),
             (&[0, 1], Some("floor 1 of 2 is 0")),
         ] {
-            assert_eq!(wrong_floors(floors).as_deref(), wrong, "{floors:?}");
+            assert_eq!(find_floor_error(floors).as_deref(), wrong, "{floors:?}");
         }
     }
 
     #[test]
-    fn the_longest_pause_counts_to_the_end() {
+    fn longest_pause_includes_the_time_since_the_last_acknowledgement() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut pulse = Pulse::new(start);
-        pulse.beat(at(10));
-        pulse.beat(at(50));
-        assert_eq!(pulse.longest(at(60)), Duration::from_millis(40));
-        assert_eq!(pulse.longest(at(100)), Duration::from_millis(50));
+        let mut meter = PauseMeter::new(start);
+        meter.note_acknowledgement(at(10));
+        meter.note_acknowledgement(at(50));
+        assert_eq!(meter.longest(at(60)), Duration::from_millis(40));
+        assert_eq!(meter.longest(at(100)), Duration::from_millis(50));
     }
 }

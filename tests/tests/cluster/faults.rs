@@ -1,160 +1,161 @@
-//! One server after the other fails: what is acknowledged stays, what cannot be promised is refused.
+//! One server after the other fails: what is acknowledged stays, and what cannot be promised is
+//! refused with a 503.
 
 use std::time::{Duration, Instant};
 
-use gailou_tests::services::{Addresses, Kind, Services, available, free_port};
-use gailou_tests::{Answer, Call, Proxy, Site, Who, id, until, who};
+use gailou_tests::backing_servers::{BackingServers, ServerAddresses, available, free_port};
+use gailou_tests::{ApiRequest, ApiResponse, TcpProxy, TestMember, TestOrigin, comments_path, id, member, poll_until};
 use serde_json::{Value, json};
 
 const SUBJECT: &str = "article/faults";
 const LIST: &str = "/v1/subjects/article/faults/comments?sort=old";
-/// No answer takes longer, whatever is broken.
-const ANSWERED: Duration = Duration::from_secs(6);
+/// No response may take longer, whatever has failed: every limit of the origin is shorter.
+const MAX_RESPONSE_TIME: Duration = Duration::from_secs(10);
 
-/// Servers behind proxies, and an origin that knows the proxies alone.
-struct World {
-    services: Services,
-    mariadb: Proxy,
-    redis: Proxy,
-    kafka: Proxy,
-    site: Site,
+/// An origin that reaches its servers through proxies only.
+struct FaultTestBed {
+    servers: BackingServers,
+    mariadb: TcpProxy,
+    redis: TcpProxy,
+    kafka: TcpProxy,
+    origin: TestOrigin,
     comment: Value,
 }
 
-fn member(n: u64) -> Who {
-    who(100 + n, "M", "member")
+fn reader(n: u64) -> TestMember {
+    member(100 + n)
 }
 
-impl World {
+impl FaultTestBed {
     async fn start() -> Self {
         let advertised = free_port();
-        let start = move || Services::start_advertising(Some(advertised));
-        let services = tokio::task::spawn_blocking(start).await.expect("they start");
-        let mariadb = Proxy::start(services.mariadb.port()).await;
-        let redis = Proxy::start(services.redis.port()).await;
-        let kafka = Proxy::at(advertised, services.kafka.port()).await;
-        let site = Site::on(&Addresses::local(mariadb.port(), redis.port(), kafka.port()), |_| {}).await;
-        let comment = site.post(&member(0), SUBJECT, "first").await;
+        let servers = BackingServers::start_advertising(Some(advertised)).await;
+        let mariadb = TcpProxy::start(servers.mariadb.port()).await;
+        let redis = TcpProxy::start(servers.redis.port()).await;
+        let kafka = TcpProxy::start_on(advertised, servers.kafka.port()).await;
+        let origin =
+            TestOrigin::start_on(&ServerAddresses::local(mariadb.port(), redis.port(), kafka.port()), |_| {}).await;
+        let comment = origin.post(&reader(0), SUBJECT, "first").await;
         for n in 0..5 {
-            site.like(&member(n), &comment).await;
+            origin.like(&reader(n), &comment).await;
         }
-        site.settle().await;
-        Self { services, mariadb, redis, kafka, site, comment }
+        origin.wait_until_persisted().await;
+        Self { servers, mariadb, redis, kafka, origin, comment }
     }
 
-    fn like(&self, n: u64) -> Call {
-        self.site.call(&format!("PUT /v1/comments/{}/like", id(&self.comment))).by(&member(n))
+    fn like(&self, n: u64) -> ApiRequest {
+        self.origin.request(&format!("PUT /v1/comments/{}/like", id(&self.comment))).by(&reader(n))
     }
 
-    fn post(&self, key: &str) -> Call {
-        let line = format!("POST /v1/subjects/{SUBJECT}/comments");
-        self.site.call(&line).by(&member(0)).key(key).json(&json!({"content": key}))
+    fn post(&self, key: &str) -> ApiRequest {
+        let line = format!("POST {}", comments_path(SUBJECT));
+        self.origin.request(&line).by(&reader(0)).idempotency_key(key).json(&json!({"content": key}))
     }
 
-    /// How often this text is in the list, once it is there.
-    async fn listed(&self, text: &str) -> usize {
+    /// Polls the list until it has this text; how often it has it.
+    async fn count_in_list(&self, text: &str) -> usize {
         let count = |page: &Value| {
             page["data"].as_array().map_or(0, |data| data.iter().filter(|c| c["content"] == text).count())
         };
-        count(&until(|| self.site.page(LIST), |page| count(page) > 0).await)
+        count(&poll_until(|| self.origin.page(LIST), |page| count(page) > 0).await)
     }
 }
 
-/// The answer, which must not be long in coming.
-async fn answer(call: Call) -> Answer {
-    let begun = Instant::now();
-    let answer = call.attempt().await.expect("an answer");
-    assert!(begun.elapsed() < ANSWERED, "{} took {:?}", answer.text, begun.elapsed());
-    answer
+/// Sends the request and checks the time of the response.
+async fn send(request: ApiRequest) -> ApiResponse {
+    let started = Instant::now();
+    let response = request.try_send().await.expect("a response");
+    assert!(started.elapsed() < MAX_RESPONSE_TIME, "{} took {:?}", response.text, started.elapsed());
+    response
 }
 
-/// Sends again until it is taken: what failed may be noticed as healed a little later.
-async fn taken(call: impl Fn() -> Call) -> Answer {
-    until(|| answer(call()), |answer| answer.status < 300).await
+/// Repeats the request until it succeeds: the origin notices a little later that a server is back.
+async fn send_until_accepted(request: impl Fn() -> ApiRequest) -> ApiResponse {
+    poll_until(|| send(request()), |response| response.status < 300).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_redis_rows_answer() {
+async fn without_redis_reads_and_counts_come_from_rows() {
     if !available() {
         return;
     }
-    let mut world = World::start().await;
-    world.services.of(Kind::Redis).kill();
-    let liked = taken(|| world.like(5)).await.expect(200);
+    let mut bed = FaultTestBed::start().await;
+    bed.servers.redis.kill();
+    let liked = send_until_accepted(|| bed.like(5)).await.expect(200);
     assert_eq!((&liked["likes"], &liked["reaction"]), (&json!(6), &json!("like")));
-    taken(|| world.post("without")).await.expect(201);
-    assert_eq!(world.listed("without").await, 1);
-    assert_eq!(world.site.seen(&world.comment, |c| c["likes"] == 6).await["likes"], 6);
-    // It comes back empty: nothing goes back, and un-like works.
-    world.services.of(Kind::Redis).run();
-    assert_eq!(taken(|| world.like(6)).await.expect(200)["likes"], 7);
-    assert_eq!(taken(|| world.like(0)).await.expect(200)["likes"], 7, "it was liked before");
-    let taken_back = world.site.mark(&member(0), "DELETE", id(&world.comment), "like").await.expect(200);
-    assert_eq!((&taken_back["likes"], &taken_back["reaction"]), (&json!(6), &json!(null)));
-    // One that hangs is noticed as well.
-    world.redis.hang();
-    assert_eq!(taken(|| world.like(7)).await.expect(200)["likes"], 7);
-    assert_eq!(world.site.hasty().page(LIST).await["data"][0]["id"], world.comment["id"]);
-    world.redis.heal();
-    assert_eq!(taken(|| world.like(8)).await.expect(200)["likes"], 8);
+    send_until_accepted(|| bed.post("without")).await.expect(201);
+    assert_eq!(bed.count_in_list("without").await, 1);
+    assert_eq!(bed.origin.poll_comment(&bed.comment, |c| c["likes"] == 6).await["likes"], 6);
+    // Redis comes back empty: no count goes back, and removing a like works.
+    tokio::task::block_in_place(|| bed.servers.redis.start());
+    assert_eq!(send_until_accepted(|| bed.like(6)).await.expect(200)["likes"], 7);
+    assert_eq!(send_until_accepted(|| bed.like(0)).await.expect(200)["likes"], 7, "the member liked it before");
+    let removed = bed.origin.set_flag(&reader(0), "DELETE", id(&bed.comment), "like").await.expect(200);
+    assert_eq!((&removed["likes"], &removed["reaction"]), (&json!(6), &json!(null)));
+    // A server that hangs is noticed, too.
+    bed.redis.hang();
+    assert_eq!(send_until_accepted(|| bed.like(7)).await.expect(200)["likes"], 7);
+    assert_eq!(bed.origin.without_barrier().page(LIST).await["data"][0]["id"], bed.comment["id"]);
+    bed.redis.heal();
+    assert_eq!(send_until_accepted(|| bed.like(8)).await.expect(200)["likes"], 8);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_kafka_nothing_is_promised() {
+async fn without_kafka_writes_are_503_and_reads_work() {
     if !available() {
         return;
     }
-    let world = World::start().await;
-    for hang in [false, true] {
-        let key = format!("hang-{hang}");
-        if hang {
-            world.kafka.hang();
+    let bed = FaultTestBed::start().await;
+    for hangs in [false, true] {
+        let key = format!("hang-{hangs}");
+        if hangs {
+            bed.kafka.hang();
         } else {
-            world.kafka.cut();
+            bed.kafka.cut();
         }
-        for call in [world.post(&key), world.like(5)] {
-            let refused = answer(call).await;
+        for request in [bed.post(&key), bed.like(5)] {
+            let refused = send(request).await;
             assert_eq!((refused.status, &refused.json["code"]), (503, &json!("unavailable")), "{}", refused.text);
             assert!(!refused.header("retry-after").is_empty());
         }
-        let read = answer(world.site.hasty().call(&format!("GET {LIST}"))).await;
+        let read = send(bed.origin.without_barrier().request(&format!("GET {LIST}"))).await;
         assert_eq!(read.status, 200, "{}", read.text);
-        world.kafka.heal();
-        taken(|| world.post(&key)).await.expect(201);
-        assert_eq!(world.listed(&key).await, 1, "sent twice with the same key");
+        bed.kafka.heal();
+        send_until_accepted(|| bed.post(&key)).await.expect(201);
+        assert_eq!(bed.count_in_list(&key).await, 1, "the request was repeated with the same key");
     }
-    assert_eq!(taken(|| world.like(5)).await.expect(200)["likes"], 6);
+    assert_eq!(send_until_accepted(|| bed.like(5)).await.expect(200)["likes"], 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mariadb_caches_answer() {
+async fn without_mariadb_reads_come_from_caches() {
     if !available() {
         return;
     }
-    let world = World::start().await;
-    let path = format!("GET /v1/comments/{}", id(&world.comment));
-    answer(world.site.call(&path)).await.expect(200);
+    let bed = FaultTestBed::start().await;
+    let path = format!("GET /v1/comments/{}", id(&bed.comment));
+    send(bed.origin.request(&path)).await.expect(200);
     let mut sent = Vec::new();
-    for (n, hang) in [false, true].into_iter().enumerate() {
-        if hang {
-            world.mariadb.hang();
+    for (n, hangs) in [false, true].into_iter().enumerate() {
+        if hangs {
+            bed.mariadb.hang();
         } else {
-            world.mariadb.cut();
+            bed.mariadb.cut();
         }
-        answer(world.site.hasty().call(&path)).await.expect(200);
+        send(bed.origin.without_barrier().request(&path)).await.expect(200);
         let key = format!("down-{n}");
-        let answer = answer(world.post(&key)).await;
-        assert!(matches!(answer.status, 201 | 503), "{}", answer.text);
+        let response = send(bed.post(&key)).await;
+        assert!(matches!(response.status, 201 | 503), "{}", response.text);
         sent.push(key);
-        world.mariadb.heal();
+        bed.mariadb.heal();
     }
-    // What was acknowledged becomes rows, what was not can be sent again; no dead letters come of it.
+    // Acknowledged posts become rows, others can be repeated, and there are no dead letters.
     for key in &sent {
-        taken(|| world.post(key)).await.expect(201);
-        assert_eq!(world.listed(key).await, 1);
+        send_until_accepted(|| bed.post(key)).await.expect(201);
+        assert_eq!(bed.count_in_list(key).await, 1);
     }
-    let log = world.site.app.broker().expect("a log");
+    let broker = bed.origin.app.broker().expect("a broker");
     for topic in gailou::ports::broker::Topic::ALL {
-        assert!(log.dead_letters(topic).await.expect("letters").is_empty(), "{topic:?}");
+        assert!(broker.dead_letters(topic).await.expect("dead letters").is_empty(), "{topic:?}");
     }
 }

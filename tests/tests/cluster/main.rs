@@ -1,15 +1,15 @@
 //! What only a cluster can show: several origins on the same data, and servers that fail.
 
-mod events;
+mod background_load;
+mod backing_servers;
+mod dead_letters;
+mod event_stream;
 mod faults;
-mod leases;
-mod letters;
-mod load;
-mod origins;
+mod node_leases;
 mod processes;
 mod reactions;
 mod reconcile;
-mod servers;
-mod slots;
+mod reshard;
 mod takedowns;
-mod world;
+mod test_bed;
+mod two_origins;

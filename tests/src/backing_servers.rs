@@ -1,0 +1,326 @@
+//! The servers behind a cluster: MariaDB, Redis and Kafka, each a process of its own on loopback.
+//!
+//! `scripts/service.sh` knows how to start each of them; this module gives them directories and
+//! ports, kills, freezes and restarts them. Promise: the servers and their data are gone when the
+//! test process has ended, also when it was killed.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rand::Rng as _;
+
+use crate::child_process::ChildProcess;
+
+/// The variable that names the servers which all test programs of a run share:
+/// `mysql://…;redis://…;host:port`.
+pub const SERVERS_VARIABLE: &str = "GAILOU_TEST_SERVICES";
+
+/// How long a server may take to accept connections: all may start at once on two busy processors.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The pause between two attempts to connect to a server that starts.
+const STARTUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Which of the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ServerKind {
+    Mariadb,
+    Redis,
+    Kafka,
+}
+
+impl ServerKind {
+    pub const ALL: [Self; 3] = [Self::Mariadb, Self::Redis, Self::Kafka];
+
+    /// Its name in `scripts/service.sh`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mariadb => "mariadb",
+            Self::Redis => "redis",
+            Self::Kafka => "kafka",
+        }
+    }
+
+    /// The program that must be installed.
+    const fn program(self) -> &'static str {
+        match self {
+            Self::Mariadb => "mariadbd",
+            Self::Redis => "redis-server",
+            Self::Kafka => "java",
+        }
+    }
+}
+
+/// One server. It keeps its data and its port when it is killed and started again.
+#[derive(Debug)]
+pub struct BackingServer {
+    kind: ServerKind,
+    directory: PathBuf,
+    port: u16,
+    /// The second port of the broker, for its controller; 0 for other servers.
+    controller_port: u16,
+    /// The port to which the broker sends its clients.
+    advertised_port: u16,
+    process: Option<ChildProcess>,
+}
+
+impl BackingServer {
+    /// A server that is not started yet, with a port of its own.
+    pub fn new(kind: ServerKind, directory: &Path) -> Self {
+        let port = free_port();
+        let controller_port = if kind == ServerKind::Kafka { free_port() } else { 0 };
+        let directory = directory.join(kind.name());
+        Self { kind, directory, port, controller_port, advertised_port: port, process: None }
+    }
+
+    pub fn kind(&self) -> ServerKind {
+        self.kind
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Makes the broker send its clients to the port of a proxy, from its next start on.
+    pub fn advertise(&mut self, port: u16) {
+        self.advertised_port = port;
+    }
+
+    /// Starts it on the data it has, and waits until it accepts connections.
+    pub fn start(&mut self) {
+        fs::create_dir_all(&self.directory).expect("a directory");
+        let log = || Stdio::from(File::options().create(true).append(true).open(self.log()).expect("a log file"));
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/service.sh");
+        let mut command = Command::new(script);
+        command.arg(self.kind.name()).arg(&self.directory);
+        command.args([self.port, self.controller_port, self.advertised_port].map(|port| port.to_string()));
+        let mut process = ChildProcess::spawn(&command, log(), log());
+        let started = Instant::now();
+        while !accepts_connections(self.port) {
+            let state = match process.status() {
+                Some(status) => format!("has exited: {status}"),
+                None if started.elapsed() > STARTUP_TIMEOUT => {
+                    format!("accepts no connections after {STARTUP_TIMEOUT:?}")
+                }
+                None => {
+                    pause();
+                    continue;
+                }
+            };
+            let log = fs::read_to_string(self.log()).unwrap_or_default();
+            panic!("{} {state}\n{log}", self.kind.name());
+        }
+        self.process = Some(process);
+    }
+
+    /// Kills it (SIGKILL).
+    pub fn kill(&mut self) {
+        drop(self.process.take());
+    }
+
+    /// Stops its execution (SIGSTOP): its connections stay open and nothing is answered.
+    pub fn freeze(&self) {
+        self.process.as_ref().expect("the server runs").freeze();
+    }
+
+    /// Continues its execution (SIGCONT).
+    pub fn resume(&self) {
+        self.process.as_ref().expect("the server runs").resume();
+    }
+
+    fn log(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+}
+
+/// The addresses of the three servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAddresses {
+    /// Without the name of a database.
+    pub mysql: String,
+    pub redis: String,
+    pub kafka: String,
+}
+
+impl ServerAddresses {
+    /// The servers on these ports of this machine.
+    pub fn local(mariadb: u16, redis: u16, kafka: u16) -> Self {
+        Self {
+            mysql: format!("mysql://root@127.0.0.1:{mariadb}"),
+            redis: format!("redis://127.0.0.1:{redis}"),
+            kafka: format!("127.0.0.1:{kafka}"),
+        }
+    }
+
+    /// Parses the value of [`SERVERS_VARIABLE`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let [mysql, redis, kafka] = text.split(';').collect::<Vec<_>>().try_into().ok()?;
+        Some(Self { mysql: mysql.into(), redis: redis.into(), kafka: kafka.into() })
+    }
+
+    /// Runs statements on MariaDB; the result has a line for each row, with tabs between the values.
+    pub fn sql(&self, statement: &str) -> String {
+        let (host, port) = self.mysql.rsplit_once('@').and_then(|(_, at)| at.split_once(':')).expect("host:port");
+        let mut client = Command::new("mariadb");
+        client.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root", "--protocol=tcp"]);
+        client.arg(format!("--host={host}")).arg(format!("--port={port}")).arg(format!("--execute={statement}"));
+        let output = client.output().expect("the mariadb client starts");
+        assert!(output.status.success(), "{statement}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("the result is text")
+    }
+}
+
+impl fmt::Display for ServerAddresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{};{};{}", self.mysql, self.redis, self.kafka)
+    }
+}
+
+/// All three servers, for one test.
+#[derive(Debug)]
+pub struct BackingServers {
+    pub mariadb: BackingServer,
+    pub redis: BackingServer,
+    pub kafka: BackingServer,
+    /// The last field: it is deleted after the servers have ended.
+    _directory: WatchedDirectory,
+}
+
+impl BackingServers {
+    /// Starts them, all at the same time, on a thread that may block.
+    pub async fn start() -> Self {
+        Self::start_advertising(None).await
+    }
+
+    /// Starts them; the broker sends its clients to the port of a proxy.
+    pub async fn start_advertising(kafka: Option<u16>) -> Self {
+        tokio::task::spawn_blocking(move || Self::start_blocking(kafka)).await.expect("the servers start")
+    }
+
+    fn start_blocking(kafka: Option<u16>) -> Self {
+        let directory = WatchedDirectory::create();
+        let [mariadb, redis, kafka] = std::thread::scope(|scope| {
+            let start = |kind: ServerKind| {
+                let mut server = BackingServer::new(kind, &directory.path);
+                if let (ServerKind::Kafka, Some(port)) = (kind, kafka) {
+                    server.advertise(port);
+                }
+                scope.spawn(move || {
+                    server.start();
+                    server
+                })
+            };
+            ServerKind::ALL.map(start).map(|started| started.join().expect("the server starts"))
+        });
+        Self { mariadb, redis, kafka, _directory: directory }
+    }
+
+    pub fn server_mut(&mut self, kind: ServerKind) -> &mut BackingServer {
+        match kind {
+            ServerKind::Mariadb => &mut self.mariadb,
+            ServerKind::Redis => &mut self.redis,
+            ServerKind::Kafka => &mut self.kafka,
+        }
+    }
+
+    pub fn addresses(&self) -> ServerAddresses {
+        ServerAddresses::local(self.mariadb.port(), self.redis.port(), self.kafka.port())
+    }
+}
+
+/// The servers that the tests of this process share: those that [`SERVERS_VARIABLE`] names, or
+/// servers that the first call starts.
+pub fn shared() -> &'static ServerAddresses {
+    static NAMED: OnceLock<Option<ServerAddresses>> = OnceLock::new();
+    static OWN: OnceLock<(BackingServers, ServerAddresses)> = OnceLock::new();
+    let named = NAMED.get_or_init(|| {
+        let text = std::env::var(SERVERS_VARIABLE).ok()?;
+        let addresses = ServerAddresses::parse(&text);
+        Some(addresses.unwrap_or_else(|| panic!("{SERVERS_VARIABLE}={text:?} must be mysql;redis;kafka")))
+    });
+    named.as_ref().unwrap_or_else(|| {
+        let start = || {
+            let servers = BackingServers::start_blocking(None);
+            let addresses = servers.addresses();
+            (servers, addresses)
+        };
+        &OWN.get_or_init(start).1
+    })
+}
+
+/// Whether the servers can be started on this machine. Where one is missing, a test prints that it
+/// is skipped and passes; with `CI` set it fails.
+pub fn available() -> bool {
+    let Some(missing) = missing_program() else { return true };
+    let complaint = format!("{missing} is missing: scripts/setup.sh services installs it");
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{complaint}");
+    let test = std::thread::current();
+    // Directly to the stream: the harness captures `eprintln!` and shows it only after a failure.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {}: {complaint}", test.name().unwrap_or("a test"));
+    false
+}
+
+fn missing_program() -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();
+    let is_installed = |program: &str| directories.iter().any(|directory| directory.join(program).is_file());
+    let program = ServerKind::ALL.map(ServerKind::program).into_iter().find(|program| !is_installed(program));
+    let template = concat!(env!("CARGO_MANIFEST_DIR"), "/../.tools/kafka/template");
+    program.map(str::to_owned).or_else(|| (!Path::new(template).is_dir()).then(|| "Kafka (.tools/kafka)".to_owned()))
+}
+
+/// A directory that is deleted when this is dropped, and when this process ends for any reason: a
+/// shell waits until the pipe closes that only this process holds open.
+#[derive(Debug)]
+struct WatchedDirectory {
+    path: PathBuf,
+    watcher: Child,
+}
+
+impl WatchedDirectory {
+    fn create() -> Self {
+        use std::os::unix::process::CommandExt as _;
+        let path = tempfile::Builder::new().prefix("gailou-").tempdir().expect("a directory").keep();
+        // The servers end at the same moment; files they still write are deleted by the next attempt.
+        let script = r#"read -r _; for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$0" && exit; sleep 0.2; done"#;
+        let mut watcher = Command::new("sh");
+        // In a process group of its own, so that Ctrl-C does not end it.
+        watcher.args(["-c", script]).arg(&path).process_group(0).stdin(Stdio::piped());
+        let watcher = watcher.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sh starts");
+        Self { path, watcher }
+    }
+}
+
+impl Drop for WatchedDirectory {
+    fn drop(&mut self) {
+        // `wait` closes the pipe first.
+        let _ = self.watcher.wait();
+    }
+}
+
+/// A free port outside the ephemeral range. A port of that range could be the local port of a client
+/// that connects to its stopped server, and the client would reach itself.
+pub fn free_port() -> u16 {
+    let mut rng = rand::rng();
+    loop {
+        let port = rng.random_range(10_000..32_000);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+fn accepts_connections(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+fn pause() {
+    #[expect(clippy::disallowed_methods, reason = "this thread only waits for a server")]
+    std::thread::sleep(STARTUP_POLL_INTERVAL);
+}

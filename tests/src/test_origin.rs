@@ -1,0 +1,266 @@
+//! An origin in this process: data of its own, a clock that stands still, no rate limits.
+//!
+//! `GAILOU_TEST_STORE` says where its data is: `embedded` (in a directory, the default) or `cluster`
+//! (in two databases, Redis and Kafka, see [`backing_servers`]). The contract is the same.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gailou::bootstrap::Process;
+use gailou::config::{ClusterSettings, Config, Urls};
+use gailou::domain::operation::Operation;
+use gailou::state::ProcessRole;
+use gailou::{bootstrap, http};
+use gailou_shared::id::SubjectKey;
+use gailou_shared::words::{Action, Term};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::api_client::ApiClient;
+use crate::backing_servers::{self, ServerAddresses};
+use crate::manual_clock::ManualClock;
+use crate::persist_barrier::PersistBarrier;
+use crate::poll_until;
+
+/// The time after which no first page begins with an older snapshot: an origin uses a snapshot for
+/// 3 ms an id, and the largest holds 1,000 ids.
+const SNAPSHOT_REUSE: Duration = Duration::from_secs(3);
+
+/// A running origin. It dereferences to an [`ApiClient`] of its address.
+#[derive(Debug)]
+pub struct TestOrigin {
+    client: ApiClient,
+    pub app: Arc<Process>,
+    config: Config,
+    role: ProcessRole,
+    clock: ManualClock,
+    stop: Option<oneshot::Sender<()>>,
+    served: Option<JoinHandle<()>>,
+    /// What must be dropped on servers that outlive the test.
+    _databases: Option<TestDatabases>,
+    _directory: Option<TempDir>,
+}
+
+impl TestOrigin {
+    /// An origin with the default configuration.
+    pub async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// An origin whose configuration the test changes.
+    pub async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
+        let databases = runs_in_cluster().then(|| TestDatabases::create(backing_servers::shared(), true));
+        Self::start_in(databases, configure).await
+    }
+
+    /// An origin of a cluster on these servers, which end with the test.
+    pub async fn start_on(servers: &ServerAddresses, configure: impl FnOnce(&mut Config)) -> Self {
+        Self::start_in(Some(TestDatabases::create(servers, false)), configure).await
+    }
+
+    /// A second origin of the same cluster, with the same clock. It runs no jobs.
+    pub async fn start_second(&self) -> Self {
+        assert!(self.is_in_cluster(), "an embedded origin is alone");
+        Self::open(self.config.clone(), ProcessRole::Serve, self.clock.clone(), None, None).await
+    }
+
+    async fn start_in(databases: Option<TestDatabases>, configure: impl FnOnce(&mut Config)) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut config = Config { data: directory.path().join("data"), ..Config::default() };
+        config.limits.enabled = false;
+        config.cluster = databases.as_ref().map(TestDatabases::cluster_config);
+        configure(&mut config);
+        Self::open(config, ProcessRole::All, ManualClock::start(), databases, Some(directory)).await
+    }
+
+    async fn open(
+        config: Config,
+        role: ProcessRole,
+        clock: ManualClock,
+        databases: Option<TestDatabases>,
+        directory: Option<TempDir>,
+    ) -> Self {
+        let (app, client, stop, served) = serve(&config, role, &clock).await;
+        let (stop, served) = (Some(stop), Some(served));
+        Self { client, app, config, role, clock, stop, served, _databases: databases, _directory: directory }
+    }
+
+    /// Whether its data is in a cluster.
+    pub fn is_in_cluster(&self) -> bool {
+        self.config.cluster.is_some()
+    }
+
+    /// Stops it gracefully and starts it again on the same data, on another port.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        let (app, client, stop, served) = serve(&self.config, self.role, &self.clock).await;
+        self.app = app;
+        self.client = client;
+        self.stop = Some(stop);
+        self.served = Some(served);
+    }
+
+    async fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(served) = self.served.take() {
+            served.await.expect("the server did not panic");
+        }
+        self.app.close().await;
+    }
+
+    /// Moves the clock forward. Nothing else moves it, except [`TestOrigin::expire_snapshots`] and
+    /// what calls that.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Moves the clock until no first page begins with a snapshot from before the call.
+    pub fn expire_snapshots(&self) {
+        self.advance(SNAPSHOT_REUSE);
+    }
+
+    /// Deletes what has expired, as the origin does from time to time.
+    pub async fn sweep(&self) {
+        self.app.journal.append(Operation::Sweep).await.expect("the sweep is written");
+    }
+
+    /// Replaces the terms of the word filter; all of them have the category `ad`.
+    pub async fn load_terms(&self, terms: &[(&str, Action)]) {
+        let term =
+            |(term, action): &(&str, Action)| Term { term: (*term).into(), category: "ad".into(), action: *action };
+        self.app
+            .journal
+            .append(Operation::Words(terms.iter().map(term).collect()))
+            .await
+            .expect("the terms are written");
+        self.app.reload_dictionary().await.expect("the terms are loaded");
+    }
+
+    /// Everything in the tables that was ever published, as text: equal when nothing has changed.
+    pub async fn export_tables(&self) -> String {
+        self.wait_until_persisted().await;
+        format!("{:#?}", self.app.tables.export_comments(None, None, 1_000_000).await.expect("an export"))
+    }
+
+    /// The first page of a list of this subject, as the tables have it: snapshots in memory are made
+    /// to expire, and pages in memory are polled until they are rebuilt.
+    pub async fn current_page(&self, subject: &str, path: &str) -> Value {
+        self.expire_snapshots();
+        let version = self.stored_version(subject).await.to_string();
+        let page = poll_until(|| self.page(path), |page| page["page"]["epoch"] == version).await;
+        assert_eq!(page["page"]["epoch"], version, "{path} stays at an old version");
+        page
+    }
+
+    /// Every comment of the list, from its [`TestOrigin::current_page`] on.
+    pub async fn walk_current(&self, subject: &str, path: &str) -> Vec<Value> {
+        self.walk_from(path, self.current_page(subject, path).await).await
+    }
+
+    /// The version of the subject in the tables, which pages name as their epoch.
+    pub async fn stored_version(&self, subject: &str) -> u64 {
+        let (kind, key) = subject.split_once('/').expect("type/key");
+        let key = SubjectKey::new(kind, key).expect("a subject");
+        self.wait_until_persisted().await;
+        self.app
+            .store
+            .read_subjects(&[key])
+            .await
+            .expect("the store answers")
+            .pop()
+            .flatten()
+            .map_or(0, |row| row.version)
+    }
+}
+
+impl Deref for TestOrigin {
+    type Target = ApiClient;
+
+    fn deref(&self) -> &ApiClient {
+        &self.client
+    }
+}
+
+type Served = (Arc<Process>, ApiClient, oneshot::Sender<()>, JoinHandle<()>);
+
+async fn serve(config: &Config, role: ProcessRole, clock: &ManualClock) -> Served {
+    let app = bootstrap::open_as(config.clone(), role, clock.clock()).await.expect("the origin opens");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let client = ApiClient::new(format!("http://{}", listener.local_addr().expect("an address")));
+    let client = match app.broker() {
+        Some(broker) => client.with_barrier(Arc::new(PersistBarrier::new(broker))),
+        None => client,
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let served = tokio::spawn(http::serve(app.state.clone(), listener, async {
+        let _ = stopped.await;
+    }));
+    (app, client, stop, served)
+}
+
+/// Whether `GAILOU_TEST_STORE` asks for a cluster.
+fn runs_in_cluster() -> bool {
+    match std::env::var("GAILOU_TEST_STORE").as_deref() {
+        Err(_) | Ok("" | "embedded") => false,
+        Ok("cluster") if cfg!(feature = "cluster") => true,
+        Ok("cluster") => panic!("GAILOU_TEST_STORE=cluster needs --features gailou-tests/cluster"),
+        Ok(other) => panic!("GAILOU_TEST_STORE={other:?} must be embedded or cluster"),
+    }
+}
+
+/// Two databases with a name that is unique on these servers. Topics and keys have the same name.
+#[derive(Debug)]
+struct TestDatabases {
+    addresses: ServerAddresses,
+    name: String,
+    /// Whether the servers outlive the test, so that the databases must be dropped.
+    drop_after_test: bool,
+}
+
+impl TestDatabases {
+    fn create(addresses: &ServerAddresses, drop_after_test: bool) -> Self {
+        let name = format!("t{:012x}", rand::random::<u64>() >> 16);
+        let databases = Self { addresses: addresses.clone(), name, drop_after_test };
+        databases.for_each("CREATE DATABASE");
+        databases
+    }
+
+    fn for_each(&self, statement: &str) {
+        self.addresses.sql(&self.names().map(|name| format!("{statement} {name};")).concat());
+    }
+
+    fn names(&self) -> [String; 2] {
+        ["a", "b"].map(|suffix| format!("{}_{suffix}", self.name))
+    }
+
+    /// A small and quick cluster: batches wait only a moment for more.
+    fn cluster_config(&self) -> ClusterSettings {
+        let ServerAddresses { mysql, redis, kafka } = &self.addresses;
+        let databases = self.names().map(|name| format!("{mysql}/{name}")).join(",");
+        ClusterSettings {
+            mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
+            redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
+            kafka_brokers: kafka.clone(),
+            name: self.name.clone(),
+            tables: 2,
+            partitions: 4,
+            replication: 1,
+            batch: 1_000,
+            comments_ms: 5,
+            reactions_ms: 20,
+        }
+    }
+}
+
+impl Drop for TestDatabases {
+    fn drop(&mut self) {
+        // After a failure the rows stay, to be looked into.
+        if self.drop_after_test && !std::thread::panicking() {
+            self.for_each("DROP DATABASE");
+        }
+    }
+}

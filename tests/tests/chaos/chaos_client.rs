@@ -1,0 +1,255 @@
+//! Members who post, reply, like and delete during a fault, and note the response to each request.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gailou_tests::{ApiClient, ApiRequest, ApiResponse, TestMember, comments_path, id, member};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::json;
+
+use crate::oracle::{
+    DeletionState, MemberReaction, PauseMeter, PossibleReactions, PostOutcome, PostRecord, ReactionRequest,
+};
+
+/// Comments that get replies and reactions: the first that are acknowledged.
+const MAX_TARGETS: usize = 200;
+/// The pause before a request is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The state that the members of a round share.
+pub(crate) struct ChaosRound {
+    /// Subjects of this round alone.
+    pub(crate) subjects: Vec<String>,
+    pub(crate) stop: AtomicBool,
+    pub(crate) pauses: Mutex<PauseMeter>,
+    targets: Mutex<Vec<TargetComment>>,
+    /// Responses that no fault explains.
+    pub(crate) unexplained: Mutex<Vec<String>>,
+}
+
+#[derive(Debug, Clone)]
+struct TargetComment {
+    subject: String,
+    id: String,
+}
+
+impl ChaosRound {
+    pub(crate) fn new(number: usize) -> Self {
+        Self {
+            subjects: ["article", "topic", "video", "post"].map(|kind| format!("{kind}/round-{number}")).into(),
+            stop: AtomicBool::new(false),
+            pauses: Mutex::new(PauseMeter::new(Instant::now())),
+            targets: Mutex::default(),
+            unexplained: Mutex::default(),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn note_acknowledgement(&self) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.note_acknowledgement(Instant::now());
+    }
+
+    fn random_target(&self, rng: &mut StdRng) -> Option<TargetComment> {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner).choose(rng).cloned()
+    }
+
+    fn add_target(&self, subject: &str, id: &str) {
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if targets.len() < MAX_TARGETS {
+            targets.push(TargetComment { subject: subject.to_owned(), id: id.to_owned() });
+        }
+    }
+
+    pub(crate) fn report(&self, problem: String) {
+        self.unexplained.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+    }
+}
+
+/// The outcome of a request.
+enum RequestOutcome {
+    Accepted(ApiResponse),
+    /// A refusal of the contract: the request was not executed.
+    Refused(ApiResponse),
+    /// A 503: the request may have been executed.
+    Unknown,
+    /// No response: the request may still be executed later.
+    Silence,
+}
+
+/// One member, with everything that it has sent.
+pub(crate) struct ChaosClient {
+    pub(crate) me: TestMember,
+    rng: StdRng,
+    pub(crate) posts: Vec<PostRecord>,
+    pub(crate) reactions: BTreeMap<String, PossibleReactions>,
+    pub(crate) acknowledged_reactions: u64,
+    /// Requests with a server error or without a response.
+    pub(crate) failed_requests: u64,
+}
+
+impl ChaosClient {
+    pub(crate) fn new(round: usize, number: usize) -> Self {
+        let id = (10_000 + 1_000 * round + number) as u64;
+        Self {
+            me: member(id),
+            rng: StdRng::seed_from_u64(id),
+            posts: vec![],
+            reactions: BTreeMap::new(),
+            acknowledged_reactions: 0,
+            failed_requests: 0,
+        }
+    }
+
+    /// Sends requests until the round is stopped.
+    pub(crate) async fn work(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        while !round.is_stopped() {
+            match self.rng.random_range(0..100) {
+                0..45 => self.post(clients, round).await,
+                45..85 => self.react(clients, round).await,
+                85..88 => self.delete(clients, round).await,
+                _ => self.read(clients, round).await,
+            }
+        }
+    }
+
+    async fn post(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        let target = round.random_target(&mut self.rng).filter(|_| self.rng.random_bool(0.6));
+        let (subject, parent) = match target {
+            Some(target) => (target.subject, Some(target.id)),
+            None => (round.subjects.choose(&mut self.rng).expect("some").clone(), None),
+        };
+        let key = format!("{}-{}", self.me.id, self.posts.len());
+        let (outcome, deletion) = (PostOutcome::Unknown, DeletionState::No);
+        let mut post = PostRecord { subject, key, parent, outcome, deletion };
+        // Some posts are sent once: the check after the round finds their outcome.
+        let tries = if self.rng.random_bool(0.2) { 1 } else { usize::MAX };
+        for _ in 0..tries {
+            self.try_post(clients, round, &mut post).await;
+            if post.outcome != PostOutcome::Unknown || round.is_stopped() {
+                break;
+            }
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+        if let PostOutcome::Acknowledged(id) = &post.outcome {
+            round.add_target(&post.subject, id);
+        }
+        self.posts.push(post);
+    }
+
+    /// Sends a post once, with its key.
+    pub(crate) async fn try_post(&mut self, clients: &[ApiClient; 2], round: &ChaosRound, post: &mut PostRecord) {
+        let line = format!("POST {}", comments_path(&post.subject));
+        let body = json!({"content": post.key, "parent_id": post.parent});
+        let send = |client: &ApiClient| client.request(&line).idempotency_key(&post.key).json(&body);
+        post.outcome = match self.send(clients, round, send).await {
+            RequestOutcome::Accepted(answer) => {
+                round.note_acknowledgement();
+                PostOutcome::Acknowledged(id(&answer.json).to_owned())
+            }
+            RequestOutcome::Refused(answer) => PostOutcome::Refused(answer.text),
+            RequestOutcome::Unknown | RequestOutcome::Silence => PostOutcome::Unknown,
+        };
+    }
+
+    async fn react(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        let Some(target) = round.random_target(&mut self.rng) else { return };
+        if self.reactions.get(&target.id).is_some_and(PossibleReactions::is_open) {
+            return;
+        }
+        let request = ReactionRequest::ALL[[0, 0, 0, 1, 2, 3].choose(&mut self.rng).copied().unwrap_or_default()];
+        let line = format!("{} /v1/comments/{}/{}", request.method, target.id, request.what);
+        let word = self.send(clients, round, |client| client.request(&line)).await;
+        let reactions = self.reactions.entry(target.id.clone()).or_default();
+        match outcome {
+            RequestOutcome::Accepted(answer) => {
+                round.note_acknowledgement();
+                self.acknowledged_reactions += 1;
+                let before = reactions.clone();
+                if !reactions.acknowledge(request, parse_reaction(&answer.json["reaction"])) {
+                    round.report(format!("{request:?} after {before:?} was answered {}", answer.text));
+                }
+            }
+            // Its author has deleted the comment.
+            RequestOutcome::Refused(_) => {}
+            RequestOutcome::Unknown => reactions.note_unknown(request, false),
+            RequestOutcome::Silence => reactions.note_unknown(request, true),
+        }
+    }
+
+    async fn delete(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        let own = |post: &PostRecord| {
+            matches!(post.outcome, PostOutcome::Acknowledged(_)) && post.deletion == DeletionState::No
+        };
+        let own: Vec<usize> = (0..self.posts.len()).filter(|n| own(&self.posts[*n])).collect();
+        let Some(n) = own.choose(&mut self.rng).copied() else { return };
+        let PostOutcome::Acknowledged(id) = &self.posts[n].outcome else { return };
+        let line = format!("DELETE /v1/comments/{id}");
+        let word = self.send(clients, round, |client| client.request(&line)).await;
+        self.posts[n].deletion = match outcome {
+            RequestOutcome::Accepted(_) => DeletionState::Yes,
+            RequestOutcome::Refused(answer) => {
+                round.report(format!("{line} of an own comment was refused: {}", answer.text));
+                DeletionState::Maybe
+            }
+            RequestOutcome::Unknown | RequestOutcome::Silence => DeletionState::Maybe,
+        };
+        if self.posts[n].deletion == DeletionState::Yes {
+            round.note_acknowledgement();
+        }
+    }
+
+    /// Reads during changes put old pages into caches.
+    async fn read(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        let subject = round.subjects.choose(&mut self.rng).expect("some");
+        let sort = ["hot", "new", "old"].choose(&mut self.rng).expect("some");
+        let path = format!("GET /v1/subjects/{subject}/comments?sort={sort}&limit=10");
+        // The check after the round compares the pages.
+        let _ = self.random_client(clients).request(&path).try_send().await;
+    }
+
+    fn random_client<'c>(&mut self, clients: &'c [ApiClient; 2]) -> &'c ApiClient {
+        clients.choose(&mut self.rng).expect("two")
+    }
+
+    async fn call(
+        &mut self,
+        clients: &[ApiClient; 2],
+        round: &ChaosRound,
+        call: impl Fn(&ApiClient) -> ApiRequest,
+    ) -> RequestOutcome {
+        let response = request(self.random_client(clients)).by(&self.me).try_send().await;
+        match response {
+            Ok(response) if response.status < 300 => RequestOutcome::Accepted(response),
+            Ok(response) if matches!(response.status, 404 | 409) => RequestOutcome::Refused(response),
+            Ok(response) => {
+                if response.status != 503 {
+                    round.report(format!("{} {}", response.status, response.text));
+                }
+                self.failed_requests += 1;
+                // A 5xx says nothing about the outcome.
+                RequestOutcome::Unknown
+            }
+            Err(_) => {
+                self.failed_requests += 1;
+                RequestOutcome::Silence
+            }
+        }
+    }
+}
+
+/// The reaction in a response.
+pub(crate) fn parse_reaction(value: &serde_json::Value) -> MemberReaction {
+    match value.as_str() {
+        Some("like") => Some("like"),
+        Some("dislike") => Some("dislike"),
+        _ => None,
+    }
+}

@@ -1,0 +1,223 @@
+//! A cluster of real processes for faults: three servers behind proxies, two origins, two jobs.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gailou::adapters::kafka::KafkaBroker;
+use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, free_port};
+use gailou_tests::{
+    ApiClient, CommandOutput, GailouProcess, PersistBarrier, TcpProxy, gailou_command, member, run_command,
+};
+
+/// Numbered tables of each kind in each of the two databases.
+const TABLES_PER_DATABASE: u16 = 2;
+const DATABASES: [&str; 2] = ["gailou_0", "gailou_1"];
+/// How long a client waits for a response. Every limit of the origin is shorter.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long the jobs may take to persist what has piled up.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time after which a persisted write is on every page: an origin may serve an older page for a
+/// moment.
+const MAX_PAGE_AGE: Duration = Duration::from_secs(1);
+
+/// What a fault hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClusterPart {
+    Origin,
+    Job,
+    Server(ServerKind),
+}
+
+impl ClusterPart {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Origin => "serve",
+            Self::Job => "job",
+            Self::Server(kind) => kind.name(),
+        }
+    }
+}
+
+/// A process of the program, which is restarted on the same port.
+struct ClusterMember {
+    role: &'static str,
+    number: usize,
+    port: u16,
+    process: Option<GailouProcess>,
+}
+
+pub(crate) struct ChaosCluster {
+    servers: BackingServers,
+    proxies: Vec<(ServerKind, TcpProxy)>,
+    /// The addresses of the proxies, which the program uses.
+    proxied: ServerAddresses,
+    barrier: PersistBarrier,
+    origins: [ClusterMember; 2],
+    jobs: [ClusterMember; 2],
+    /// Processes that exited without a fault.
+    unexpected_exits: Vec<String>,
+    logs: PathBuf,
+}
+
+impl ChaosCluster {
+    pub(crate) async fn start() -> Self {
+        let proxy_port = free_port();
+        let servers = BackingServers::start_advertising(Some(proxy_port)).await;
+        let mut proxies = Vec::new();
+        for server in [&servers.mariadb, &servers.redis, &servers.kafka] {
+            let listens = if server.kind() == ServerKind::Kafka { proxy_port } else { free_port() };
+            proxies.push((server.kind(), TcpProxy::start_on(listens, server.port()).await));
+        }
+        let port = |of: ServerKind| proxies.iter().find(|(kind, _)| *kind == of).expect("a proxy").1.port();
+        let proxied =
+            ServerAddresses::local(port(ServerKind::Mariadb), port(ServerKind::Redis), port(ServerKind::Kafka));
+        for database in DATABASES {
+            servers.addresses().sql(&format!("CREATE DATABASE {database}"));
+        }
+        let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("chaos");
+        std::fs::create_dir_all(&logs).expect("a directory");
+        let migrated = run_command(command(&proxied, &["migrate"])).await;
+        assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
+        let broker = KafkaBroker::open(&proxied.kafka, "gailou").await.expect("the broker opens");
+        let member = |role, number| ClusterMember { role, number, port: free_port(), process: None };
+        let mut cluster = Self {
+            servers,
+            proxies,
+            proxied,
+            barrier: PersistBarrier::new(Arc::new(broker)),
+            origins: [0, 1].map(|n| member("serve", n)),
+            jobs: [0, 1].map(|n| member("job", n)),
+            unexpected_exits: vec![],
+            logs,
+        };
+        cluster.restart_ended().await;
+        cluster
+    }
+
+    /// A client for each origin.
+    pub(crate) fn clients(&self) -> [ApiClient; 2] {
+        self.origins
+            .each_ref()
+            .map(|member| ApiClient::with_timeout(format!("http://127.0.0.1:{}", member.port), RESPONSE_TIMEOUT))
+    }
+
+    /// Kills a part (SIGKILL): of two origins or jobs the first.
+    pub(crate) fn kill(&mut self, part: ClusterPart) {
+        match part {
+            ClusterPart::Server(kind) => self.servers.server_mut(kind).kill(),
+            part => drop(self.member_mut(part).process.take()),
+        }
+    }
+
+    /// Freezes a part (SIGSTOP).
+    pub(crate) fn freeze(&mut self, part: ClusterPart) {
+        match part {
+            ClusterPart::Server(kind) => self.servers.server_mut(kind).freeze(),
+            part => self.member_mut(part).process.as_mut().expect("the process runs").process().freeze(),
+        }
+    }
+
+    /// Resumes a part (SIGCONT).
+    pub(crate) fn resume(&mut self, part: ClusterPart) {
+        match part {
+            ClusterPart::Server(kind) => self.servers.server_mut(kind).resume(),
+            part => self.member_mut(part).process.as_mut().expect("the process runs").process().resume(),
+        }
+    }
+
+    /// Breaks every connection to a server, and closes each new one.
+    pub(crate) fn cut(&self, kind: ServerKind) {
+        self.proxy(kind).cut();
+    }
+
+    pub(crate) fn reconnect(&self, kind: ServerKind) {
+        self.proxy(kind).heal();
+    }
+
+    /// Restarts a part that was killed.
+    pub(crate) async fn restart(&mut self, part: ClusterPart) {
+        match part {
+            ClusterPart::Server(kind) => tokio::task::block_in_place(|| self.servers.server_mut(kind).start()),
+            _ => self.restart_ended().await,
+        }
+    }
+
+    /// Restarts the processes of the program that do not run.
+    pub(crate) async fn restart_ended(&mut self) {
+        for member in self.origins.iter_mut().chain(&mut self.jobs) {
+            if let Some(status) = member.process.as_mut().and_then(|process| process.process().status()) {
+                self.unexpected_exits
+                    .push(format!("{} {} exited without a fault: {status}", member.role, member.number));
+                member.process = None;
+            }
+            if member.process.is_none() {
+                let bind = format!("127.0.0.1:{}", member.port);
+                let command = command(&self.proxied, &[member.role, "--bind", &bind]);
+                let log = self.logs.join(format!("{}-{}.log", member.role, member.number));
+                let log = File::options().create(true).append(true).open(log).expect("a log");
+                member.process = Some(GailouProcess::spawn_logging(command, log).await);
+            }
+        }
+    }
+
+    /// Processes that exited without a fault since the last call.
+    pub(crate) fn take_unexpected_exits(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.unexpected_exits)
+    }
+
+    /// Waits until the jobs have persisted everything and every origin shows it; how long the jobs took.
+    pub(crate) async fn wait_until_caught_up(&self) -> Result<Duration, String> {
+        let started = Instant::now();
+        self.barrier.wait_within(CATCH_UP_TIMEOUT).await?;
+        let took = started.elapsed();
+        tokio::time::sleep(MAX_PAGE_AGE).await;
+        Ok(took)
+    }
+
+    /// Runs a command of the program beside the running cluster.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> CommandOutput {
+        run_command(command(&self.proxied, arguments)).await
+    }
+
+    /// The rows of a query on both databases, for each numbered table `{n}`.
+    pub(crate) fn query(&self, statement: &str) -> Vec<Vec<String>> {
+        let tables =
+            (0..TABLES_PER_DATABASE).map(|n| statement.replace("{n}", &n.to_string())).collect::<Vec<_>>().join("; ");
+        let all = DATABASES.map(|database| format!("USE {database}; {tables};")).concat();
+        let result = self.servers.addresses().sql(&all);
+        result.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+    }
+
+    /// The directory of the logs of the processes.
+    pub(crate) fn logs(&self) -> &PathBuf {
+        &self.logs
+    }
+
+    fn proxy(&self, of: ServerKind) -> &TcpProxy {
+        &self.proxies.iter().find(|(kind, _)| *kind == of).expect("a proxy").1
+    }
+
+    fn member_mut(&mut self, part: ClusterPart) -> &mut ClusterMember {
+        match part {
+            ClusterPart::Origin => &mut self.origins[0],
+            ClusterPart::Job => &mut self.jobs[0],
+            ClusterPart::Server(kind) => unreachable!("{kind:?} is no process of the program"),
+        }
+    }
+}
+
+/// The program with these arguments, as a part of this cluster.
+fn command(servers: &ServerAddresses, arguments: &[&str]) -> Command {
+    let mut command = gailou_command(arguments);
+    command
+        .env("GAILOU_LIMITS", "off")
+        .env("GAILOU_MYSQL_URLS", DATABASES.map(|database| format!("{}/{database}", servers.mysql)).join(","))
+        .env("GAILOU_REDIS_URLS", &servers.redis)
+        .env("GAILOU_KAFKA_BROKERS", &servers.kafka)
+        .env("GAILOU_CLUSTER__TABLES", TABLES_PER_DATABASE.to_string())
+        .env("GAILOU_CLUSTER__PARTITIONS", "4");
+    command
+}

@@ -1,0 +1,273 @@
+//! What the edge learns from the origin: the comments that a page shows, and those that changed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use gailou::config::Secret;
+use gailou_shared::edge::{CLIENT_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign};
+use gailou_shared::shows::Shows;
+use gailou_shared::wire::ChangesDoc;
+use gailou_shared::words::Action;
+use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
+use serde_json::{Value, json};
+
+const SORTS: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "controversial"];
+
+/// The headers of a response that are for the edge.
+struct EdgeHeaders {
+    shows: Shows,
+    made: u64,
+    version: u64,
+}
+
+#[track_caller]
+fn edge_headers(response: &ApiResponse) -> EdgeHeaders {
+    let number = |name: &str| response.header(name).parse().unwrap_or_else(|_| panic!("no {name}: {response:?}"));
+    let shows = Shows::decode(response.header(SHOWS_HEADER)).unwrap_or_else(|| panic!("no tags: {response:?}"));
+    EdgeHeaders { shows, made: number(MADE_HEADER), version: number(VERSION_HEADER) }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| panic!("not a number: {text}"))
+}
+
+/// Collects the ids of the comments in a body and of their parents.
+fn collect_ids(value: &Value, all: &mut BTreeSet<u64>) {
+    match value {
+        Value::Object(fields) => {
+            if fields.contains_key("root_id") {
+                all.extend([&fields["id"], &fields["parent_id"]].into_iter().filter_map(Value::as_str).map(number));
+            }
+            fields.values().for_each(|value| collect_ids(value, all));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, all)),
+        _ => {}
+    }
+}
+
+/// The ids of the comments on an HTML page.
+fn ids_in_html(text: &str) -> BTreeSet<u64> {
+    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+    text.split("id=\"comment-").skip(1).map(|rest| number(&digits(rest))).collect()
+}
+
+/// Every path that shows comments of a subject, this root and this reply among them.
+fn paths_of(subject: &str, root: &Value, reply: &Value) -> Vec<String> {
+    let list = format!("/v1/subjects/{subject}/comments");
+    let mut all = vec![format!("/v1/subjects/{subject}"), "/v1/members/7/comments".into(), list.clone()];
+    for sort in SORTS {
+        all.extend(["", "&limit=10", "&limit=2"].map(|more| format!("{list}?sort={sort}{more}")));
+    }
+    for comment in [root, reply] {
+        let path = |more: &str| format!("/v1/comments/{}{more}", id(comment));
+        all.extend(["", "/ancestors", "/context", "/tree", "/tree?depth=1&limit=1"].map(path));
+        all.extend(["hot", "old", "new"].map(|sort| path(&format!("/replies?sort={sort}"))));
+    }
+    all.extend(["", "?fragment=1"].map(|more| format!("/t/{subject}{more}")));
+    all
+}
+
+/// Posts a thread with a pinned root, nested replies, and tombstones above visible replies.
+async fn post_thread(origin: &TestOrigin, subject: &str) -> (Value, Value) {
+    let root = origin.post(&ann(), subject, "root").await;
+    let mut reply = origin.reply(&bob(), &root, "reply").await;
+    let first = reply.clone();
+    for text in ["nested reply", "reply to the nested reply"] {
+        reply = origin.reply(&ann(), &reply, text).await;
+    }
+    let pinned = origin.post(&bob(), subject, "pinned").await;
+    origin.set_flag(&moderator(), "PUT", id(&pinned), "pin").await.expect(200);
+    let other = origin.post(&ann(), subject, "other").await;
+    origin.reply(&bob(), &other, "below a tombstone").await;
+    origin.delete(&ann(), &other).await;
+    origin.delete(&bob(), &first).await;
+    (root, reply)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_has_a_tag_for_each_comment_it_shows() {
+    for subject in ["article/shown", "video/shown", "post/shown", "topic/shown"] {
+        let origin = TestOrigin::start().await;
+        let (root, reply) = post_thread(&origin, subject).await;
+        origin.wait_until_persisted().await;
+        let version = origin.stored_version(subject).await;
+        for path in paths_of(subject, &root, &reply) {
+            let answer = origin.get(&path).await;
+            let first = edge_headers(&answer);
+            let mut expected = ids_in_html(&answer.text);
+            collect_ids(&answer.json, &mut expected);
+            let shown: BTreeSet<u64> = first.shows.entries().iter().map(|(id, _)| *id).collect();
+            assert!(!expected.is_empty(), "{path} has no comments: {}", answer.text);
+            if answer.json.is_null() {
+                assert!(shown.is_superset(&expected), "{path}: {expected:?} not in {shown:?}");
+            } else {
+                assert_eq!(shown, expected, "{path}");
+            }
+            let are_valid = first.shows.entries().iter().all(|(_, at)| (1..=version).contains(at));
+            assert!(are_valid, "{path}: {:?} of {version}", first.shows);
+            assert!([0, version].contains(&first.version), "{path}: {}", first.version);
+            assert_eq!(first.made, origin.app.now(), "{path}");
+            // The next response comes from memory, or is a 304.
+            let again =
+                origin.request(&format!("GET {path}")).header("if-none-match", answer.header("etag")).send().await;
+            assert_eq!(again.status, 304, "{path}");
+            for again in [origin.get(&path).await, again] {
+                assert_eq!(edge_headers(&again).shows.entries().len(), shown.len(), "{path}");
+                assert!(edge_headers(&again).made >= first.made, "{path}");
+            }
+        }
+        let list = edge_headers(&origin.get(&format!("/v1/subjects/{subject}/comments")).await);
+        assert_eq!(list.version, version);
+    }
+    let origin = TestOrigin::start().await;
+    let counts = edge_headers(&origin.get("/v1/counts?subject=video/1&subject=video/2").await);
+    assert_eq!((counts.shows.entries(), counts.version), (&[][..], 0));
+    let empty = edge_headers(&origin.get("/v1/subjects/video/empty/comments").await);
+    assert_eq!((empty.shows.entries(), empty.version), (&[][..], 0));
+    let missing = origin.get("/v1/comments/1").await;
+    assert_eq!((missing.status, missing.header(SHOWS_HEADER)), (404, ""));
+}
+
+async fn changes(origin: &TestOrigin, query: &str) -> ChangesDoc {
+    let answer = origin.get(&format!("{}{query}", ChangesDoc::PATH)).await;
+    assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{}", answer.text);
+    ChangesDoc::parse(answer.text.as_bytes()).expect("a document")
+}
+
+/// The first document with everything that is committed at the time of the call. It moves the clock,
+/// because the feed is complete up to the time at which its last query began.
+async fn current_changes(origin: &TestOrigin) -> ChangesDoc {
+    origin.wait_until_persisted().await;
+    origin.advance(Duration::from_millis(1));
+    let now = origin.app.now();
+    let document = poll_until(|| changes(origin, ""), |document| document.now == now).await;
+    assert_eq!((document.now, document.behind), (now, 0), "the feed does not reach the time of the clock");
+    document
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn takedown_is_in_the_feed_and_newer_than_the_pages_that_showed_it() {
+    let origin = TestOrigin::start().await;
+    let subject = "article/taken";
+    for (action_number, action) in ["edit", "delete", "hide", "restore", "reject"].into_iter().enumerate() {
+        for is_nested in [false, true] {
+            let root = origin.post(&ann(), subject, "root").await;
+            let below = origin.reply(&bob(), &root, "reply").await;
+            let reply = origin.reply(&ann(), &below, "nested reply").await;
+            let comment = if is_nested { &reply } else { &root };
+            let comment_id = number(id(comment));
+            if action == "restore" {
+                origin.decide(&moderator(), comment, "hide").await.expect(200);
+            }
+            origin.wait_until_persisted().await;
+            let paths = paths_of(subject, &root, &reply);
+            let mut before = Vec::new();
+            for path in &paths {
+                before.push(edge_headers(&origin.get(path).await).shows.version_of(comment_id));
+            }
+            assert!(before.iter().flatten().count() >= 5, "{action}: {before:?}");
+            match action {
+                "edit" => origin.edit(&ann(), comment, "edited").await.expect(200),
+                "delete" => origin.delete(&ann(), comment).await.expect(204),
+                action => origin.decide(&moderator(), comment, action).await.expect(200),
+            };
+            let document = current_changes(&origin).await;
+            let row = document.rows.iter().find(|row| row.id.get() == comment_id);
+            let version = row.unwrap_or_else(|| panic!("{action} is missing in {document:?}")).version;
+            assert_eq!(version, origin.stored_version(subject).await, "{action}");
+            origin.expire_snapshots();
+            for (path, before) in paths.iter().zip(before) {
+                assert!(before.is_none_or(|before| before < version), "{action} {path}: {before:?} {version}");
+                let is_outdated = |answer: &ApiResponse| {
+                    edge_headers(answer).shows.version_of(comment_id).is_some_and(|shown| shown < version)
+                };
+                let after = poll_until(|| origin.get(path), |answer| !is_outdated(answer)).await;
+                assert!(!is_outdated(&after), "{action} {path} stays outdated");
+            }
+            // The document names each changed comment once, the newest first.
+            assert!(document.rows.len() <= (action_number + 1) * 2, "{document:?}");
+            assert_eq!(document.rows[0].id.get(), comment_id, "{document:?}");
+        }
+    }
+    origin.like(&bob(), &origin.post(&ann(), subject, "liked").await).await;
+    let (tail, day) = (current_changes(&origin).await, changes(&origin, "?day=1").await);
+    assert_eq!(day.rows.len(), 10, "a post or a like takes nothing down");
+    assert!(day.since < tail.since && tail.since < tail.now, "{tail:?}");
+    // A restart reads the changes again.
+    let mut origin = origin;
+    origin.restart().await;
+    let day = poll_until(|| origin.get("/v1/edge/changes?day=1"), |answer| answer.status == 200).await;
+    assert_eq!(ChangesDoc::parse(day.text.as_bytes()).unwrap().rows.len(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn change_feed_has_the_version_of_the_word_filter() {
+    let origin = TestOrigin::start().await;
+    let before = current_changes(&origin).await.words;
+    origin.load_terms(&[("blockme", Action::Block)]).await;
+    let after = poll_until(|| changes(&origin, ""), |document| document.words > before).await;
+    assert_eq!(after.words, origin.app.dictionary().version());
+}
+
+/// The request with the signature of the edge.
+fn signed(origin: &TestOrigin, line: &str, body: &str, client: &str, secret: &str) -> ApiRequest {
+    let (method, path_query) = line.split_once(' ').expect("METHOD /path");
+    let signed = Signed { method, path_query, client, body: body.as_bytes() };
+    let signature = sign(secret.as_bytes(), origin.app.now() / 1_000, &signed);
+    let request = origin.request(line).header(SIGNATURE_HEADER, &signature);
+    let request = if client.is_empty() { request } else { request.header(CLIENT_HEADER, client) };
+    if body.is_empty() { request } else { request.header("content-type", "application/json").bytes(body) }
+}
+
+const EDGE_SECRET: &str = "the edge and the origin share this secret";
+const PREVIOUS_EDGE_SECRET: &str = "the secret before the last rotation";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn change_feed_without_a_valid_signature_is_403() {
+    let origin = TestOrigin::start_with(|config| {
+        config.edge.secret = Secret::new(EDGE_SECRET);
+        config.edge.secret_previous = Secret::new(PREVIOUS_EDGE_SECRET);
+    })
+    .await;
+    let request = |secret| signed(&origin, "GET /v1/edge/changes", "", "", secret).send();
+    poll_until(|| request(EDGE_SECRET), |answer| answer.status == 200).await.expect(200);
+    request(PREVIOUS_EDGE_SECRET).await.expect(200);
+    let refused = [request("a secret of another edge, and long enough").await, origin.get("/v1/edge/changes").await];
+    for answer in refused {
+        assert_eq!((answer.status, &answer.json["code"]), (403, &json!("forbidden")));
+    }
+    // Other reads need no signature, unless the configuration requires it.
+    origin.get("/v1/counts?subject=video/1").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn request_past_the_edge_is_403_when_the_edge_is_required() {
+    let origin = TestOrigin::start_with(|config| {
+        config.edge.secret = Secret::new(EDGE_SECRET);
+        config.edge.require_edge = true;
+    })
+    .await;
+    let body = r#"{"name":"g"}"#;
+    signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).send().await.expect(201);
+    let path = "/v1/subjects/video/1/comments";
+    let page = || signed(&origin, &format!("GET {path}"), "", "192.0.2.7", EDGE_SECRET).send();
+    page().await.expect(200);
+    let refused = [
+        origin.request("POST /v1/guests").json(&json!({"name": "g"})),
+        signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).header(CLIENT_HEADER, "192.0.2.8"),
+        signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).bytes(r#"{"name":"h"}"#),
+        signed(&origin, "POST /v1/guests", body, "192.0.2.7", PREVIOUS_EDGE_SECRET),
+        signed(&origin, "GET /v1/subjects/video/2/comments", "", "", EDGE_SECRET).header(SIGNATURE_HEADER, "t=1,v1=00"),
+        // A page in memory is refused, too.
+        origin.request(&format!("GET {path}")),
+        origin.request("GET /v1/edge/changes"),
+    ];
+    for request in refused {
+        let answer = request.send().await;
+        assert_eq!((answer.status, &answer.json["code"]), (403, &json!("forbidden")), "{answer:?}");
+    }
+    page().await.expect(200);
+    for probe in ["/healthz", "/readyz"] {
+        origin.get(probe).await.expect(200);
+    }
+}

@@ -1,0 +1,132 @@
+//! Headers of public reads: caching, conditional requests, CORS.
+
+use gailou_tests::{TestOrigin, ann, bob, id, poll_until};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn public_reads_are_cacheable_and_the_same_for_every_reader() {
+    let origin = TestOrigin::start().await;
+    let root = origin.post(&ann(), "article/cache", "x").await;
+    for path in [
+        "/v1/subjects/article/cache".to_owned(),
+        "/v1/subjects/article/cache/comments".into(),
+        "/v1/subjects/article/cache/comments?sort=new&limit=3".into(),
+        format!("/v1/comments/{}", id(&root)),
+        format!("/v1/comments/{}/replies", id(&root)),
+        format!("/v1/comments/{}/tree", id(&root)),
+        format!("/v1/comments/{}/ancestors", id(&root)),
+        format!("/v1/comments/{}/context", id(&root)),
+        "/v1/counts?subject=article/cache".into(),
+        "/v1/members/7/comments".into(),
+        "/t/article/cache".into(),
+    ] {
+        let first = origin.get(&path).await;
+        assert_eq!((first.status, first.header("cache-control")), (200, "public, no-cache"), "{path}");
+        let shared = first.header("cdn-cache-control");
+        assert!(
+            ["public, max-age=", "stale-while-revalidate=", "stale-if-error=86400"]
+                .iter()
+                .all(|part| shared.contains(part)),
+            "{path}: {shared}"
+        );
+        let etag = first.header("etag").to_owned();
+        assert!(etag.starts_with('"') && etag.ends_with('"') && etag.len() > 2, "{path}: {etag}");
+        assert_eq!(first.header("access-control-allow-origin"), "*", "{path}");
+        assert_eq!(first.header("vary"), "", "{path}: the response depends on no header");
+        // A token, another website and unknown parameters change nothing.
+        let join = if path.contains('?') { '&' } else { '?' };
+        for other in [
+            origin.request(&format!("GET {path}")).by(&ann()),
+            origin.request(&format!("GET {path}")).header("origin", "https://evil.example"),
+            origin.request(&format!("GET {path}{join}utm_source=x")),
+        ] {
+            let answer = other.send().await;
+            assert_eq!((&answer.text, answer.header("etag")), (&first.text, etag.as_str()), "{path}");
+            assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
+            assert_eq!(answer.header("access-control-allow-credentials"), "", "{path}");
+        }
+        for tags in [etag.clone(), format!("W/{etag}"), format!("\"other\", {etag}"), "*".into()] {
+            let answer = origin.request(&format!("GET {path}")).header("if-none-match", &tags).send().await;
+            assert_eq!(
+                (answer.status, answer.text.as_str(), answer.header("etag")),
+                (304, "", etag.as_str()),
+                "{path} {tags}"
+            );
+            assert_eq!(answer.header("cache-control"), "public, no-cache", "{path}");
+        }
+        let answer = origin.request(&format!("GET {path}")).header("if-none-match", "\"other\"").send().await;
+        assert_eq!(answer.status, 200, "{path}");
+        let head = origin.request(&format!("HEAD {path}")).send().await;
+        assert_eq!((head.status, head.text.as_str(), head.header("etag")), (200, "", etag.as_str()), "{path}");
+        assert_eq!(head.header("content-type"), first.header("content-type"), "{path}");
+    }
+    // A change of the comment changes the tag.
+    let path = format!("/v1/comments/{}", id(&root));
+    let before = origin.get(&path).await.header("etag").to_owned();
+    origin.like(&bob(), &root).await;
+    let conditional_get = || origin.request(&format!("GET {path}")).header("if-none-match", &before).send();
+    let after = poll_until(conditional_get, |answer| answer.status == 200).await;
+    assert_eq!((after.status, &after.json["likes"]), (200, &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_website_may_read_and_only_listed_ones_may_write() {
+    let origin = TestOrigin::start().await;
+    let root = origin.post(&ann(), "article/cors", "x").await;
+    let writes = [
+        "POST /v1/subjects/article/cors/comments".to_owned(),
+        format!("PATCH /v1/comments/{}", id(&root)),
+        format!("PUT /v1/comments/{}/like", id(&root)),
+        "POST /v1/guests".into(),
+        "GET /v1/me/overlay?ids=".into(),
+    ];
+    for (website, is_listed) in [
+        ("http://localhost:8787", true),
+        ("http://127.0.0.1:3000", true),
+        ("https://evil.example", false),
+        ("http://localhost.evil.example", false),
+        ("null", false),
+    ] {
+        let expected = if is_listed { website } else { "" };
+        for line in &writes {
+            let (method, path) = line.split_once(' ').unwrap();
+            let asked = origin
+                .request(&format!("OPTIONS {path}"))
+                .header("origin", website)
+                .header("access-control-request-method", method);
+            let preflight = asked
+                .header("access-control-request-headers", "authorization,content-type,idempotency-key")
+                .send()
+                .await;
+            assert_eq!(preflight.header("access-control-allow-origin"), expected, "{website} {line}");
+            assert_eq!(
+                preflight.header("access-control-allow-methods").contains(method),
+                is_listed,
+                "{website} {line}"
+            );
+            let headers = preflight.header("access-control-allow-headers").to_lowercase();
+            assert_eq!(
+                ["authorization", "content-type", "idempotency-key"].iter().all(|h| headers.contains(h)),
+                is_listed,
+                "{website} {line}"
+            );
+            let real = origin
+                .request(line)
+                .by(&ann())
+                .header("origin", website)
+                .json(&json!({"content": "x", "name": "x"}))
+                .send()
+                .await;
+            assert_eq!(real.header("access-control-allow-origin"), expected, "{website} {line}");
+            assert_eq!(real.header("access-control-allow-credentials"), "", "{website} {line}");
+            assert!(real.header("vary").to_lowercase().contains("origin"), "{website} {line}");
+        }
+        let read = origin.request("OPTIONS /v1/subjects/article/cors/comments").header("origin", website);
+        let read = read.header("access-control-request-method", "GET").send().await;
+        assert_eq!(read.header("access-control-allow-origin"), "*", "{website}");
+    }
+    // Scripts of other websites can read a refusal, too.
+    let refused = origin.request("GET /v1/comments/1").header("origin", "https://example.org").send().await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (404, "*"));
+    assert!(refused.header("access-control-expose-headers").to_lowercase().contains("x-request-id"));
+}

@@ -1,0 +1,21 @@
+//! The HTTP contract, tested against an origin in this process.
+//!
+//! `GAILOU_TEST_STORE=cluster` runs the same tests on MySQL, Redis and Kafka.
+
+mod change_feed;
+mod concurrency;
+mod edge_push;
+mod errors;
+mod event_stream;
+mod fake_worker;
+mod html;
+mod http_headers;
+mod idempotency;
+mod members;
+mod openapi;
+mod paging;
+mod paging_law;
+mod reactions;
+mod subjects;
+mod threads;
+mod trees;

@@ -1,0 +1,233 @@
+//! `/openapi.json`: it describes every route, and every response matches its description.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gailou_shared::words::Action;
+use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, admin, ann, bob, id, moderator, poll_until, with_cursor};
+use serde_json::{Value, json};
+
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+/// The path and the methods of every route, from the source of the router.
+fn routes() -> BTreeMap<String, BTreeSet<String>> {
+    let source = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../origin/src/http/mod.rs"));
+    let mut routes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for part in source.split(".route(").skip(1) {
+        let path = part.split('"').nth(1).expect("a path");
+        let handlers = part.split("\n        .").next().unwrap_or(part);
+        let methods = METHODS
+            .into_iter()
+            .filter(|m| handlers.contains(&format!(" {m}(")) || handlers.contains(&format!(".{m}(")));
+        routes.entry(path.into()).or_default().extend(methods.map(str::to_owned));
+    }
+    routes
+}
+
+/// The target of a reference, or the value itself.
+fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value["$ref"].as_str() {
+        Some(at) => document.pointer(at.trim_start_matches('#')).unwrap_or_else(|| panic!("{at} has no target")),
+        None => value,
+    }
+}
+
+/// Forbids additional properties in every object of the schemas.
+fn forbid_additional_properties(value: &mut Value) {
+    if value["properties"].is_object() && value.get("additionalProperties").is_none() && value.get("allOf").is_none() {
+        value["additionalProperties"] = json!(false);
+    }
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(forbid_additional_properties),
+        Value::Array(items) => items.iter_mut().for_each(forbid_additional_properties),
+        _ => {}
+    }
+}
+
+struct OpenApiDocument(Value);
+
+impl OpenApiDocument {
+    /// Checks that the response is described for the operation, and that its body matches the schema.
+    #[track_caller]
+    fn check(&self, method: &str, path: &str, answer: &ApiResponse) {
+        let at = format!("{method} {path} {}", answer.status);
+        let responses = &self.0["paths"][path][method]["responses"];
+        let response = &responses[answer.status.to_string()];
+        assert!(!response.is_null(), "{at} is not described");
+        let content = resolved(&self.0, response)["content"].as_object();
+        let Some(content) = content.filter(|_| answer.status != 204 && answer.status != 304) else {
+            assert_eq!(answer.text, "", "{at}");
+            return;
+        };
+        let kind = answer.header("content-type").split(';').next().unwrap_or_default();
+        let body = content.get(kind).unwrap_or_else(|| panic!("{at}: {kind} is not described: {:?}", content.keys()));
+        if kind == "text/html" || kind == "text/plain" {
+            return;
+        }
+        let mut schema = self.0.clone();
+        schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+        schema["allOf"] = json!([body["schema"]]);
+        let validator = jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("{at}: {e}"));
+        let errors: Vec<_> =
+            validator.iter_errors(&answer.json).map(|e| format!("{} {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{at}: {errors:#?}\n{}", answer.text);
+    }
+}
+
+async fn fetch_document(origin: &TestOrigin) -> OpenApiDocument {
+    let mut document = origin.get("/openapi.json").await.expect(200);
+    forbid_additional_properties(&mut document["components"]["schemas"]);
+    OpenApiDocument(document)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_described_and_every_reference_has_a_target() {
+    let origin = TestOrigin::start().await;
+    let answer = origin.get("/openapi.json").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    let document = answer.json;
+    assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
+    let described = document["paths"].as_object().expect("paths").iter().map(|(path, item)| {
+        let methods = item.as_object().unwrap().keys().filter(|m| METHODS.contains(&m.as_str())).cloned();
+        (path.clone(), methods.collect())
+    });
+    let described: BTreeMap<String, BTreeSet<String>> = described.collect();
+    assert!(described.len() > 15);
+    assert_eq!(described, routes());
+    fn references<'v>(value: &'v Value, all: &mut Vec<&'v str>) {
+        match value {
+            Value::Object(fields) => {
+                all.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|v| references(v, all));
+            }
+            Value::Array(items) => items.iter().for_each(|v| references(v, all)),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    references(&document, &mut all);
+    for at in all {
+        assert!(document.pointer(at.trim_start_matches('#')).is_some(), "{at} has no target");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_response_matches_its_schema() {
+    let origin = TestOrigin::start().await;
+    let document = fetch_document(&origin).await;
+    origin.load_terms(&[("holdme", Action::Review), ("blockme", Action::Block)]).await;
+    let (ann, bob) = (ann(), bob());
+    let (moderator, admin) = (moderator(), admin());
+    let subject = "article/described";
+    let check = async |method: &str, path: &str, request: ApiRequest| {
+        let answer = request.send().await;
+        document.check(method, path, &answer);
+        answer.json
+    };
+    let comments = "/v1/subjects/{type}/{key}/comments";
+    let post = |body: Value| origin.request(&format!("POST /v1/subjects/{subject}/comments")).json(&body);
+    let root = check("post", comments, post(json!({"content": "root", "mentions": ["8"]})).by(&ann)).await;
+    let of = |more: &str| format!("/v1/comments/{}{more}", id(&root));
+    for n in 0..4 {
+        let body = json!({"content": format!("reply {n}"), "parent_id": root["id"]});
+        let reply = check("post", comments, post(body).by(&bob)).await;
+        if n == 1 {
+            origin.reply(&ann, &reply, "below a tombstone").await;
+            check(
+                "delete",
+                "/v1/comments/{id}",
+                origin.request(&format!("DELETE /v1/comments/{}", id(&reply))).by(&bob),
+            )
+            .await;
+        }
+    }
+    let held = check("post", comments, post(json!({"content": "holdme"})).by(&ann)).await;
+    for (call, status) in [
+        (post(json!({"content": "blockme"})).by(&ann), 422),
+        (post(json!({"content": 1})).by(&ann), 400),
+        (post(json!({"content": "x", "parent_id": "1"})).by(&ann), 404),
+        (post(json!({"content": "x"})), 401),
+        (post(json!({})).by(&ann).header("content-type", "text/plain"), 415),
+        (post(json!({"content": "x".repeat(70_000)})).by(&ann), 413),
+    ] {
+        let answer = call.send().await;
+        assert_eq!(answer.status, status);
+        document.check("post", comments, &answer);
+    }
+    for what in ["like", "dislike", "pin"] {
+        for method in ["put", "delete", "put"] {
+            let call = origin.request(&format!("{} {}", method.to_uppercase(), of(&format!("/{what}"))));
+            check(method, &format!("/v1/comments/{{id}}/{what}"), call.by(&moderator)).await;
+        }
+        let path = format!("/v1/comments/{{id}}/{what}");
+        check("put", &path, origin.request(&format!("PUT /v1/comments/1/{what}")).by(&ann)).await;
+        check("put", &path, origin.request(&format!("PUT {}", of(&format!("/{what}"))))).await;
+    }
+    let edit = origin.request(&format!("PATCH {}", of(""))).by(&ann).json(&json!({"content": "edited"}));
+    check("patch", "/v1/comments/{id}", edit).await;
+    let forbidden = origin.request(&format!("PATCH {}", of(""))).by(&bob).json(&json!({"content": "edited"}));
+    check("patch", "/v1/comments/{id}", forbidden).await;
+    let decision = "/v1/admin/comments/{id}/decision";
+    for (comment, action) in [(&root, "feature"), (&held, "approve"), (&held, "reject"), (&held, "burn")] {
+        let call = origin.request(&format!("POST /v1/admin/comments/{}/decision", id(comment))).by(&moderator);
+        check("post", decision, call.json(&json!({"action": action, "reason": "because"}))).await;
+    }
+    let put = "/v1/admin/subjects/{type}/{key}";
+    let body = json!({"title": "T", "url": "https://example.org", "owner_id": "7"});
+    check("put", put, origin.request(&format!("PUT /v1/admin/subjects/{subject}")).by(&admin).json(&body)).await;
+    check(
+        "put",
+        put,
+        origin.request(&format!("PUT /v1/admin/subjects/{subject}")).by(&admin).json(&json!({"state": 1})),
+    )
+    .await;
+
+    // Reads follow when they show the writes above.
+    poll_until(|| origin.page("/v1/subjects/article/described"), |s| s["title"] == "T").await;
+    let list = origin.current_page(subject, &format!("/v1/subjects/{subject}/comments?limit=1")).await;
+    assert!(list["subject"]["pinned"].as_array().is_some_and(|pinned| pinned.len() == 1));
+    for (path, call) in [
+        ("/v1/subjects/{type}/{key}", "/v1/subjects/article/described".to_owned()),
+        ("/v1/subjects/{type}/{key}", "/v1/subjects/nope/1".into()),
+        ("/v1/subjects/{type}/{key}", "/v1/subjects/article/%00".into()),
+        (comments, format!("/v1/subjects/{subject}/comments")),
+        (comments, format!("/v1/subjects/{subject}/comments?limit=1&sort=new")),
+        (comments, format!("/v1/subjects/{subject}/comments?limit=0")),
+        (comments, with_cursor(&format!("/v1/subjects/{subject}/comments"), "x")),
+        (comments, "/v1/subjects/article/empty/comments".into()),
+        ("/v1/comments/{id}", of("")),
+        ("/v1/comments/{id}", "/v1/comments/1".into()),
+        ("/v1/comments/{id}", "/v1/comments/x".into()),
+        ("/v1/comments/{id}/replies", of("/replies?sort=old")),
+        ("/v1/comments/{id}/replies", of("/replies?limit=1")),
+        ("/v1/comments/{id}/tree", of("/tree")),
+        ("/v1/comments/{id}/tree", of("/tree?limit=1&depth=1")),
+        ("/v1/comments/{id}/ancestors", of("/ancestors")),
+        ("/v1/comments/{id}/context", of("/context")),
+        ("/v1/counts", "/v1/counts?subject=article/described&subject=video/1".into()),
+        ("/v1/counts", "/v1/counts".into()),
+        ("/v1/members/{id}/comments", "/v1/members/8/comments?limit=2".into()),
+        ("/v1/members/{id}/comments", "/v1/members/x/comments".into()),
+        ("/t/{type}/{key}", "/t/article/described".into()),
+        ("/t/{type}/{key}", "/t/nope/1".into()),
+        ("/healthz", "/healthz".into()),
+        ("/readyz", "/readyz".into()),
+        ("/openapi.json", "/openapi.json".into()),
+        ("/v1/edge/changes", "/v1/edge/changes?day=1".into()),
+        ("/v1/subjects/{type}/{key}/events", format!("/v1/subjects/{subject}/events?after=0")),
+        ("/v1/subjects/{type}/{key}/events", format!("/v1/subjects/{subject}/events?after=x")),
+    ] {
+        check("get", path, origin.request(&format!("GET {call}"))).await;
+        if path.starts_with("/v1/comments/{id}") || path == comments {
+            check("get", path, origin.request(&format!("GET {call}")).header("if-none-match", "*")).await;
+        }
+    }
+    origin.try_post(&ann, subject, &json!({"content": "own", "visibility": "self"})).await.expect(201);
+    let overlay =
+        check("get", "/v1/me/overlay", origin.request(&format!("GET /v1/me/overlay?ids={},1", id(&root))).by(&ann))
+            .await;
+    assert_eq!(overlay["pending"].as_array().unwrap().len(), 1);
+    check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay?ids=x").by(&ann)).await;
+    check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay")).await;
+    check("post", "/v1/guests", origin.request("POST /v1/guests").json(&json!({"name": "g"}))).await;
+    check("post", "/v1/guests", origin.request("POST /v1/guests").json(&json!({}))).await;
+}

@@ -1,0 +1,32 @@
+//! The real program as a child process: its commands, its exit codes, and what a kill leaves behind.
+
+mod crash_recovery;
+mod export;
+mod import;
+mod reconcile;
+mod sample_threads;
+mod startup;
+
+use std::path::Path;
+use std::process::Command;
+
+use gailou_tests::{CommandOutput, gailou_command, run_command};
+
+/// The program with these arguments and this data directory.
+fn command_on(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = gailou_command(arguments);
+    command.arg("--data").arg(data);
+    command
+}
+
+/// Runs the program with these arguments and this data directory to its end.
+async fn run_on(data: &Path, arguments: &[&str]) -> CommandOutput {
+    run_command(command_on(data, arguments)).await
+}
+
+/// Writes a file; its path.
+fn write_file(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}

@@ -1,0 +1,65 @@
+//! `gailou reconcile`: it finds and repairs counters that were changed in the database file.
+
+use std::path::Path;
+use std::process::Command;
+
+use gailou_tests::{CommandOutput, GailouProcess, ann, id, member};
+use serde_json::json;
+
+use super::run_on;
+
+/// Changes one row in the database file.
+fn change_row(data: &Path, statement: &str) {
+    let script = "import glob, sqlite3, sys\n\
+                  file, = glob.glob(sys.argv[1] + '/*.db')\n\
+                  with sqlite3.connect(file) as c: print(c.execute(sys.argv[2]).rowcount)";
+    let done = Command::new("python3").args(["-c", script]).arg(data).arg(statement).output().expect("python3 runs");
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert_eq!(out.trim(), "1", "{statement}: {err}");
+}
+
+async fn reconcile(data: &Path, arguments: &[&str]) -> CommandOutput {
+    run_on(data, &[&["reconcile"], arguments].concat()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_counters_are_found_and_repaired_also_beside_a_server() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path();
+    let server = GailouProcess::start(data).await;
+    let by = ann();
+    let root = server.post(&by, "article/books", "root").await;
+    server.reply(&by, &root, "reply").await;
+    for n in 0..3 {
+        server.like(&member(100 + n), &root).await;
+    }
+    let liked = id(&root).to_owned();
+    server.terminate();
+    assert_eq!(server.wait_for_exit().await, Some(0));
+    assert_eq!(reconcile(data, &[]).await.last_line(), "1 subjects, 0 differences, 0 repaired");
+    let changes = [
+        (format!("UPDATE comment SET likes = 9 WHERE id = {liked}"), "likes"),
+        (format!("UPDATE comment SET dislikes = 1 WHERE id = {liked}"), "dislikes"),
+        (format!("UPDATE comment SET replies = 5 WHERE id = {liked}"), "below"),
+        ("UPDATE subject SET roots = 7".to_owned(), "roots"),
+        ("UPDATE subject SET comments = 70".to_owned(), "visible comments"),
+    ];
+    for (statement, name) in changes {
+        change_row(data, &statement);
+        let found = reconcile(data, &[]).await;
+        assert_eq!(found.code, Some(1), "{statement}: {}{}", found.stdout, found.stderr);
+        assert!(found.stdout.contains(name), "{name} is missing in {}", found.stdout);
+        let repaired = reconcile(data, &["--repair"]).await;
+        assert_eq!(repaired.code, Some(0), "{statement}: {}{}", repaired.stdout, repaired.stderr);
+        assert!(repaired.stdout.contains("(repaired)"), "{}", repaired.stdout);
+        assert_eq!(reconcile(data, &[]).await.code, Some(0));
+    }
+    // The command works beside a running server, which then answers the right counts.
+    change_row(data, &format!("UPDATE comment SET likes = 9 WHERE id = {liked}"));
+    let server = GailouProcess::start(data).await;
+    assert_eq!(reconcile(data, &[]).await.code, Some(1));
+    assert_eq!(reconcile(data, &["--repair"]).await.code, Some(0));
+    let page = server.page("/v1/subjects/article/books/comments").await;
+    assert_eq!((&page["data"][0]["likes"], &page["data"][0]["replies"]), (&json!(3), &json!(1)));
+    assert_eq!(page["subject"]["comments"], 2);
+}

@@ -1,0 +1,146 @@
+//! How the program starts: its ready line, its lock, its refusals, its tokens and its word filter.
+
+use gailou_tests::{GailouProcess, TestMember, ann, gailou_command, id, run_command};
+use serde_json::json;
+
+use super::{command_on, run_on, write_file};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_directory_and_port_belong_to_one_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("made/when/missing");
+    let server = GailouProcess::start(&data).await;
+    let address = server.ready_line.strip_prefix("gailou listening on http://127.0.0.1:").expect("the ready line");
+    assert_ne!(address.parse::<u16>().expect("a port"), 0);
+    assert_eq!(server.get("/healthz").await.status, 200);
+    assert_eq!(server.get("/readyz").await.expect(200)["dependencies"]["store"], "ok");
+    // A second server on the same directory does not start.
+    let second = run_on(&data, &["--bind", "127.0.0.1:0"]).await;
+    assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""), "{}", second.stderr);
+    assert!(second.stderr.contains("in use"), "{}", second.stderr);
+    // The lock ends with its process, also when the process is killed.
+    server.kill();
+    let server = GailouProcess::start(&data).await;
+    // A second server on the same port does not start.
+    let port = server.base().trim_start_matches("http://");
+    let taken = run_on(&directory.path().join("other"), &["--bind", port]).await;
+    assert_eq!(taken.code, Some(1), "{}", taken.stderr);
+}
+
+/// Arguments, variables, the exit code, and a part of the message.
+type RefusedStart<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], i32, &'a str);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_argument_variable_or_file_is_named_in_the_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let unknown = write_file(directory.path(), "a.toml", "audiance = \"x\"\n");
+    let broken = write_file(directory.path(), "b.toml", "bind = \n");
+    let table: [RefusedStart<'_>; 20] = [
+        (&["--nonsense"], &[], 2, "--nonsense"),
+        (&["dance"], &[], 2, "dance"),
+        (&["import"], &[], 2, "FILE"),
+        (&["token"], &[], 2, "--sub"),
+        (&["token", "--sub", "4611686018427387904", "--name", "x"], &[], 2, "--sub"),
+        (&["token", "--sub", "7", "--name", "x", "--role", "root"], &[], 2, "root"),
+        (&["token", "--sub", "7", "--name", "x", "--ttl", "2592001"], &[], 2, "--ttl"),
+        (&[], &[("GAILOU_LIMIT", "off")], 2, "GAILOU_LIMIT"),
+        (&[], &[("GAILOU_LIMITS", "sometimes")], 2, "GAILOU_LIMITS"),
+        (&[], &[("GAILOU_TYPES__VIDEO__MODUS", "flat")], 2, "GAILOU_TYPES__VIDEO__MODUS"),
+        (&[], &[("GAILOU_BIND", "nowhere")], 2, "GAILOU_BIND"),
+        (&["--bind", "nowhere"], &[], 2, "--bind"),
+        (&["--config", &unknown], &[], 2, "audiance"),
+        (&["--config", &broken], &[], 2, "b.toml"),
+        (&["--config", "/nowhere.toml"], &[], 2, "/nowhere.toml"),
+        (&["--bind", "0.0.0.0:0"], &[], 2, "GAILOU_TOKEN_SECRET"),
+        (&["--bind", "[::]:0"], &[("GAILOU_TOKEN_SECRET", "short")], 2, "GAILOU_TOKEN_SECRET"),
+        (&[], &[("GAILOU_MYSQL_URLS", "mysql://x")], 2, "GAILOU_MYSQL_URLS"),
+        (&[], &[("GAILOU_REDIS_URLS", "redis://x"), ("GAILOU_KAFKA_BROKERS", "x:1")], 2, "GAILOU_MYSQL_URLS"),
+        (&["import", "/nowhere.jsonl"], &[], 1, "/nowhere.jsonl"),
+    ];
+    for (arguments, variables, code, part) in table {
+        let mut command = command_on(&data, arguments);
+        command.envs(variables.iter().copied());
+        let output = run_command(command).await;
+        assert_eq!(
+            (output.code, output.stdout.as_str()),
+            (Some(code), ""),
+            "{arguments:?} {variables:?}: {}",
+            output.stderr
+        );
+        assert!(output.stderr.contains(part), "{arguments:?} {variables:?} does not name {part}: {}", output.stderr);
+        assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_with_a_secret_may_bind_everywhere_and_accepts_only_its_own_tokens() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let secret = "0123456789abcdef0123456789abcdef";
+    let mut command = command_on(&data, &["--bind", "0.0.0.0:0"]);
+    command.env("GAILOU_TOKEN_SECRET", secret).env("GAILOU_AUTH__GUESTS", "false");
+    let server = GailouProcess::spawn(command).await;
+    assert!(server.ready_line.starts_with("gailou listening on http://0.0.0.0:"));
+    let development = ann();
+    let mut command = gailou_command(["token", "--sub", "7", "--name", "Ann"]);
+    command.env("GAILOU_TOKEN_SECRET", secret);
+    let ann = TestMember { token: run_command(command).await.last_line().to_owned(), ..development.clone() };
+    let body = json!({"content": "x"});
+    assert_eq!(server.try_post(&development, "post/1", &body).await.expect(401)["code"], "token_invalid");
+    server.try_post(&ann, "post/1", &body).await.expect(201);
+    let guest = server.request("POST /v1/guests").json(&json!({"name": "g"})).send().await;
+    assert_eq!(guest.expect(403)["code"], "guests_not_allowed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn help_and_version_exit_with_0() {
+    for arguments in [["--help"], ["--version"]] {
+        assert_eq!(run_command(gailou_command(arguments)).await.code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_of_the_command_has_its_name_role_and_level() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = GailouProcess::start(directory.path()).await;
+    let output =
+        run_command(gailou_command(["token", "--sub", "7", "--name", "Ann 楼", "--role", "moderator", "--level", "5"]))
+            .await;
+    assert_eq!((output.code, output.stdout.lines().count()), (Some(0), 1), "{}", output.stderr);
+    let ann = TestMember { token: output.last_line().to_owned(), ..ann() };
+    let comment = server.post(&ann, "post/1", "x").await;
+    assert_eq!(comment["author"], json!({"id": "7", "name": "Ann 楼", "avatar": null, "level": 5}));
+    server.set_flag(&ann, "PUT", id(&comment), "pin").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn loaded_terms_are_effective_at_once_and_survive_a_kill() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    // The path may be longer than the address of a socket.
+    let data = data.join("d".repeat(150));
+    let terms = write_file(directory.path(), "terms.tsv", "# comment\nbadword\tabuse\tblock\n兼职\tad\n");
+    let server = GailouProcess::start(&data).await;
+    let ann = ann();
+    server.post(&ann, "post/1", "badword 兼职").await;
+    let output = run_on(&data, &["words", "load", &terms]).await;
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(
+        server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.expect(422)["code"],
+        "content_rejected"
+    );
+    assert_eq!(server.try_post(&ann, "post/1", &json!({"content": "兼-职"})).await.status, 202);
+    // A file with an invalid line changes nothing.
+    let broken = write_file(directory.path(), "broken.tsv", "good\tad\nno category\n");
+    let output = run_on(&data, &["words", "load", &broken]).await;
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    server.post(&ann, "post/1", "good").await;
+    server.kill();
+    let server = GailouProcess::start(&data).await;
+    assert_eq!(server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.status, 422);
+    for command in ["migrate", "doctor"] {
+        let output = run_on(&data, &[command]).await;
+        assert_eq!(output.code, Some(0), "{command}: {} {}", output.stdout, output.stderr);
+    }
+}
