@@ -1,65 +1,147 @@
-//! What an operator watches, in Prometheus' text format (version 0.0.4).
+//! Metrics: how durations are measured, and how everything is served in Prometheus' text format.
 //!
-//! Does not keep anything: numbers are read where they are counted.
+//! Not here: the counts themselves, which are where something happens. Durations go to one recorder
+//! of the process, since an adapter knows no server. What a server counts for itself is read when it
+//! is requested, so two servers in one process (in tests) do not mix their counts. Promise: a call is
+//! measured even when its caller gives up on it.
 
-use std::fmt::{Display, Write as _};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
-/// Metrics, one after the other.
-#[derive(Debug, Default)]
-pub struct Exposition(String);
+use metrics::{Unit, describe_histogram, histogram, with_local_recorder};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-impl Exposition {
-    /// A number that only grows, with a value for each set of labels (`topic="comments"`).
-    pub fn counter<V: Display>(&mut self, name: &str, help: &str, values: impl IntoIterator<Item = (String, V)>) {
-        self.family(name, "counter", help, values);
-    }
+/// Seconds from the request's head to the response's head, by `route` and `status`.
+pub const HTTP_REQUEST_DURATION: &str = "gailou_http_request_duration_seconds";
+/// Seconds of a call to a `dependency` (`mysql`, `redis`, `kafka`, `sqlite`), by `operation`.
+pub const DEPENDENCY_DURATION: &str = "gailou_dependency_duration_seconds";
+/// Seconds until a connection was free, by `pool`.
+pub const POOL_WAIT_DURATION: &str = "gailou_pool_wait_seconds";
 
-    /// A number that goes up and down.
-    pub fn gauge<V: Display>(&mut self, name: &str, help: &str, values: impl IntoIterator<Item = (String, V)>) {
-        self.family(name, "gauge", help, values);
-    }
+/// Upper bounds of the buckets of [`HTTP_REQUEST_DURATION`], in seconds.
+const HTTP_BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// Upper bounds of the buckets of all other durations, in seconds: from a Redis on the same machine
+/// to the longest timeout.
+const CALL_BUCKETS: [f64; 14] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
 
-    fn family<V: Display>(
-        &mut self,
-        name: &str,
-        kind: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (String, V)>,
-    ) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for (labels, value) in values {
-            let _ = if labels.is_empty() {
-                writeln!(self.0, "{name} {value}")
-            } else {
-                writeln!(self.0, "{name}{{{labels}}} {value}")
-            };
-        }
-    }
+/// How often measured durations are sorted into their buckets; until then each takes 8 bytes.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-    /// The text as it is served.
-    pub fn into_text(self) -> String {
-        self.0
+static RECORDER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
+    let recorder = builder().build_recorder();
+    let handle = recorder.handle();
+    // Another recorder may be there already only in a program that embeds this one.
+    let _ = metrics::set_global_recorder(recorder);
+    describe_histogram!(HTTP_REQUEST_DURATION, Unit::Seconds, "Requests, until the head of the response.");
+    describe_histogram!(DEPENDENCY_DURATION, Unit::Seconds, "Calls to what Gailou depends on.");
+    describe_histogram!(POOL_WAIT_DURATION, Unit::Seconds, "Waiting for a free connection.");
+    handle
+});
+
+fn builder() -> PrometheusBuilder {
+    let http = Matcher::Full(HTTP_REQUEST_DURATION.to_owned());
+    let calls = Matcher::Suffix("_seconds".to_owned());
+    let with_buckets = |builder: PrometheusBuilder| {
+        builder.set_buckets_for_metric(http, &HTTP_BUCKETS)?.set_buckets_for_metric(calls, &CALL_BUCKETS)
+    };
+    // Fails for a metric without buckets alone.
+    with_buckets(PrometheusBuilder::new()).unwrap_or_default()
+}
+
+/// Lets durations be recorded from here on. A second call does nothing.
+pub fn install() {
+    LazyLock::force(&RECORDER);
+}
+
+/// Keeps the memory of the recorder bounded, whether or not anybody requests the metrics. Never ends.
+pub async fn run_upkeep() {
+    let mut interval = tokio::time::interval(UPKEEP_INTERVAL);
+    loop {
+        interval.tick().await;
+        RECORDER.run_upkeep();
     }
 }
 
-/// A part of the program that has metrics of its own.
+/// A part of the program that keeps counts of its own.
 pub trait Collector: Send + Sync + std::fmt::Debug {
-    /// Adds its metrics.
-    fn collect(&self, text: &mut Exposition);
+    /// Reports them with the macros of [`metrics`].
+    fn collect(&self);
+}
+
+/// All metrics: the durations of the process, and what `collect` reports with the macros of
+/// [`metrics`].
+pub fn render(collect: impl FnOnce()) -> String {
+    let counts = PrometheusBuilder::new().build_recorder();
+    with_local_recorder(&counts, collect);
+    format!("{}{}", RECORDER.render(), counts.handle().render())
+}
+
+/// Measures a call to a dependency until it completes or is dropped.
+pub async fn measure_call<F: Future>(dependency: &'static str, operation: &'static str, call: F) -> F::Output {
+    let _timer = CallTimer::start(dependency, operation);
+    call.await
+}
+
+/// Measures a call to a dependency from here until the value is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct CallTimer {
+    dependency: &'static str,
+    operation: &'static str,
+    started: Instant,
+}
+
+impl CallTimer {
+    pub fn start(dependency: &'static str, operation: &'static str) -> Self {
+        Self { dependency, operation, started: Instant::now() }
+    }
+}
+
+impl Drop for CallTimer {
+    fn drop(&mut self) {
+        let labels = [("dependency", self.dependency), ("operation", self.operation)];
+        histogram!(DEPENDENCY_DURATION, &labels).record(self.started.elapsed());
+    }
+}
+
+/// Measures how long a connection of `pool` is waited for.
+pub async fn measure_pool_wait<F: Future>(pool: &'static str, connection: F) -> F::Output {
+    let started = Instant::now();
+    let connection = connection.await;
+    histogram!(POOL_WAIT_DURATION, "pool" => pool).record(started.elapsed());
+    connection
 }
 
 #[cfg(test)]
 mod tests {
+    use metrics::{counter, describe_counter, gauge};
+
     use super::*;
 
     #[test]
-    fn families_are_written_as_prometheus_reads_them() {
-        let mut text = Exposition::default();
-        text.counter("a_total", "What a is.", [("x=\"1\"".to_owned(), 3), (String::new(), 4)]);
-        assert_eq!(
-            text.into_text(),
-            "# HELP a_total What a is.\n# TYPE a_total counter\na_total{x=\"1\"} 3\na_total 4\n"
-        );
+    fn counts_are_rendered_as_prometheus_reads_them() {
+        let text = render(|| {
+            describe_counter!("a_total", "What a is.");
+            counter!("a_total", "x" => "1").absolute(3);
+            gauge!("b").set(4);
+        });
+        assert!(text.contains("# HELP a_total What a is.\n# TYPE a_total counter\na_total{x=\"1\"} 3\n"), "{text}");
+        assert!(text.contains("# TYPE b gauge\nb 4\n"), "{text}");
+        assert!(!render(|| ()).contains("a_total"), "the counts of one server are not those of another");
+    }
+
+    #[tokio::test]
+    async fn cancelled_call_is_measured() {
+        install();
+        let call = measure_call("redis", "test.cancelled", std::future::pending::<()>());
+        assert!(tokio::time::timeout(Duration::from_millis(1), call).await.is_err());
+        measure_call("redis", "test.done", async {}).await;
+        let text = render(|| ());
+        for operation in ["test.cancelled", "test.done"] {
+            let count = format!("{DEPENDENCY_DURATION}_count{{dependency=\"redis\",operation=\"{operation}\"}} 1\n");
+            assert!(text.contains(&count), "{text}");
+        }
+        assert!(text.contains("operation=\"test.done\",le=\"0.25\"} 1"), "{text}");
     }
 }

@@ -38,6 +38,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::{AppState, ProcessRole};
+use crate::telemetry;
 use crate::telemetry::Collector;
 
 /// How long a subject's state may be served from memory.
@@ -98,6 +99,7 @@ pub async fn open(config: Config) -> anyhow::Result<Arc<Process>> {
 /// # Errors
 /// When the directory or a server cannot be used, or a configured key is not a key.
 pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow::Result<Arc<Process>> {
+    telemetry::install();
     let adapters = choose_adapters(&config, role, &clock).await?;
     let tables = &adapters.tables;
     let cursor_secret = match &config.cursor_secret {
@@ -171,6 +173,7 @@ impl Process {
     /// Starts the loops of this role.
     async fn start(&self, push_metrics: Option<Arc<PushMetrics>>) -> anyhow::Result<()> {
         let state = &self.state;
+        self.spawn(telemetry::run_upkeep());
         if state.role.serves() {
             for database in 0..state.change_feed.databases() {
                 state.change_feed.read_database(&*state.tables, &state.clock, database).await?;

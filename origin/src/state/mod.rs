@@ -16,6 +16,7 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::words::Dictionary;
+use metrics::{describe_gauge, gauge};
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -31,7 +32,8 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
-use crate::telemetry::{Collector, Exposition};
+use crate::telemetry;
+use crate::telemetry::Collector;
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,23 +94,21 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// The metrics of this process, as Prometheus reads them.
+    /// All metrics in Prometheus' text format.
     pub fn metrics(&self) -> String {
-        let mut text = Exposition::default();
-        text.gauge(
-            "gailou_words_version",
-            "Version of the dictionary in force.",
-            [(String::new(), self.dictionary().version())],
-        );
-        text.gauge(
-            "gailou_changes_behind_ms",
-            "How long ago all tables were last read for the change feed.",
-            self.change_feed.behind(self.now()).map(|behind| (String::new(), behind)),
-        );
-        for collector in &self.collectors {
-            collector.collect(&mut text);
+        telemetry::render(|| self.collect_metrics())
+    }
+
+    fn collect_metrics(&self) {
+        describe_gauge!("gailou_words_version", "Version of the dictionary in force.");
+        gauge!("gailou_words_version").set(self.dictionary().version() as f64);
+        if let Some(behind) = self.change_feed.behind(self.now()) {
+            describe_gauge!("gailou_changes_behind_ms", "How long ago all tables were last read for the change feed.");
+            gauge!("gailou_changes_behind_ms").set(behind as f64);
         }
-        text.into_text()
+        for collector in &self.collectors {
+            collector.collect();
+        }
     }
 
     /// Unix milliseconds.

@@ -1,8 +1,11 @@
 //! Where answers came from.
 
-use crate::cluster::cached_store::CachedStore;
-use crate::telemetry::{Collector, Exposition};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use metrics::{counter, describe_counter};
+
+use crate::cluster::cached_store::CachedStore;
+use crate::telemetry::Collector;
 
 /// Keys (a subject, a comment, a page of floors) answered by each level since the start.
 #[derive(Debug, Default)]
@@ -43,10 +46,11 @@ impl CacheMetrics {
 }
 
 impl Collector for CachedStore {
-    fn collect(&self, text: &mut Exposition) {
+    fn collect(&self) {
+        describe_counter!("gailou_cache_keys_total", "Keys answered by each level.");
         let hits = self.figures().answered();
-        let levels = [("local", hits.local), ("redis", hits.redis), ("mysql", hits.mysql)];
-        let levels = levels.map(|(level, keys)| (format!("level=\"{level}\""), keys));
-        text.counter("gailou_cache_keys_total", "Keys answered by each level.", levels);
+        for (level, keys) in [("local", hits.local), ("redis", hits.redis), ("mysql", hits.mysql)] {
+            counter!("gailou_cache_keys_total", "level" => level).absolute(keys);
+        }
     }
 }

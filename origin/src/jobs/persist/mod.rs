@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use gailou_shared::id::{CommentId, SLOTS, Slot};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -30,7 +31,7 @@ use crate::jobs::persist::write::{Landed, bury_unreadable, verify, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 pub use crate::ports::journal::CommitListener;
 use crate::ports::store::SlotTables;
-use crate::telemetry::{Collector, Exposition};
+use crate::telemetry::Collector;
 
 /// How long what was taken may still be written after the loops are told to stop. What is left is
 /// not committed, and another process reads it.
@@ -83,19 +84,35 @@ pub struct TopicCounts {
     pub lag: AtomicU64,
 }
 
+/// One of the counts of a topic.
+type ReadCount = fn(&TopicCounts) -> &AtomicU64;
+
 impl Collector for PersistMetrics {
-    fn collect(&self, text: &mut Exposition) {
-        let topics = |read: fn(&TopicCounts) -> &AtomicU64| {
-            [("comments", &self.comments), ("reactions", &self.reactions)]
-                .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
-        };
-        text.counter("gailou_log_stored_total", "Records written to the tables.", topics(|c| &c.stored));
-        text.counter("gailou_log_seen_total", "Records that had been written before.", topics(|c| &c.seen));
-        text.counter("gailou_log_batches_total", "Batches written.", topics(|c| &c.batches));
-        text.counter("gailou_log_retries_total", "Batches retried.", topics(|c| &c.retries));
-        text.counter("gailou_dead_letters_total", "Records that could not be stored.", topics(|c| &c.buried));
-        text.gauge("gailou_log_waiting", "Records taken and not stored yet.", topics(|c| &c.waiting));
-        text.gauge("gailou_log_lag", "Records of this process's partitions that are not stored.", topics(|c| &c.lag));
+    fn collect(&self) {
+        let topics = [("comments", &self.comments), ("reactions", &self.reactions)];
+        let counters: [(_, _, ReadCount); 5] = [
+            ("gailou_log_stored_total", "Records written to the tables.", |counts| &counts.stored),
+            ("gailou_log_seen_total", "Records that had been written before.", |counts| &counts.seen),
+            ("gailou_log_batches_total", "Batches written.", |counts| &counts.batches),
+            ("gailou_log_retries_total", "Batches retried.", |counts| &counts.retries),
+            ("gailou_dead_letters_total", "Records that could not be stored.", |counts| &counts.buried),
+        ];
+        for (name, help, count) in counters {
+            describe_counter!(name, help);
+            for (topic, counts) in topics {
+                counter!(name, "topic" => topic).absolute(count(counts).load(Ordering::Relaxed));
+            }
+        }
+        let gauges: [(_, _, ReadCount); 2] = [
+            ("gailou_log_waiting", "Records taken and not stored yet.", |counts| &counts.waiting),
+            ("gailou_log_lag", "Records of this process's partitions that are not stored.", |counts| &counts.lag),
+        ];
+        for (name, help, count) in gauges {
+            describe_gauge!(name, help);
+            for (topic, counts) in topics {
+                gauge!(name, "topic" => topic).set(count(counts).load(Ordering::Relaxed) as f64);
+            }
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
+use metrics::{counter, describe_counter};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::{
     JoinSet, {self},
@@ -26,7 +27,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::ports::edge::{EdgeClient, EdgeError, PushedDictionary, PushedPage};
 use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError, ReadCounters, ReadLists, hot};
 use crate::ports::store::StoreError;
-use crate::telemetry::{Collector, Exposition};
+use crate::telemetry::Collector;
 
 /// How often it is looked for what changed. The edge's store takes one write a second of a key.
 const EVERY: Duration = Duration::from_secs(1);
@@ -84,12 +85,13 @@ pub struct PushMetrics {
 }
 
 impl Collector for PushMetrics {
-    fn collect(&self, text: &mut Exposition) {
-        let pages = [("stored", &self.stored), ("older", &self.older)];
-        let pages = pages.map(|(what, count)| (format!("result=\"{what}\""), count.load(Ordering::Relaxed)));
-        text.counter("gailou_pushed_pages_total", "Pages the edge was given, by what it did with them.", pages);
-        let failed = [(String::new(), self.failed.load(Ordering::Relaxed))];
-        text.counter("gailou_push_failures_total", "Pushes the edge did not take.", failed);
+    fn collect(&self) {
+        describe_counter!("gailou_pushed_pages_total", "Pages given to the edge, by what it did with them.");
+        for (result, count) in [("stored", &self.stored), ("older", &self.older)] {
+            counter!("gailou_pushed_pages_total", "result" => result).absolute(count.load(Ordering::Relaxed));
+        }
+        describe_counter!("gailou_push_failures_total", "Pushes that the edge did not accept.");
+        counter!("gailou_push_failures_total").absolute(self.failed.load(Ordering::Relaxed));
     }
 }
 
