@@ -14,7 +14,7 @@ figures() {
   grep -vE '^ *(Compiling|Finished|Running|Downloaded|Locking|Fresh|Blocking) ' "$LOGS/bench-$1.log"
 }
 
-figures filter cargo bench --locked --package gailou-shared --bench words
+figures filter cargo bench --locked --package gailou-shared --bench word_filter
 figures origin cargo bench --locked --package gailou --bench figures
 figures cluster cargo bench --locked --package gailou-tests --features cluster --bench cluster
 figures edge node tests/edge/bench/run.mjs

@@ -13,13 +13,13 @@ use gailou_edge::change_feed::StoredFeedPage;
 use gailou_edge::event_stream::replay_buffer::{Replay, ReplayBuffer};
 use gailou_edge::page_key::PageKey;
 use gailou_edge::{event_stream, push, routes, word_filter};
+use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::cursor::CursorKey;
-use gailou_shared::edge::{Signed, WINDOW_SECONDS, sign, verify};
+use gailou_shared::edge_protocol::{SIGNATURE_WINDOW_SECONDS, SignedRequest, sign_request, verify_request};
 use gailou_shared::limits;
-use gailou_shared::shows::Shows;
 use gailou_shared::token::{Role, TokenKey};
-use gailou_shared::wire::{ChangesDoc, EventsDoc};
-use gailou_shared::words::Verdict;
+use gailou_shared::wire::{ChangeFeedPage, LiveEventPage};
+use gailou_shared::word_filter::FilterVerdict;
 use hmac::{Hmac, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -84,15 +84,15 @@ fn page_key_law(data: &[u8]) {
 fn cursor_law(data: &[u8]) {
     let key = CursorKey::new(SECRET);
     if let Ok(text) = std::str::from_utf8(data) {
-        assert!(key.parse(text).is_err(), "an unsigned cursor: {text}");
+        assert!(key.decode(text).is_err(), "an unsigned cursor: {text}");
     }
     let mut secret = b"gailou cursor\0".to_vec();
     secret.extend_from_slice(SECRET);
     let mut payload = data.to_vec();
     payload.extend_from_slice(&hmac(&Sha256::digest(secret), data)[..16]);
     let text = URL_SAFE_NO_PAD.encode(payload);
-    if let Ok(cursor) = key.parse(&text) {
-        assert_eq!(key.print(&cursor), text, "a position has one text");
+    if let Ok(cursor) = key.decode(&text) {
+        assert_eq!(key.encode(&cursor), text, "a position has one text");
     }
 }
 
@@ -100,9 +100,9 @@ fn cursor_law(data: &[u8]) {
 fn cache_tags_law(data: &[u8]) {
     let texts = [std::str::from_utf8(data).unwrap_or_default().to_owned(), URL_SAFE_NO_PAD.encode(data)];
     for text in texts {
-        let Some(shows) = Shows::decode(&text) else { continue };
+        let Some(shows) = CacheTags::decode(&text) else { continue };
         assert_eq!(shows.encode(), text);
-        assert!(shows.entries().len() <= Shows::MOST);
+        assert!(shows.entries().len() <= CacheTags::MAX_ENTRIES);
         assert!(shows.entries().is_sorted_by(|a, b| a.0 < b.0));
         assert!(shows.entries().iter().all(|(id, version)| shows.version_of(*id) == Some(*version)));
     }
@@ -110,9 +110,9 @@ fn cache_tags_law(data: &[u8]) {
 
 /// A page of the origin's change feed.
 fn change_feed_page_law(data: &[u8]) {
-    let Some(document) = ChangesDoc::parse(data) else { return };
-    assert!(document.rows.len() <= ChangesDoc::MOST_ROWS);
-    assert_eq!(ChangesDoc::parse(document.to_json().as_bytes()), Some(document));
+    let Some(document) = ChangeFeedPage::parse(data) else { return };
+    assert!(document.rows.len() <= ChangeFeedPage::MAX_ROWS);
+    assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
 }
 
 /// The stored form of such a page.
@@ -147,7 +147,7 @@ fn replay_buffer_law(data: &[u8]) {
     let mut position = event_stream::resume_position(&headers, Some(last)).unwrap_or(0);
     for (at, text) in String::from_utf8_lossy(rest).lines().enumerate() {
         let now_ms = at as u64 * 10_000;
-        if let Ok(answer) = serde_json::from_str::<EventsDoc>(text) {
+        if let Ok(answer) = serde_json::from_str::<LiveEventPage>(text) {
             let after = buffer.claim_poll(Some(position), now_ms).unwrap_or(Some(position));
             buffer.apply(after, &answer);
         } else {
@@ -176,8 +176,8 @@ fn token_law(data: &[u8]) {
     let signed = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let token = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(hmac(SECRET, signed.as_bytes())));
     let Ok(member) = key.verify(&token, "gailou", NOW) else { return };
-    assert!(token.len() <= limits::TOKEN_BYTES);
-    assert!((1..=limits::NAME_CHARS).contains(&member.name.chars().count()), "{member:?}");
+    assert!(token.len() <= limits::MAX_TOKEN_BYTES);
+    assert!((1..=limits::MAX_NAME_CHARS).contains(&member.name.chars().count()), "{member:?}");
     assert!(member.id.kind() == gailou_shared::id::MemberKind::Host || member.role == Role::Member, "{member:?}");
     let again = key.sign(&member, "gailou", NOW + 60).expect("a secret signs");
     assert_eq!(key.verify(&again, "gailou", NOW), Ok(member));
@@ -186,15 +186,15 @@ fn token_law(data: &[u8]) {
 /// A signature header, then the body it claims to sign.
 fn edge_signature_law(data: &[u8]) {
     let (header, body) = line(data);
-    let request = Signed { method: "POST", path_query: "/edge/push", client: "", body };
-    assert!(verify(SECRET, NOW, &request, header).is_err(), "an unsigned request: {header}");
+    let request = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body };
+    assert!(verify_request(SECRET, NOW, &request, header).is_err(), "an unsigned request: {header}");
     let time = header.strip_prefix("t=").and_then(|rest| rest.split_once(',')).and_then(|(time, _)| time.parse().ok());
     let time: u64 = time.unwrap_or(NOW);
-    let right = sign(SECRET, time, &request);
-    let in_time = NOW.abs_diff(time) <= WINDOW_SECONDS;
-    assert_eq!(verify(SECRET, NOW, &request, &right).is_ok(), in_time, "{right}");
-    let other = Signed { path_query: "/edge/push?", ..request };
-    assert!(verify(SECRET, NOW, &other, &right).is_err());
+    let right = sign_request(SECRET, time, &request);
+    let in_time = NOW.abs_diff(time) <= SIGNATURE_WINDOW_SECONDS;
+    assert_eq!(verify_request(SECRET, NOW, &request, &right).is_ok(), in_time, "{right}");
+    let other = SignedRequest { path_query: "/edge/push?", ..request };
+    assert!(verify_request(SECRET, NOW, &other, &right).is_err());
 }
 
 /// Header lines of the origin, then a line with the entity tags that a reader sent.
@@ -237,8 +237,8 @@ fn cached_page_law(data: &[u8]) {
 fn word_filter_law(data: &[u8]) {
     let (text, stored) = line(data);
     let Some(dictionary) = word_filter::parse_dictionary(stored) else { return };
-    if let Verdict::Mask { text: masked, .. } = dictionary.check(text) {
+    if let FilterVerdict::Mask { text: masked, .. } = dictionary.check(text) {
         assert_eq!(masked.chars().count(), text.chars().count(), "{text:?} {masked:?}");
-        assert_eq!(dictionary.check(&masked), Verdict::Pass, "{text:?} {masked:?}");
+        assert_eq!(dictionary.check(&masked), FilterVerdict::Pass, "{text:?} {masked:?}");
     }
 }

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use gailou_shared::edge::{HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, VERSION_HEADER};
+use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, HOT_FOR_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
 use gailou_shared::limits;
-use gailou_shared::shows::Shows;
 use http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 pub const MAX_PAGE_AGE_SECONDS: u32 = 86_400;
 /// Largest page kept in an isolate's memory, in bytes: the largest tree, in which every tenth node has
 /// the largest comment.
-pub const MAX_MEMORY_PAGE_BYTES: usize = limits::TREE_NODES / 10 * limits::CONTENT_BYTES;
+pub const MAX_MEMORY_PAGE_BYTES: usize = limits::MAX_TREE_NODES / 10 * limits::MAX_CONTENT_BYTES;
 /// Time difference from which the time a page was made outweighs its version, in milliseconds. The
 /// clocks of the origin's servers differ by less; a version that is lower a minute later is that of a
 /// database restored from a backup.
@@ -96,7 +96,7 @@ pub struct CachedPage {
     /// The subject's version; 0 for a page that is not about one subject.
     pub version: u64,
     /// The comments it shows.
-    pub shows: Shows,
+    pub shows: CacheTags,
     /// How long it may be served.
     pub freshness: Freshness,
     /// The last generation of the change feed that allowed it; not stored.
@@ -149,7 +149,7 @@ impl CachedPage {
             etag: text(&ETAG),
             fetched_ms: now_ms,
             made_ms: parse_number(&answer.headers, MADE_HEADER)?.min(now_ms + MAX_CLOCK_SKEW_MS),
-            version: parse_number(&answer.headers, VERSION_HEADER).unwrap_or(0),
+            version: parse_number(&answer.headers, SUBJECT_VERSION_HEADER).unwrap_or(0),
             shows: parse_shows(&answer.headers)?,
             freshness,
             checked_generation: AtomicU64::new(0),
@@ -167,7 +167,7 @@ impl CachedPage {
             etag: self.etag.clone(),
             fetched_ms: now_ms,
             made_ms: made_ms.unwrap_or(self.made_ms),
-            version: parse_number(headers, VERSION_HEADER).unwrap_or(self.version),
+            version: parse_number(headers, SUBJECT_VERSION_HEADER).unwrap_or(self.version),
             shows: parse_shows(headers).unwrap_or_else(|| self.shows.clone()),
             freshness: Freshness::from_headers(headers).unwrap_or(self.freshness),
             checked_generation: AtomicU64::new(0),
@@ -272,7 +272,7 @@ impl CachedPage {
             fetched_ms: head.fetched_ms,
             made_ms: head.made_ms,
             version: head.version,
-            shows: Shows::decode(&head.shows)?,
+            shows: CacheTags::decode(&head.shows)?,
             freshness: head.freshness,
             checked_generation: AtomicU64::new(0),
             prepared: OnceLock::new(),
@@ -310,8 +310,8 @@ fn parse_number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
-fn parse_shows(headers: &HeaderMap) -> Option<Shows> {
-    Shows::decode(headers.get(SHOWS_HEADER)?.to_str().ok()?)
+fn parse_shows(headers: &HeaderMap) -> Option<CacheTags> {
+    CacheTags::decode(headers.get(CACHE_TAGS_HEADER)?.to_str().ok()?)
 }
 
 /// The directives of a `Cache-Control` list, with their values.
@@ -380,8 +380,8 @@ mod tests {
             answer.headers.remove(name);
             CachedPage::from_origin(&answer, 0)
         };
-        assert_eq!((without(SHOWS_HEADER), without(MADE_HEADER)), (None, None));
-        assert_eq!(without(VERSION_HEADER).unwrap().version, 0);
+        assert_eq!((without(CACHE_TAGS_HEADER), without(MADE_HEADER)), (None, None));
+        assert_eq!(without(SUBJECT_VERSION_HEADER).unwrap().version, 0);
         let ahead = CachedPage::from_origin(&page_answer("x", "max-age=2"), 0).unwrap();
         assert_eq!(
             (ahead.made_ms, ahead.revalidated(&HeaderMap::new(), 9).made_ms),

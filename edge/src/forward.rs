@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use gailou_shared::edge::{
-    CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign,
+use gailou_shared::edge_protocol::{
+    CACHE_TAGS_HEADER, CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
+    SignedRequest, sign_request,
 };
 use gailou_shared::wire::Code;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -64,8 +65,8 @@ const DROPPED_HEADERS: [&str; 16] = [
     CDN_CACHE_CONTROL,
     HOT_FOR_HEADER,
     MADE_HEADER,
-    SHOWS_HEADER,
-    VERSION_HEADER,
+    CACHE_TAGS_HEADER,
+    SUBJECT_VERSION_HEADER,
 ];
 
 /// The client of a request.
@@ -114,7 +115,7 @@ impl OriginHealth {
         }
     }
 
-    /// Whether the last attempt failed less than [`DOWN_PERIOD_MS`] ago: a copy is then served without
+    /// Whether the last attempt failed less than 5 s ago: a copy is then served without
     /// waiting for a timeout.
     #[must_use]
     pub fn is_down(&self, now_ms: u64) -> bool {
@@ -122,7 +123,7 @@ impl OriginHealth {
         failed != 0 && now_ms.saturating_sub(failed) < DOWN_PERIOD_MS
     }
 
-    /// Whether it recovered less than [`RECOVERY_PERIOD_MS`] ago.
+    /// Whether it recovered less than 10 s ago.
     #[must_use]
     pub fn is_just_back(&self, now_ms: u64) -> bool {
         let recovered = self.recovered_ms.load(Ordering::Relaxed);
@@ -181,8 +182,8 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
         headers.insert(HeaderName::from_static(CLIENT_HEADER), value);
     }
     if let Some(secret) = &isolate.config.edge_secret {
-        let signed = Signed { method: method.as_str(), path_query: &path_query, client, body: &body };
-        let signature = sign(secret, ports.clock.now_ms() / 1_000, &signed);
+        let signed = SignedRequest { method: method.as_str(), path_query: &path_query, client, body: &body };
+        let signature = sign_request(secret, ports.clock.now_ms() / 1_000, &signed);
         if let Ok(value) = HeaderValue::from_str(&signature) {
             headers.insert(HeaderName::from_static(SIGNATURE_HEADER), value);
         }

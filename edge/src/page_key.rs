@@ -46,7 +46,7 @@ const SORT_NAME: &str = "sort";
 const CURSOR_PARAM: QueryParam =
     QueryParam { name: "cursor", default: "", is_valid: |v| Cursor::unverified(v).is_some() };
 const LIMIT_PARAM: QueryParam =
-    QueryParam { name: "limit", default: "20", is_valid: |v| is_number(v, 1, limits::PAGE) };
+    QueryParam { name: "limit", default: "20", is_valid: |v| is_number(v, 1, limits::MAX_PAGE_SIZE) };
 
 const LIST_PARAMS: &[QueryParam] = &[
     QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
@@ -59,8 +59,8 @@ const REPLIES_PARAMS: &[QueryParam] = &[
     CURSOR_PARAM,
 ];
 const TREE_PARAMS: &[QueryParam] = &[
-    QueryParam { name: "depth", default: "3", is_valid: |v| is_number(v, 1, limits::DEPTH) },
-    QueryParam { name: "limit", default: "200", is_valid: |v| is_number(v, 1, limits::TREE_NODES) },
+    QueryParam { name: "depth", default: "3", is_valid: |v| is_number(v, 1, limits::MAX_DEPTH) },
+    QueryParam { name: "limit", default: "200", is_valid: |v| is_number(v, 1, limits::MAX_TREE_NODES) },
     CURSOR_PARAM,
 ];
 const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM];
@@ -169,7 +169,7 @@ fn counts_key(query: &str) -> Option<PageKey> {
         let (kind, key) = value.split_once('/')?;
         SubjectKey::new(kind, key).ok()?;
         subjects.push(utf8_percent_encode(&value, ESCAPED_CHARS).to_string());
-        if subjects.len() > limits::COUNT_SUBJECTS {
+        if subjects.len() > limits::MAX_COUNT_SUBJECTS {
             return None;
         }
     }
@@ -221,13 +221,13 @@ fn is_number(text: &str, from: usize, to: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gailou_shared::cursor::{CursorKey, List, Position};
+    use gailou_shared::cursor::{CursorKey, CursorList, WalkPosition};
     use proptest::prelude::*;
 
     /// A cursor with this sort, signed with a secret that the edge does not have.
     fn cursor(sort: Sort) -> String {
-        let list = List::roots(&SubjectKey::new("article", "7").unwrap());
-        CursorKey::new(b"secret").print(&Cursor { list, sort, epoch: 5, at: Position::After(9) })
+        let list = CursorList::roots(&SubjectKey::new("article", "7").unwrap());
+        CursorKey::new(b"secret").encode(&Cursor { list, sort, epoch: 5, at: WalkPosition::After(9) })
     }
 
     fn key_of(uri: &str) -> Option<PageKey> {

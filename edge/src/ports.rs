@@ -27,7 +27,7 @@ pub struct Ports {
     /// What clients may do.
     pub limiter: Arc<dyn RateLimiter>,
     /// The time.
-    pub clock: Arc<dyn Clock>,
+    pub clock: Arc<dyn EdgeClock>,
 }
 
 impl fmt::Debug for Ports {
@@ -37,7 +37,7 @@ impl fmt::Debug for Ports {
 }
 
 /// The time.
-pub trait Clock: Send + Sync {
+pub trait EdgeClock: Send + Sync {
     /// Unix milliseconds. The platform may freeze it while a request computes.
     fn now_ms(&self) -> u64;
     /// Completes after `ms` milliseconds.

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use gailou_shared::words::{Action, Dictionary, Term, Verdict, parse_tsv};
+use gailou_shared::word_filter::{Dictionary, FilterVerdict, Term, TermAction, parse_tsv};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -57,8 +57,8 @@ struct FilteredText {
 pub async fn blocked_categories(isolate: &Arc<Isolate>, ports: &Ports, body: &[u8]) -> Option<Vec<String>> {
     let FilteredText { content } = serde_json::from_slice(body).ok()?;
     match current_dictionary(isolate, ports).await?.check(&content) {
-        Verdict::Block { categories } => Some(categories),
-        Verdict::Pass | Verdict::Mask { .. } | Verdict::Review { .. } => None,
+        FilterVerdict::Block { categories } => Some(categories),
+        FilterVerdict::Pass | FilterVerdict::Mask { .. } | FilterVerdict::Review { .. } => None,
     }
 }
 
@@ -106,7 +106,7 @@ pub fn parse_dictionary(bytes: &[u8]) -> Option<Dictionary> {
     let StoredDictionary { version, terms } = match serde_json::from_str(text) {
         Ok(stored) => stored,
         // The edge never refuses a text for a term without an action.
-        Err(_) => StoredDictionary { version: 0, terms: parse_tsv(text, Action::Review).ok()? },
+        Err(_) => StoredDictionary { version: 0, terms: parse_tsv(text, TermAction::Review).ok()? },
     };
     Dictionary::build(version, &terms).ok()
 }

@@ -22,7 +22,7 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Author, Reaction, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -116,7 +116,7 @@ async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64)
             path: Path::root(id),
             parent_id: None,
             reply_to: None,
-            state: State::Published,
+            state: CommentState::Published,
             visibility: Visibility::Everyone,
             author: author(n % 5_000),
             created_at: app.now(),
@@ -286,7 +286,7 @@ async fn depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow:
     for _ in 1..500 {
         let page = page::roots(app, subject, asked).await.map_err(wrong)?;
         let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
-        asked.cursor = Some(app.cursor_key.parse(&next)?);
+        asked.cursor = Some(app.cursor_key.decode(&next)?);
     }
     Ok((first, timed(app, subject, asked).await?))
 }

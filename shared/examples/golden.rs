@@ -4,10 +4,10 @@
 //! compares it with this machine's answers and `scripts/golden-wasm.sh` with those of wasm. A line
 //! that changes means that stored keys, ids or cursors have changed.
 
-use gailou_shared::cursor::{Cursor, CursorKey, List, Position};
+use gailou_shared::cursor::{Cursor, CursorKey, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path, Threading};
-use gailou_shared::rank::{Counts, Sort, Weights, key};
+use gailou_shared::rank::{EngagementCounts, HotWeights, Sort, sort_key};
 
 /// Likes, dislikes, replies: none, few, many, one-sided, at and beyond the 32 bits that count.
 const COUNTS: [(u64, u64, u64); 14] = [
@@ -28,11 +28,11 @@ const COUNTS: [(u64, u64, u64); 14] = [
 ];
 /// Before the epoch of ids, at it, this decade, the last millisecond an id can name, the end of time.
 const TIMES: [u64; 6] = [0, 946_684_800_000, 1_700_000_000_000, 1_792_829_827_919, 3_145_708_055_551, u64::MAX];
-const WEIGHTS: [Weights; 4] = [
-    Weights { like: 700, reply: 300, hate: 0, half_life_ms: Some(86_400_000) },
-    Weights { like: 1_000, reply: 2_000, hate: 500, half_life_ms: Some(Weights::MIN_HALF_LIFE_MS) },
-    Weights { like: 2_000, reply: 1_000, hate: 0, half_life_ms: None },
-    Weights { like: u32::MAX, reply: u32::MAX, hate: u32::MAX, half_life_ms: Some(u64::MAX) },
+const WEIGHTS: [HotWeights; 4] = [
+    HotWeights { like: 700, reply: 300, dislike: 0, half_life_ms: Some(86_400_000) },
+    HotWeights { like: 1_000, reply: 2_000, dislike: 500, half_life_ms: Some(HotWeights::MIN_HALF_LIFE_MS) },
+    HotWeights { like: 2_000, reply: 1_000, dislike: 0, half_life_ms: None },
+    HotWeights { like: u32::MAX, reply: u32::MAX, dislike: u32::MAX, half_life_ms: Some(u64::MAX) },
 ];
 const IDS: [u64; 4] = [1, 4_096, 7_208_383_979_520_004_099, i64::MAX as u64];
 
@@ -56,7 +56,7 @@ fn ranking(out: &mut Vec<String>) {
             let times = if sort == Sort::Hot { &TIMES[..] } else { &TIMES[..1] };
             for (likes, dislikes, replies) in COUNTS {
                 for time in times {
-                    let key = key(sort, Counts { likes, dislikes, replies }, *time, weights);
+                    let key = sort_key(sort, EngagementCounts { likes, dislikes, replies }, *time, weights);
                     let name = sort.name();
                     out.push(format!("rank\t{name} w{number} {likes} {dislikes} {replies} {time}\t{key}"));
                 }
@@ -88,7 +88,7 @@ fn placing(out: &mut Vec<String>) {
     let ids = IDS.map(id);
     let path = ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).expect("a short path"));
     out.push(format!("path\tbytes\t{}", hex(path.as_bytes())));
-    out.push(format!("path\tend\t{}", hex(&path.end())));
+    out.push(format!("path\tend\t{}", hex(&path.subtree_end())));
     for mode in [Mode::Flat, Mode::TwoLevel, Mode::Tree, Mode::Building] {
         let threading = Threading { mode, level_limit: 3 };
         for depth in 1..=ids.len() {
@@ -102,18 +102,23 @@ fn signing(out: &mut Vec<String>) {
     let key = CursorKey::new(b"golden");
     let subject = SubjectKey::new("topic", "盖楼").expect("a subject");
     let member = MemberId::new(IDS[2]).expect("a member");
-    let lists = [List::roots(&subject), List::Replies(id(IDS[2])), List::Tree(id(IDS[3])), List::Member(member)];
+    let lists = [
+        CursorList::roots(&subject),
+        CursorList::Replies(id(IDS[2])),
+        CursorList::Tree(id(IDS[3])),
+        CursorList::Member(member),
+    ];
     let snapshot = [0x5a; 16];
     let places = [
-        Position::Snapshot(snapshot, 999),
-        Position::Tail(snapshot, 0),
-        Position::After(u64::MAX),
-        Position::Child(id(IDS[1]), 42),
+        WalkPosition::Snapshot(snapshot, 999),
+        WalkPosition::Tail(snapshot, 0),
+        WalkPosition::After(u64::MAX),
+        WalkPosition::Child(id(IDS[1]), 42),
     ];
     for (l, list) in lists.into_iter().enumerate() {
         for (p, at) in places.into_iter().enumerate() {
             let sort = Sort::ALL[l + p];
-            let text = key.print(&Cursor { list, sort, epoch: 1_234_567_890_123, at });
+            let text = key.encode(&Cursor { list, sort, epoch: 1_234_567_890_123, at });
             out.push(format!("cursor\t{l} {p}\t{text}"));
         }
     }

@@ -1,7 +1,7 @@
 //! What a comment may say: bodies are parsed into types here, and checked nowhere else.
 //!
 //! Every wrong field is named, not only the first. What is not here: the word filter
-//! ([`crate::words`]) and rendering, which is the origin's.
+//! ([`crate::word_filter`]) and rendering, which is the origin's.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -31,13 +31,13 @@ pub struct NewComment {
 /// Every wrong field; the field `body` when it is not a JSON object.
 ///
 /// ```
-/// use gailou_shared::content::new_comment;
-/// assert_eq!(new_comment(br#"{"content":"hi"}"#, 5000).unwrap().content, "hi");
-/// let errors = new_comment(br#"{"content":"","parent_id":7}"#, 5000).unwrap_err();
+/// use gailou_shared::content::parse_new_comment;
+/// assert_eq!(parse_new_comment(br#"{"content":"hi"}"#, 5000).unwrap().content, "hi");
+/// let errors = parse_new_comment(br#"{"content":"","parent_id":7}"#, 5000).unwrap_err();
 /// assert_eq!(errors.len(), 2);
 /// ```
-pub fn new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Vec<FieldError>> {
-    let fields = object(body)?;
+pub fn parse_new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Vec<FieldError>> {
+    let fields = parse_object(body)?;
     let mut errors = Vec::new();
     let content = content(fields.get("content"), max_chars, &mut errors);
     let parent_id = match fields.get("parent_id") {
@@ -69,8 +69,8 @@ pub fn new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Vec<Fiel
 ///
 /// # Errors
 /// Every wrong field.
-pub fn edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldError>> {
-    let fields = object(body)?;
+pub fn parse_edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldError>> {
+    let fields = parse_object(body)?;
     let mut errors = Vec::new();
     let content = content(fields.get("content"), max_chars, &mut errors);
     if errors.is_empty() { Ok(content) } else { Err(errors) }
@@ -80,12 +80,12 @@ pub fn edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldError>> {
 ///
 /// # Errors
 /// The field `name` when it is missing, empty, too long or holds control characters.
-pub fn guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
-    let fields = object(body)?;
+pub fn parse_guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
+    let fields = parse_object(body)?;
     let name = fields.get("name").and_then(Value::as_str).map(str::trim).unwrap_or_default();
     if name.is_empty()
         || name.chars().all(is_blank)
-        || name.chars().count() > limits::NAME_CHARS
+        || name.chars().count() > limits::MAX_NAME_CHARS
         || name.chars().any(char::is_control)
     {
         return Err(alloc::vec![FieldError::new("name", "must be 1 to 64 characters, without control characters")]);
@@ -95,7 +95,7 @@ pub fn guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
 
 /// The first [`limits::SUMMARY_CHARS`] characters of a text, with `…` when something is left out.
 #[must_use]
-pub fn summary(text: &str) -> String {
+pub fn summarize(text: &str) -> String {
     match text.char_indices().nth(limits::SUMMARY_CHARS) {
         None => text.into(),
         Some((end, _)) => text.get(..end).unwrap_or_default().chars().chain(['…']).collect(),
@@ -106,7 +106,7 @@ pub fn summary(text: &str) -> String {
 ///
 /// # Errors
 /// The field `body`, with the place where the JSON breaks.
-pub fn object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Vec<FieldError>> {
+pub fn parse_object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Vec<FieldError>> {
     let wrong = |detail: String| alloc::vec![FieldError::new("body", detail)];
     let text =
         core::str::from_utf8(body).map_err(|e| wrong(alloc::format!("is not UTF-8 at byte {}", e.valid_up_to())))?;
@@ -131,7 +131,7 @@ fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>
     };
     if text.chars().all(is_blank) {
         errors.push(FieldError::new("content", "must not be empty"));
-    } else if let Some(too_long) = too_long(text, max_chars) {
+    } else if let Some(too_long) = check_length(text, max_chars) {
         errors.push(too_long);
     } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         errors.push(FieldError::new("content", "must not hold control characters other than line breaks and tabs"));
@@ -141,8 +141,8 @@ fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>
 
 /// What is wrong with the length of a text, if anything.
 #[must_use]
-pub fn too_long(text: &str, max_chars: usize) -> Option<FieldError> {
-    let (chars, bytes, max_bytes) = (text.chars().count(), text.len(), limits::CONTENT_BYTES);
+pub fn check_length(text: &str, max_chars: usize) -> Option<FieldError> {
+    let (chars, bytes, max_bytes) = (text.chars().count(), text.len(), limits::MAX_CONTENT_BYTES);
     (chars > max_chars || bytes > max_bytes).then(|| {
         let detail = alloc::format!(
             "must be at most {max_chars} characters and {max_bytes} bytes, has {chars} characters and {bytes} bytes"
@@ -157,7 +157,7 @@ fn is_blank(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{2800}' | '\u{3164}')
 }
 
-fn id<T: core::str::FromStr<Err = crate::id::NotAnId>>(
+fn id<T: core::str::FromStr<Err = crate::id::InvalidId>>(
     value: &Value,
     field: &'static str,
     errors: &mut Vec<FieldError>,
@@ -172,7 +172,7 @@ fn id<T: core::str::FromStr<Err = crate::id::NotAnId>>(
 fn mentions(value: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<MemberId> {
     let items = match value {
         None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) if items.len() <= limits::MENTIONS => items,
+        Some(Value::Array(items)) if items.len() <= limits::MAX_MENTIONS => items,
         Some(_) => {
             errors.push(FieldError::new("mentions", "must be a list of at most 20 member ids"));
             return Vec::new();
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn every_wrong_field_is_named() {
         let check = |body: &str, fields: &[&str]| {
-            let errors = new_comment(body.as_bytes(), 5_000).map(|_| Vec::new()).unwrap_or_else(|e| e);
+            let errors = parse_new_comment(body.as_bytes(), 5_000).map(|_| Vec::new()).unwrap_or_else(|e| e);
             assert_eq!(errors.iter().map(|e| e.field.as_ref()).collect::<Vec<_>>(), fields, "{body}");
         };
         check(r#"{"content":"hi","parent_id":"5","mentions":["7","7"],"visibility":"self","media":[]}"#, &[]);
@@ -217,34 +217,34 @@ mod tests {
             &["content", "parent_id", "mentions", "visibility", "media"],
         );
         check(r#"{"content":"x","mentions":["07"]}"#, &["mentions"]);
-        assert_eq!(new_comment(b"{\"content\":\"\xff\"}", 5_000).unwrap_err()[0].field, "body");
+        assert_eq!(parse_new_comment(b"{\"content\":\"\xff\"}", 5_000).unwrap_err()[0].field, "body");
     }
 
     #[test]
     fn length_is_in_characters() {
-        let of = |n: usize| new_comment(format!(r#"{{"content":"{}"}}"#, "楼".repeat(n)).as_bytes(), 5_000);
+        let of = |n: usize| parse_new_comment(format!(r#"{{"content":"{}"}}"#, "楼".repeat(n)).as_bytes(), 5_000);
         assert!(of(5_000).is_ok());
         assert_eq!(of(5_001).unwrap_err()[0].field, "content");
     }
 
     #[test]
     fn a_summary_never_splits_a_character() {
-        assert_eq!(summary("楼"), "楼");
-        assert_eq!(summary(&"楼".repeat(500)), "楼".repeat(500));
-        assert_eq!(summary(&"楼".repeat(501)), "楼".repeat(500) + "…");
+        assert_eq!(summarize("楼"), "楼");
+        assert_eq!(summarize(&"楼".repeat(500)), "楼".repeat(500));
+        assert_eq!(summarize(&"楼".repeat(501)), "楼".repeat(500) + "…");
     }
 
     proptest! {
         #[test]
         fn no_body_panics(body: Vec<u8>) {
-            let _ = new_comment(&body, 5_000);
+            let _ = parse_new_comment(&body, 5_000);
         }
 
         #[test]
         fn the_text_comes_back_as_written(text in "\\PC*[a-z]\\PC*") {
             let body = serde_json::json!({"content": text}).to_string();
             prop_assume!(text.chars().count() <= 5_000 && !text.chars().any(char::is_control));
-            prop_assert_eq!(new_comment(body.as_bytes(), 5_000).unwrap().content, text);
+            prop_assert_eq!(parse_new_comment(body.as_bytes(), 5_000).unwrap().content, text);
         }
     }
 }

@@ -22,7 +22,7 @@ const TAG_BYTES: usize = 16;
 
 /// The list a cursor belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum List {
+pub enum CursorList {
     /// The roots of a subject, named by a hash of type, key and number.
     Roots([u8; 16]),
     /// All descendants of a comment, flat.
@@ -33,7 +33,7 @@ pub enum List {
     Member(MemberId),
 }
 
-impl List {
+impl CursorList {
     /// The roots of this subject.
     #[must_use]
     pub fn roots(subject: &SubjectKey) -> Self {
@@ -52,7 +52,7 @@ pub type SnapshotId = [u8; 16];
 
 /// Where the walk goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Position {
+pub enum WalkPosition {
     /// At this place of the snapshot, from 0.
     Snapshot(SnapshotId, u16),
     /// In what is not in the snapshot, below this floor (0: from the top).
@@ -67,18 +67,18 @@ pub enum Position {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cursor {
     /// The list it belongs to.
-    pub list: List,
+    pub list: CursorList,
     /// The order of the walk.
     pub sort: Sort,
     /// The subject's version on the first page.
     pub epoch: u64,
     /// Where the walk goes on.
-    pub at: Position,
+    pub at: WalkPosition,
 }
 
 impl Cursor {
     /// What a text says that has the form of a cursor, whoever signed it: for caches, which have no
-    /// key and need one name for one place. What this refuses, [`CursorKey::parse`] refuses too, and
+    /// key and need one name for one place. What this refuses, [`CursorKey::decode`] refuses too, and
     /// no other text says the same and carries the same signature.
     #[must_use]
     pub fn unverified(text: &str) -> Option<Self> {
@@ -89,15 +89,15 @@ impl Cursor {
 
 /// The text is no cursor of ours: malformed, of another version, or signed with another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadCursor;
+pub struct InvalidCursor;
 
-impl fmt::Display for BadCursor {
+impl fmt::Display for InvalidCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a cursor of this server")
     }
 }
 
-impl core::error::Error for BadCursor {}
+impl core::error::Error for InvalidCursor {}
 
 /// The key cursors are signed with.
 #[derive(Clone)]
@@ -126,7 +126,7 @@ impl CursorKey {
 
     /// The cursor as text, about 100 characters.
     #[must_use]
-    pub fn print(&self, cursor: &Cursor) -> String {
+    pub fn encode(&self, cursor: &Cursor) -> String {
         let mut bytes = encode(cursor);
         let tag = self.0.clone().chain_update(&bytes).finalize().into_bytes();
         bytes.extend(tag.iter().take(TAG_BYTES));
@@ -136,21 +136,21 @@ impl CursorKey {
     /// The cursor in this text.
     ///
     /// # Errors
-    /// [`BadCursor`] for everything that [`CursorKey::print`] did not make with the same secret.
-    pub fn parse(&self, text: &str) -> Result<Cursor, BadCursor> {
-        let bytes = bytes_of(text).ok_or(BadCursor)?;
-        let (body, tag) = bytes.split_at_checked(bytes.len().saturating_sub(TAG_BYTES)).ok_or(BadCursor)?;
-        self.0.clone().chain_update(body).verify_truncated_left(tag).map_err(|_| BadCursor)?;
+    /// [`InvalidCursor`] for everything that [`CursorKey::encode`] did not make with the same secret.
+    pub fn decode(&self, text: &str) -> Result<Cursor, InvalidCursor> {
+        let bytes = bytes_of(text).ok_or(InvalidCursor)?;
+        let (body, tag) = bytes.split_at_checked(bytes.len().saturating_sub(TAG_BYTES)).ok_or(InvalidCursor)?;
+        self.0.clone().chain_update(body).verify_truncated_left(tag).map_err(|_| InvalidCursor)?;
         if tag.len() != TAG_BYTES {
-            return Err(BadCursor);
+            return Err(InvalidCursor);
         }
-        decode(body).ok_or(BadCursor)
+        decode(body).ok_or(InvalidCursor)
     }
 }
 
 /// Strict: no padding, no spaces, no stray bits, so that bytes have one text.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    if text.len() > limits::CURSOR_CHARS {
+    if text.len() > limits::MAX_CURSOR_CHARS {
         return None;
     }
     BASE64_URL_SAFE_NO_PAD.decode(text).ok()
@@ -162,39 +162,39 @@ fn encode(cursor: &Cursor) -> Vec<u8> {
     out.push(Sort::ALL.iter().position(|s| *s == cursor.sort).unwrap_or(0) as u8);
     out.extend(cursor.epoch.to_be_bytes());
     match cursor.list {
-        List::Roots(name) => {
+        CursorList::Roots(name) => {
             out.push(0);
             out.extend(name);
         }
-        List::Replies(id) => {
+        CursorList::Replies(id) => {
             out.push(1);
             out.extend(id.get().to_be_bytes());
         }
-        List::Tree(id) => {
+        CursorList::Tree(id) => {
             out.push(2);
             out.extend(id.get().to_be_bytes());
         }
-        List::Member(id) => {
+        CursorList::Member(id) => {
             out.push(3);
             out.extend(id.get().to_be_bytes());
         }
     }
     match cursor.at {
-        Position::Snapshot(id, place) => {
+        WalkPosition::Snapshot(id, place) => {
             out.push(0);
             out.extend(id);
             out.extend(place.to_be_bytes());
         }
-        Position::Tail(id, floor) => {
+        WalkPosition::Tail(id, floor) => {
             out.push(1);
             out.extend(id);
             out.extend(floor.to_be_bytes());
         }
-        Position::After(n) => {
+        WalkPosition::After(n) => {
             out.push(2);
             out.extend(n.to_be_bytes());
         }
-        Position::Child(id, left) => {
+        WalkPosition::Child(id, left) => {
             out.push(3);
             out.extend(id.get().to_be_bytes());
             out.extend(left.to_be_bytes());
@@ -230,17 +230,17 @@ fn decode(bytes: &[u8]) -> Option<Cursor> {
     let sort = *Sort::ALL.get(usize::from(r.byte()?))?;
     let epoch = r.number()?;
     let list = match r.byte()? {
-        0 => List::Roots(r.take()?),
-        1 => List::Replies(CommentId::new(r.number()?).ok()?),
-        2 => List::Tree(CommentId::new(r.number()?).ok()?),
-        3 => List::Member(MemberId::new(r.number()?).ok()?),
+        0 => CursorList::Roots(r.take()?),
+        1 => CursorList::Replies(CommentId::new(r.number()?).ok()?),
+        2 => CursorList::Tree(CommentId::new(r.number()?).ok()?),
+        3 => CursorList::Member(MemberId::new(r.number()?).ok()?),
         _ => return None,
     };
     let at = match r.byte()? {
-        0 => Position::Snapshot(r.take()?, u16::from_be_bytes(r.take()?)),
-        1 => Position::Tail(r.take()?, r.number()?),
-        2 => Position::After(r.number()?),
-        3 => Position::Child(CommentId::new(r.number()?).ok()?, r.number()?),
+        0 => WalkPosition::Snapshot(r.take()?, u16::from_be_bytes(r.take()?)),
+        1 => WalkPosition::Tail(r.take()?, r.number()?),
+        2 => WalkPosition::After(r.number()?),
+        3 => WalkPosition::Child(CommentId::new(r.number()?).ok()?, r.number()?),
         _ => return None,
     };
     r.0.is_empty().then_some(Cursor { list, sort, epoch, at })
@@ -256,16 +256,16 @@ mod tests {
     fn any_cursor() -> impl Strategy<Value = Cursor> {
         let id = || (1u64..=i64::MAX as u64).prop_map(|n| CommentId::new(n).unwrap());
         let list = prop_oneof![
-            any::<[u8; 16]>().prop_map(List::Roots),
-            id().prop_map(List::Replies),
-            id().prop_map(List::Tree),
-            (1u64..=i64::MAX as u64).prop_map(|n| List::Member(MemberId::new(n).unwrap())),
+            any::<[u8; 16]>().prop_map(CursorList::Roots),
+            id().prop_map(CursorList::Replies),
+            id().prop_map(CursorList::Tree),
+            (1u64..=i64::MAX as u64).prop_map(|n| CursorList::Member(MemberId::new(n).unwrap())),
         ];
         let at = prop_oneof![
-            (any::<[u8; 16]>(), any::<u16>()).prop_map(|(s, p)| Position::Snapshot(s, p)),
-            (any::<[u8; 16]>(), any::<u64>()).prop_map(|(s, f)| Position::Tail(s, f)),
-            any::<u64>().prop_map(Position::After),
-            (id(), any::<u64>()).prop_map(|(i, l)| Position::Child(i, l)),
+            (any::<[u8; 16]>(), any::<u16>()).prop_map(|(s, p)| WalkPosition::Snapshot(s, p)),
+            (any::<[u8; 16]>(), any::<u64>()).prop_map(|(s, f)| WalkPosition::Tail(s, f)),
+            any::<u64>().prop_map(WalkPosition::After),
+            (id(), any::<u64>()).prop_map(|(i, l)| WalkPosition::Child(i, l)),
         ];
         (list, prop::sample::select(&Sort::ALL[..]), any::<u64>(), at).prop_map(|(list, sort, epoch, at)| Cursor {
             list,
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn subjects_do_not_share_cursors() {
-        let list = |kind, key| List::roots(&SubjectKey::new(kind, key).unwrap());
+        let list = |kind, key| CursorList::roots(&SubjectKey::new(kind, key).unwrap());
         assert_ne!(list("video", "7"), list("article", "7"));
         assert_ne!(list("video", "7"), list("video", "07"));
     }
@@ -286,14 +286,14 @@ mod tests {
         #[test]
         fn printing_and_parsing_is_identity(cursor in any_cursor()) {
             let key = CursorKey::new(b"secret");
-            let text = key.print(&cursor);
-            prop_assert!(text.len() <= limits::CURSOR_CHARS);
-            prop_assert_eq!(key.parse(&text), Ok(cursor));
+            let text = key.encode(&cursor);
+            prop_assert!(text.len() <= limits::MAX_CURSOR_CHARS);
+            prop_assert_eq!(key.decode(&text), Ok(cursor));
         }
 
         #[test]
         fn what_a_cursor_says_needs_no_key(cursor in any_cursor(), signed_by: Vec<u8>) {
-            let text = CursorKey::new(&signed_by).print(&cursor);
+            let text = CursorKey::new(&signed_by).encode(&cursor);
             prop_assert_eq!(Cursor::unverified(&text), Some(cursor));
             for other in [format!("{text}="), format!("{text}A"), text[..text.len() - 1].to_owned(), format!(" {text}")] {
                 prop_assert_eq!(Cursor::unverified(&other), None, "{}", other);
@@ -311,23 +311,23 @@ mod tests {
 
         #[test]
         fn another_key_refuses(cursor in any_cursor()) {
-            prop_assert_eq!(CursorKey::new(b"other").parse(&CursorKey::new(b"secret").print(&cursor)), Err(BadCursor));
+            prop_assert_eq!(CursorKey::new(b"other").decode(&CursorKey::new(b"secret").encode(&cursor)), Err(InvalidCursor));
         }
 
         #[test]
         fn any_changed_character_is_refused(cursor in any_cursor(), at: prop::sample::Index, to in "[A-Za-z0-9_-]") {
             let key = CursorKey::new(b"secret");
-            let text = key.print(&cursor);
+            let text = key.encode(&cursor);
             let at = at.index(text.len());
             prop_assume!(text[at..=at] != to);
             let mut forged = text.clone();
             forged.replace_range(at..=at, &to);
-            prop_assert_eq!(key.parse(&forged), Err(BadCursor));
+            prop_assert_eq!(key.decode(&forged), Err(InvalidCursor));
         }
 
         #[test]
         fn noise_is_refused(text: String) {
-            prop_assert_eq!(CursorKey::new(b"secret").parse(&text), Err(BadCursor));
+            prop_assert_eq!(CursorKey::new(b"secret").decode(&text), Err(InvalidCursor));
         }
     }
 }

@@ -14,32 +14,32 @@ use sha2::{Digest, Sha256};
 use crate::limits;
 
 /// Milliseconds from the Unix epoch to 2000-01-01T00:00:00Z, where comment ids begin.
-pub const EPOCH_MS: u64 = 946_684_800_000;
+pub const ID_EPOCH_MS: u64 = 946_684_800_000;
 /// Virtual slots. Fixed: a subject's slot never changes, only the database that holds the slot.
-pub const SLOTS: u16 = 1_024;
+pub const SLOT_COUNT: u16 = 1_024;
 
 const TIME_BITS: u32 = 41;
 const SLOT_BITS: u32 = 10;
 const NODE_BITS: u32 = 6;
 const SEQUENCE_BITS: u32 = 6;
 /// Ids one node can issue for one slot in a millisecond.
-pub const SEQUENCES: u64 = 1 << SEQUENCE_BITS;
+pub const SEQUENCE_COUNT: u64 = 1 << SEQUENCE_BITS;
 /// Nodes that can issue ids at the same time; the last one is the importer's.
-pub const NODES: u64 = 1 << NODE_BITS;
+pub const NODE_COUNT: u64 = 1 << NODE_BITS;
 /// The node number that belongs to `gailou import`.
-pub const IMPORT_NODE: u64 = NODES - 1;
+pub const IMPORT_NODE: u64 = NODE_COUNT - 1;
 
 /// Why a text or number is not an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotAnId;
+pub struct InvalidId;
 
-impl fmt::Display for NotAnId {
+impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("must be a decimal number from 1 to 9223372036854775807, without sign or leading zeros")
     }
 }
 
-impl core::error::Error for NotAnId {}
+impl core::error::Error for InvalidId {}
 
 /// Digits without sign, spaces or leading zeros; `None` for anything else or above 2^63 − 1.
 fn canonical(text: &str) -> Option<u64> {
@@ -60,9 +60,9 @@ macro_rules! decimal_id {
             /// The id with this number.
             ///
             /// # Errors
-            /// [`NotAnId`] for 0 and for numbers above 2^63 − 1.
-            pub const fn new(number: u64) -> Result<Self, NotAnId> {
-                if number == 0 || number > i64::MAX as u64 { Err(NotAnId) } else { Ok(Self(number)) }
+            /// [`InvalidId`] for 0 and for numbers above 2^63 − 1.
+            pub const fn new(number: u64) -> Result<Self, InvalidId> {
+                if number == 0 || number > i64::MAX as u64 { Err(InvalidId) } else { Ok(Self(number)) }
             }
 
             /// The number, from 1 to 2^63 − 1.
@@ -91,18 +91,18 @@ macro_rules! decimal_id {
         }
 
         impl FromStr for $name {
-            type Err = NotAnId;
+            type Err = InvalidId;
 
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
-                Self::new(canonical(text).ok_or(NotAnId)?)
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::new(canonical(text).ok_or(InvalidId)?)
             }
         }
 
         impl TryFrom<i64> for $name {
-            type Error = NotAnId;
+            type Error = InvalidId;
 
-            fn try_from(number: i64) -> Result<Self, NotAnId> {
-                Self::new(u64::try_from(number).map_err(|_| NotAnId)?)
+            fn try_from(number: i64) -> Result<Self, InvalidId> {
+                Self::new(u64::try_from(number).map_err(|_| InvalidId)?)
             }
         }
 
@@ -122,7 +122,7 @@ macro_rules! decimal_id {
 }
 
 decimal_id! {
-    /// A comment: 41 bits of milliseconds since [`EPOCH_MS`], 10 of slot, 6 of node, 6 of sequence.
+    /// A comment: 41 bits of milliseconds since [`ID_EPOCH_MS`], 10 of slot, 6 of node, 6 of sequence.
     ///
     /// ```
     /// use gailou_shared::id::{CommentId, Slot};
@@ -145,7 +145,7 @@ impl CommentId {
     #[must_use]
     pub const fn from_parts(created_ms: u64, slot: Slot, node: u64, sequence: u64) -> Self {
         let max = (1 << TIME_BITS) - 1;
-        let mut time = created_ms.saturating_sub(EPOCH_MS);
+        let mut time = created_ms.saturating_sub(ID_EPOCH_MS);
         if time > max {
             time = max;
         }
@@ -156,27 +156,27 @@ impl CommentId {
         Self(
             (time << (SLOT_BITS + NODE_BITS + SEQUENCE_BITS))
                 | ((slot.0 as u64) << (NODE_BITS + SEQUENCE_BITS))
-                | ((node % NODES) << SEQUENCE_BITS)
-                | (sequence % SEQUENCES),
+                | ((node % NODE_COUNT) << SEQUENCE_BITS)
+                | (sequence % SEQUENCE_COUNT),
         )
     }
 
     /// When the id was issued, in Unix milliseconds.
     #[must_use]
     pub const fn created_ms(self) -> u64 {
-        (self.0 >> (SLOT_BITS + NODE_BITS + SEQUENCE_BITS)) + EPOCH_MS
+        (self.0 >> (SLOT_BITS + NODE_BITS + SEQUENCE_BITS)) + ID_EPOCH_MS
     }
 
     /// The slot of the comment's subject.
     #[must_use]
     pub const fn slot(self) -> Slot {
-        Slot(((self.0 >> (NODE_BITS + SEQUENCE_BITS)) % SLOTS as u64) as u16)
+        Slot(((self.0 >> (NODE_BITS + SEQUENCE_BITS)) % SLOT_COUNT as u64) as u16)
     }
 }
 
 /// First member id that is not the host's: 2^62.
-pub const FIRST_GUEST: u64 = 1 << 62;
-const IMPORTED: u64 = FIRST_GUEST | 1 << 61;
+pub const FIRST_GUEST_ID: u64 = 1 << 62;
+const IMPORTED: u64 = FIRST_GUEST_ID | 1 << 61;
 
 /// Who vouches for a member id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl MemberId {
     /// The guest with these random bits.
     #[must_use]
     pub const fn guest(random: u64) -> Self {
-        Self(FIRST_GUEST | (random & ((1 << 61) - 1)))
+        Self(FIRST_GUEST_ID | (random & ((1 << 61) - 1)))
     }
 
     /// The member that stands for `name` in imported threads: the same for the same name.
@@ -205,7 +205,7 @@ impl MemberId {
     /// Who vouches for this id.
     #[must_use]
     pub const fn kind(self) -> MemberKind {
-        if self.0 < FIRST_GUEST {
+        if self.0 < FIRST_GUEST_ID {
             MemberKind::Host
         } else if self.0 < IMPORTED {
             MemberKind::Guest
@@ -215,7 +215,7 @@ impl MemberId {
     }
 }
 
-/// One of the [`SLOTS`] virtual shards.
+/// One of the [`SLOT_COUNT`] virtual shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u16);
 
@@ -223,13 +223,13 @@ impl Slot {
     /// The first slot.
     pub const FIRST: Self = Self(0);
 
-    /// Slot `number`, or `None` from [`SLOTS`] on.
+    /// Slot `number`, or `None` from [`SLOT_COUNT`] on.
     #[must_use]
     pub const fn new(number: u16) -> Option<Self> {
-        if number < SLOTS { Some(Self(number)) } else { None }
+        if number < SLOT_COUNT { Some(Self(number)) } else { None }
     }
 
-    /// The slot's number, below [`SLOTS`].
+    /// The slot's number, below [`SLOT_COUNT`].
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -238,16 +238,16 @@ impl Slot {
 
 /// Why a type and a key do not name a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadSubject {
-    /// The type is empty, longer than [`limits::TYPE_BYTES`], or not `[a-z0-9_-]`.
+pub enum InvalidSubject {
+    /// The type is empty, longer than [`limits::MAX_SUBJECT_TYPE_BYTES`], or not `[a-z0-9_-]`.
     Type,
-    /// The key is empty or longer than [`limits::KEY_BYTES`].
+    /// The key is empty or longer than [`limits::MAX_SUBJECT_KEY_BYTES`].
     KeyLength,
     /// The key has a control character.
     KeyControl,
 }
 
-impl BadSubject {
+impl InvalidSubject {
     /// The field of the request that is wrong.
     #[must_use]
     pub const fn field(self) -> &'static str {
@@ -258,7 +258,7 @@ impl BadSubject {
     }
 }
 
-impl fmt::Display for BadSubject {
+impl fmt::Display for InvalidSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Type => "must be 1 to 32 characters of a-z, 0-9, _ and -",
@@ -268,7 +268,7 @@ impl fmt::Display for BadSubject {
     }
 }
 
-impl core::error::Error for BadSubject {}
+impl core::error::Error for InvalidSubject {}
 
 /// What is commented on: a type and the host's key, with the number that stands for the key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -282,7 +282,7 @@ impl SubjectKey {
     /// The subject `kind`/`key`.
     ///
     /// # Errors
-    /// [`BadSubject`] names the part that is wrong.
+    /// [`InvalidSubject`] names the part that is wrong.
     ///
     /// ```
     /// use gailou_shared::id::SubjectKey;
@@ -291,17 +291,17 @@ impl SubjectKey {
     /// // Not canonical digits: hashed, with bit 62 set, so it never meets a number.
     /// assert!(SubjectKey::new("video", "007").unwrap().obj_id() >= 1 << 62);
     /// ```
-    pub fn new(kind: &str, key: &str) -> Result<Self, BadSubject> {
-        let type_ok = (1..=limits::TYPE_BYTES).contains(&kind.len())
+    pub fn new(kind: &str, key: &str) -> Result<Self, InvalidSubject> {
+        let type_ok = (1..=limits::MAX_SUBJECT_TYPE_BYTES).contains(&kind.len())
             && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
         if !type_ok {
-            return Err(BadSubject::Type);
+            return Err(InvalidSubject::Type);
         }
-        if !(1..=limits::KEY_BYTES).contains(&key.len()) {
-            return Err(BadSubject::KeyLength);
+        if !(1..=limits::MAX_SUBJECT_KEY_BYTES).contains(&key.len()) {
+            return Err(InvalidSubject::KeyLength);
         }
         if key.chars().any(char::is_control) {
-            return Err(BadSubject::KeyControl);
+            return Err(InvalidSubject::KeyControl);
         }
         let obj_id = match canonical(key) {
             Some(number) if number < 1 << 62 => number,
@@ -333,7 +333,7 @@ impl SubjectKey {
     #[must_use]
     pub fn slot(&self) -> Slot {
         let hash = hash62(&[b"gailou slot\0", self.kind.as_bytes(), b"\0", &self.obj_id.to_be_bytes()]);
-        Slot((hash % u64::from(SLOTS)) as u16)
+        Slot((hash % u64::from(SLOT_COUNT)) as u16)
     }
 }
 
@@ -364,7 +364,7 @@ mod tests {
     fn only_canonical_numbers_are_ids() {
         for bad in ["", "0", "01", "+1", "-1", " 1", "1 ", "1.0", "9223372036854775808", "99999999999999999999", "一"]
         {
-            assert_eq!(bad.parse::<CommentId>(), Err(NotAnId), "{bad:?}");
+            assert_eq!(bad.parse::<CommentId>(), Err(InvalidId), "{bad:?}");
         }
         assert_eq!("9223372036854775807".parse::<MemberId>().unwrap().get(), i64::MAX as u64);
     }
@@ -389,15 +389,15 @@ mod tests {
     #[test]
     fn a_key_has_512_bytes_at_most() {
         assert!(SubjectKey::new("a", &"k".repeat(512)).is_ok());
-        assert_eq!(SubjectKey::new("a", &"k".repeat(513)), Err(BadSubject::KeyLength));
-        assert_eq!(SubjectKey::new("a", ""), Err(BadSubject::KeyLength));
-        assert_eq!(SubjectKey::new("a", "a\nb"), Err(BadSubject::KeyControl));
-        assert_eq!(SubjectKey::new("A", "k"), Err(BadSubject::Type));
+        assert_eq!(SubjectKey::new("a", &"k".repeat(513)), Err(InvalidSubject::KeyLength));
+        assert_eq!(SubjectKey::new("a", ""), Err(InvalidSubject::KeyLength));
+        assert_eq!(SubjectKey::new("a", "a\nb"), Err(InvalidSubject::KeyControl));
+        assert_eq!(SubjectKey::new("A", "k"), Err(InvalidSubject::Type));
     }
 
     #[test]
     fn slots_are_even() {
-        let mut seen = [0u32; SLOTS as usize];
+        let mut seen = [0u32; SLOT_COUNT as usize];
         for n in 0..102_400 {
             seen[SubjectKey::new("video", &n.to_string()).unwrap().slot().get() as usize] += 1;
         }
@@ -415,14 +415,14 @@ mod tests {
         }
 
         #[test]
-        fn parts_come_back(ms in EPOCH_MS + 1..EPOCH_MS + (1 << 41), slot in 0..SLOTS, node in 0..NODES, sequence in 0..SEQUENCES) {
+        fn parts_come_back(ms in ID_EPOCH_MS + 1..ID_EPOCH_MS + (1 << 41), slot in 0..SLOT_COUNT, node in 0..NODE_COUNT, sequence in 0..SEQUENCE_COUNT) {
             let slot = Slot::new(slot).unwrap();
             let id = CommentId::from_parts(ms, slot, node, sequence);
             prop_assert_eq!((id.created_ms(), id.slot()), (ms, slot));
         }
 
         #[test]
-        fn later_ids_are_larger(ms in EPOCH_MS + 1..EPOCH_MS + (1 << 40), a in 0..SLOTS, b in 0..SLOTS) {
+        fn later_ids_are_larger(ms in ID_EPOCH_MS + 1..ID_EPOCH_MS + (1 << 40), a in 0..SLOT_COUNT, b in 0..SLOT_COUNT) {
             let (a, b) = (Slot::new(a).unwrap(), Slot::new(b).unwrap());
             prop_assert!(CommentId::from_parts(ms, a, 63, 63) < CommentId::from_parts(ms + 1, b, 0, 0));
         }

@@ -20,9 +20,9 @@ pub mod rank;
 pub mod walk;
 
 pub mod content;
-pub mod words;
+pub mod word_filter;
 
-pub mod edge;
-pub mod shows;
+pub mod cache_tags;
+pub mod edge_protocol;
 pub mod token;
 pub mod wire;

@@ -4,58 +4,58 @@
 //! limits may be tighter, never wider.
 
 /// Largest request body, in bytes. Four times the largest comment in UTF-8, with room for escapes.
-pub const BODY_BYTES: usize = 64 * 1024;
+pub const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Longest comment, in characters (Unicode scalar values).
-pub const CONTENT_CHARS: usize = 5_000;
+pub const MAX_CONTENT_CHARS: usize = 5_000;
 /// Longest comment, in bytes of UTF-8: 5,000 characters of four bytes each.
-pub const CONTENT_BYTES: usize = 20_000;
+pub const MAX_CONTENT_BYTES: usize = 20_000;
 /// Characters of a comment that stay in its row once long texts live in object storage.
 pub const SUMMARY_CHARS: usize = 500;
 /// Members one comment may mention.
-pub const MENTIONS: usize = 20;
+pub const MAX_MENTIONS: usize = 20;
 /// Longest member name, in characters.
-pub const NAME_CHARS: usize = 64;
+pub const MAX_NAME_CHARS: usize = 64;
 /// Longest avatar address, in bytes.
-pub const AVATAR_BYTES: usize = 512;
+pub const MAX_AVATAR_BYTES: usize = 512;
 /// Longest subject key, in bytes of UTF-8.
-pub const KEY_BYTES: usize = 512;
+pub const MAX_SUBJECT_KEY_BYTES: usize = 512;
 /// Longest subject type name, in bytes.
-pub const TYPE_BYTES: usize = 32;
+pub const MAX_SUBJECT_TYPE_BYTES: usize = 32;
 /// Subject types one installation may have.
-pub const TYPES: usize = 128;
+pub const MAX_SUBJECT_TYPES: usize = 128;
 /// Longest chain from a root to a reply, in comments: 8 bytes each, so a path is at most 1 KiB.
-pub const DEPTH: usize = 128;
+pub const MAX_DEPTH: usize = 128;
 /// Most comments on one page.
-pub const PAGE: usize = 100;
+pub const MAX_PAGE_SIZE: usize = 100;
 /// Comments on a page when the reader does not say.
-pub const PAGE_DEFAULT: usize = 20;
+pub const DEFAULT_PAGE_SIZE: usize = 20;
 /// Replies shown under a root in a list.
 pub const TOP_REPLIES: usize = 3;
 /// Most ids in a ranked snapshot: 8 bytes each, so at most 8 kB.
-pub const SNAPSHOT_IDS: usize = 1_000;
+pub const MAX_SNAPSHOT_IDS: usize = 1_000;
 /// How long a snapshot can be walked, in milliseconds (25 h: a day of a stale edge page, and one hour).
-pub const SNAPSHOT_MS: u64 = 25 * 3_600_000;
+pub const SNAPSHOT_LIFETIME_MS: u64 = 25 * 3_600_000;
 /// Most nodes in one answer of the tree call.
-pub const TREE_NODES: usize = 500;
+pub const MAX_TREE_NODES: usize = 500;
 /// Nodes in one answer of the tree call when the reader does not say.
-pub const TREE_NODES_DEFAULT: usize = 200;
+pub const DEFAULT_TREE_NODES: usize = 200;
 /// Ids one overlay call may ask for: 100 roots with three replies each.
-pub const OVERLAY_IDS: usize = 400;
+pub const MAX_OVERLAY_IDS: usize = 400;
 /// Subjects one counts call may ask for.
-pub const COUNT_SUBJECTS: usize = 100;
+pub const MAX_COUNT_SUBJECTS: usize = 100;
 /// Pinned comments of one subject.
-pub const PINS: usize = 10;
+pub const MAX_PINS: usize = 10;
 /// The reader's own comments that are not in the lists, shown in one overlay.
-pub const PENDING: usize = 50;
+pub const MAX_PENDING_SHOWN: usize = 50;
 /// Longest idempotency key, in visible ASCII characters.
-pub const IDEMPOTENCY_KEY_BYTES: usize = 128;
+pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 128;
 /// How long an idempotency key is remembered, in milliseconds.
-pub const IDEMPOTENCY_MS: u64 = 24 * 3_600_000;
+pub const IDEMPOTENCY_WINDOW_MS: u64 = 24 * 3_600_000;
 /// How long an author may edit, in milliseconds after publication.
-pub const EDIT_MS: u64 = 15 * 60_000;
+pub const EDIT_WINDOW_MS: u64 = 15 * 60_000;
 /// Longest bearer token, in bytes.
-pub const TOKEN_BYTES: usize = 4_096;
+pub const MAX_TOKEN_BYTES: usize = 4_096;
 /// Furthest expiry of a token, in seconds from now.
-pub const TOKEN_SECONDS: u64 = 30 * 86_400;
+pub const MAX_TOKEN_LIFETIME_SECONDS: u64 = 30 * 86_400;
 /// Longest cursor, in characters; what is longer cannot be one of ours.
-pub const CURSOR_CHARS: usize = 256;
+pub const MAX_CURSOR_CHARS: usize = 256;

@@ -17,14 +17,14 @@ const STEP: usize = 8;
 
 /// Why bytes or ids are not a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadPath {
+pub enum InvalidPath {
     /// No id at all, a length that is not a multiple of eight, or a number that is no id.
     Malformed,
-    /// More than [`limits::DEPTH`] ids.
+    /// More than [`limits::MAX_DEPTH`] ids.
     TooDeep,
 }
 
-impl fmt::Display for BadPath {
+impl fmt::Display for InvalidPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "not a path",
@@ -33,9 +33,9 @@ impl fmt::Display for BadPath {
     }
 }
 
-impl core::error::Error for BadPath {}
+impl core::error::Error for InvalidPath {}
 
-/// The chain from the root to a comment. Never empty, at most [`limits::DEPTH`] ids.
+/// The chain from the root to a comment. Never empty, at most [`limits::MAX_DEPTH`] ids.
 ///
 /// ```
 /// use gailou_shared::{id::CommentId, path::Path};
@@ -58,10 +58,10 @@ impl Path {
     /// The path of a reply to the comment at this path.
     ///
     /// # Errors
-    /// [`BadPath::TooDeep`] at [`limits::DEPTH`] comments.
-    pub fn child(&self, id: CommentId) -> Result<Self, BadPath> {
-        if self.depth() >= limits::DEPTH {
-            return Err(BadPath::TooDeep);
+    /// [`InvalidPath::TooDeep`] at [`limits::MAX_DEPTH`] comments.
+    pub fn child(&self, id: CommentId) -> Result<Self, InvalidPath> {
+        if self.depth() >= limits::MAX_DEPTH {
+            return Err(InvalidPath::TooDeep);
         }
         let mut bytes = Vec::with_capacity(self.0.len() + STEP);
         bytes.extend_from_slice(&self.0);
@@ -72,17 +72,17 @@ impl Path {
     /// The path stored as these bytes.
     ///
     /// # Errors
-    /// [`BadPath`] when they are not one.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadPath> {
+    /// [`InvalidPath`] when they are not one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidPath> {
         if bytes.is_empty() || !bytes.len().is_multiple_of(STEP) {
-            return Err(BadPath::Malformed);
+            return Err(InvalidPath::Malformed);
         }
-        if bytes.len() / STEP > limits::DEPTH {
-            return Err(BadPath::TooDeep);
+        if bytes.len() / STEP > limits::MAX_DEPTH {
+            return Err(InvalidPath::TooDeep);
         }
         let path = Self(bytes.to_vec());
         if path.numbers().any(|n| CommentId::new(n).is_err()) {
-            return Err(BadPath::Malformed);
+            return Err(InvalidPath::Malformed);
         }
         Ok(path)
     }
@@ -102,7 +102,7 @@ impl Path {
         self.numbers().filter_map(|n| CommentId::new(n).ok())
     }
 
-    /// How many comments the chain has, from 1 to [`limits::DEPTH`].
+    /// How many comments the chain has, from 1 to [`limits::MAX_DEPTH`].
     #[must_use]
     pub fn depth(&self) -> usize {
         self.0.len() / STEP
@@ -138,16 +138,16 @@ impl Path {
         other.0.len() > self.0.len() && other.0.starts_with(&self.0)
     }
 
-    /// The first key after every descendant: descendants are `path < x < path.end()`.
+    /// The first key after every descendant: descendants are `path < x < path.subtree_end()`.
     ///
     /// ```
     /// use gailou_shared::{id::CommentId, path::Path};
     /// let root = Path::root(CommentId::new(5).unwrap());
     /// let reply = root.child(CommentId::new(i64::MAX as u64).unwrap()).unwrap();
-    /// assert!(root.as_bytes() < reply.as_bytes() && reply.as_bytes() < root.end().as_slice());
+    /// assert!(root.as_bytes() < reply.as_bytes() && reply.as_bytes() < root.subtree_end().as_slice());
     /// ```
     #[must_use]
-    pub fn end(&self) -> Vec<u8> {
+    pub fn subtree_end(&self) -> Vec<u8> {
         let mut bytes = self.0.clone();
         // An id is below 2^63, so the carry always finds a byte that is not 255.
         for byte in bytes.iter_mut().rev() {
@@ -195,28 +195,28 @@ pub struct Threading {
 }
 
 impl Threading {
-    /// The deepest level that is drawn, from 1 to [`limits::DEPTH`].
+    /// The deepest level that is drawn, from 1 to [`limits::MAX_DEPTH`].
     #[must_use]
-    pub fn deepest(self) -> usize {
+    pub fn max_level(self) -> usize {
         match self.mode {
             Mode::Flat => 1,
             Mode::TwoLevel => 2,
             Mode::Tree => usize::from(self.level_limit.max(1)),
-            Mode::Building => limits::DEPTH,
+            Mode::Building => limits::MAX_DEPTH,
         }
     }
 
     /// The level of a comment at this depth, from 1.
     #[must_use]
     pub fn level(self, depth: usize) -> usize {
-        depth.min(self.deepest())
+        depth.min(self.max_level())
     }
 
     /// The path of a comment under `parent` (`None`: a root), with this id.
     ///
     /// # Errors
-    /// [`BadPath::TooDeep`] when the parent is at [`limits::DEPTH`].
-    pub fn place(self, parent: Option<&Path>, id: CommentId) -> Result<Path, BadPath> {
+    /// [`InvalidPath::TooDeep`] when the parent is at [`limits::MAX_DEPTH`].
+    pub fn path_under(self, parent: Option<&Path>, id: CommentId) -> Result<Path, InvalidPath> {
         match parent {
             Some(parent) if self.mode != Mode::Flat => parent.child(id),
             _ => Ok(Path::root(id)),
@@ -236,7 +236,7 @@ impl Threading {
     /// ```
     #[must_use]
     pub fn drawn_under(self, path: &Path, from: usize) -> Option<CommentId> {
-        let limit = self.deepest().max(from + 1);
+        let limit = self.max_level().max(from + 1);
         let above = path.depth().min(limit).checked_sub(2)?;
         path.ids().nth(above)
     }
@@ -286,14 +286,14 @@ mod tests {
             path = path.child(id(n)).unwrap();
         }
         assert_eq!((path.depth(), path.id(), path.root_id()), (128, id(128), id(1)));
-        assert_eq!(path.child(id(129)), Err(BadPath::TooDeep));
+        assert_eq!(path.child(id(129)), Err(InvalidPath::TooDeep));
         assert_eq!(path.truncated(2), Path::root(id(1)).child(id(2)).unwrap());
     }
 
     #[test]
     fn malformed_bytes_are_refused() {
         for bad in [&[][..], &[1, 2, 3], &[0; 8], &[255; 8]] {
-            assert_eq!(Path::from_bytes(bad), Err(BadPath::Malformed), "{bad:?}");
+            assert_eq!(Path::from_bytes(bad), Err(InvalidPath::Malformed), "{bad:?}");
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
         fn a_subtree_is_one_range(paths in forest()) {
             for a in &paths {
                 for b in &paths {
-                    let in_range = a.as_bytes() < b.as_bytes() && b.as_bytes() < a.end().as_slice();
+                    let in_range = a.as_bytes() < b.as_bytes() && b.as_bytes() < a.subtree_end().as_slice();
                     prop_assert_eq!(in_range, a.is_ancestor_of(b));
                 }
             }

@@ -8,11 +8,11 @@ use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CommentId, EPOCH_MS};
+use crate::id::{CommentId, ID_EPOCH_MS};
 
 /// Fraction bits of hot, best and controversial keys.
-pub const FRACTION_BITS: u32 = 32;
-const ONE: u128 = 1 << FRACTION_BITS;
+pub const KEY_FRACTION_BITS: u32 = 32;
+const ONE: u128 = 1 << KEY_FRACTION_BITS;
 
 /// An order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl Sort {
 
 /// What ranking looks at. Counts above 2^32 − 1 count as that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct EngagementCounts {
     /// Members who like it.
     pub likes: u64,
     /// Members who dislike it.
@@ -79,36 +79,36 @@ pub struct Counts {
     pub replies: u64,
 }
 
-impl Counts {
+impl EngagementCounts {
     /// Whether any count is above zero: what has none is ordered by age in every sort.
     #[must_use]
-    pub const fn any(self) -> bool {
+    pub const fn has_any(self) -> bool {
         self.likes > 0 || self.dislikes > 0 || self.replies > 0
     }
 }
 
 /// What counts how much in the hot order, per subject type. Weights are in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weights {
+pub struct HotWeights {
     /// Weight of a like, in thousandths.
     pub like: u32,
     /// Weight of a visible descendant, in thousandths.
     pub reply: u32,
     /// Weight of a dislike (taken off), in thousandths.
-    pub hate: u32,
+    pub dislike: u32,
     /// Milliseconds in which a comment's engagement must double to keep its place; at least
-    /// [`Weights::MIN_HALF_LIFE_MS`]. `None`: age does not count.
+    /// [`HotWeights::MIN_HALF_LIFE_MS`]. `None`: age does not count.
     pub half_life_ms: Option<u64>,
 }
 
-impl Weights {
+impl HotWeights {
     /// An hour. Keys stay below 2^53 with it, so they fit a sorted-set score exactly.
     pub const MIN_HALF_LIFE_MS: u64 = 3_600_000;
 }
 
-impl Default for Weights {
+impl Default for HotWeights {
     fn default() -> Self {
-        Self { like: 700, reply: 300, hate: 0, half_life_ms: Some(86_400_000) }
+        Self { like: 700, reply: 300, dislike: 0, half_life_ms: Some(86_400_000) }
     }
 }
 
@@ -119,7 +119,7 @@ impl Default for Weights {
 /// - best: lower bound of Wilson's score interval at z = 1.96 (Wilson 1927), 0 without votes
 /// - controversial: `log2` of `(likes + dislikes) ^ (min / max)`, which orders the same
 #[must_use]
-pub fn key(sort: Sort, counts: Counts, created_ms: u64, weights: &Weights) -> i64 {
+pub fn sort_key(sort: Sort, counts: EngagementCounts, created_ms: u64, weights: &HotWeights) -> i64 {
     match sort {
         Sort::Hot => hot(counts, created_ms, weights),
         Sort::Best => wilson(counts),
@@ -132,7 +132,7 @@ pub fn key(sort: Sort, counts: Counts, created_ms: u64, weights: &Weights) -> i6
 
 /// The order of two comments by key and id: what stands first is `Less`.
 #[must_use]
-pub fn order(a: (i64, CommentId), b: (i64, CommentId)) -> Ordering {
+pub fn compare_ranked(a: (i64, CommentId), b: (i64, CommentId)) -> Ordering {
     b.cmp(&a)
 }
 
@@ -140,19 +140,19 @@ fn clamp(count: u64) -> i64 {
     i64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn hot(counts: Counts, created_ms: u64, weights: &Weights) -> i64 {
+fn hot(counts: EngagementCounts, created_ms: u64, weights: &HotWeights) -> i64 {
     let part = |weight: u32, count: u64| i128::from(weight) * i128::from(clamp(count));
     let sum = 1_000 + part(weights.like, counts.likes) + part(weights.reply, counts.replies)
-        - part(weights.hate, counts.dislikes);
+        - part(weights.dislike, counts.dislikes);
     let engagement = log2(sum.max(1_000) as u64) - log2(1_000);
     let age = weights.half_life_ms.map_or(0, |half_life| {
-        let since = u128::from(created_ms.saturating_sub(EPOCH_MS)).min(1 << 41);
-        (since * ONE / u128::from(half_life.max(Weights::MIN_HALF_LIFE_MS))) as i64
+        let since = u128::from(created_ms.saturating_sub(ID_EPOCH_MS)).min(1 << 41);
+        (since * ONE / u128::from(half_life.max(HotWeights::MIN_HALF_LIFE_MS))) as i64
     });
     engagement + age
 }
 
-fn controversial(counts: Counts) -> i64 {
+fn controversial(counts: EngagementCounts) -> i64 {
     let (likes, dislikes) = (clamp(counts.likes), clamp(counts.dislikes));
     let (min, max) = (likes.min(dislikes), likes.max(dislikes));
     if min == 0 {
@@ -163,7 +163,7 @@ fn controversial(counts: Counts) -> i64 {
 
 /// Wilson's lower bound, multiplied out so that it needs one division and one root:
 /// `(2u + z² − z·sqrt(z² + 4·u·d/n)) / (2·(n + z²))`, u likes, d dislikes, n both.
-fn wilson(counts: Counts) -> i64 {
+fn wilson(counts: EngagementCounts) -> i64 {
     let (u, d) = (clamp(counts.likes) as u128, clamp(counts.dislikes) as u128);
     let n = u + d;
     if n == 0 {
@@ -175,7 +175,7 @@ fn wilson(counts: Counts) -> i64 {
     let root = (z2_q60 + ((4 * u * d) << 58) / n * 4).isqrt();
     let upper = ((2 * u) << 30) + z2_q30;
     let lower = upper.saturating_sub(root * 49 / 25);
-    ((lower << FRACTION_BITS) / (2 * ((n << 30) + z2_q30))) as i64
+    ((lower << KEY_FRACTION_BITS) / (2 * ((n << 30) + z2_q30))) as i64
 }
 
 /// `log2(x)` for x ≥ 1 with 32 fraction bits, rounded down; never decreasing in x.
@@ -188,13 +188,13 @@ fn log2(x: u64) -> i64 {
     // The mantissa in [1, 2) with 63 fraction bits.
     let mut mantissa = u128::from(x) << (63 - whole);
     let mut fraction = 0i64;
-    for _ in 0..FRACTION_BITS {
+    for _ in 0..KEY_FRACTION_BITS {
         mantissa = (mantissa * mantissa) >> 63;
         let digit = mantissa >> 64;
         mantissa >>= digit;
         fraction = fraction << 1 | digit as i64;
     }
-    i64::from(whole) << FRACTION_BITS | fraction
+    i64::from(whole) << KEY_FRACTION_BITS | fraction
 }
 
 #[cfg(test)]
@@ -204,21 +204,25 @@ mod tests {
 
     const T: u64 = 1_700_000_000_000;
 
-    fn counts(likes: u64, dislikes: u64, replies: u64) -> Counts {
-        Counts { likes, dislikes, replies }
+    fn counts(likes: u64, dislikes: u64, replies: u64) -> EngagementCounts {
+        EngagementCounts { likes, dislikes, replies }
     }
 
     fn float(key: i64) -> f64 {
         key as f64 / ONE as f64
     }
 
-    fn any_counts() -> impl Strategy<Value = Counts> {
+    fn any_counts() -> impl Strategy<Value = EngagementCounts> {
         counts_below(5_000_000_000)
     }
 
-    fn counts_below(most: u64) -> impl Strategy<Value = Counts> {
+    fn counts_below(most: u64) -> impl Strategy<Value = EngagementCounts> {
         let count = prop_oneof![0u64..20, 0..most];
-        (count.clone(), count.clone(), count).prop_map(|(likes, dislikes, replies)| Counts { likes, dislikes, replies })
+        (count.clone(), count.clone(), count).prop_map(|(likes, dislikes, replies)| EngagementCounts {
+            likes,
+            dislikes,
+            replies,
+        })
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
             let p = likes as f64 / n;
             let expected =
                 (p + z * z / (2.0 * n) - z * ((p * (1.0 - p) + z * z / (4.0 * n)) / n).sqrt()) / (1.0 + z * z / n);
-            let got = float(key(Sort::Best, counts(likes, dislikes, 0), T, &Weights::default()));
+            let got = float(sort_key(Sort::Best, counts(likes, dislikes, 0), T, &HotWeights::default()));
             assert!((got - expected).abs() < 1e-7, "{likes} {dislikes}: {got} {expected}");
         };
         for (likes, dislikes) in
@@ -247,15 +251,15 @@ mod tests {
 
     #[test]
     fn twice_the_engagement_is_worth_one_half_life() {
-        let weights = Weights { like: 1_000, ..Weights::default() };
-        let old = key(Sort::Hot, counts(7, 0, 0), T, &weights);
-        let young = key(Sort::Hot, counts(3, 0, 0), T + 86_400_000, &weights);
+        let weights = HotWeights { like: 1_000, ..HotWeights::default() };
+        let old = sort_key(Sort::Hot, counts(7, 0, 0), T, &weights);
+        let young = sort_key(Sort::Hot, counts(3, 0, 0), T + 86_400_000, &weights);
         assert!((old - young).abs() <= 1, "{old} {young}");
     }
 
     #[test]
     fn controversial_wants_both_sides() {
-        let k = |l, d| key(Sort::Controversial, counts(l, d, 0), T, &Weights::default());
+        let k = |l, d| sort_key(Sort::Controversial, counts(l, d, 0), T, &HotWeights::default());
         assert!(k(50, 50) > k(99, 1) && k(99, 1) > k(1_000, 0) && k(100, 100) > k(50, 50));
     }
 
@@ -268,29 +272,29 @@ mod tests {
 
         #[test]
         fn order_is_total_and_ids_break_ties(a in any_counts(), b in any_counts(), x in 1u64..1 << 60, y in 1u64..1 << 60) {
-            let w = Weights::default();
+            let w = HotWeights::default();
             let (x, y) = (CommentId::new(x).unwrap(), CommentId::new(y).unwrap());
             for sort in Sort::ALL {
-                let (p, q) = ((key(sort, a, T, &w), x), (key(sort, b, T, &w), y));
-                prop_assert_eq!(order(p, q), order(q, p).reverse());
-                prop_assert_eq!(order(p, q).is_eq(), p == q);
+                let (p, q) = ((sort_key(sort, a, T, &w), x), (sort_key(sort, b, T, &w), y));
+                prop_assert_eq!(compare_ranked(p, q), compare_ranked(q, p).reverse());
+                prop_assert_eq!(compare_ranked(p, q).is_eq(), p == q);
             }
         }
 
         #[test]
         // Neighbouring sums stay apart up to two thousand million.
         fn two_one_without_age_is_likes_twice_and_replies(a in counts_below(600_000_000), b in counts_below(600_000_000)) {
-            let w = Weights { like: 2_000, reply: 1_000, hate: 0, half_life_ms: None };
-            let sum = |c: Counts| 2 * clamp(c.likes) + clamp(c.replies);
-            let k = |c| key(Sort::Hot, c, T, &w);
+            let w = HotWeights { like: 2_000, reply: 1_000, dislike: 0, half_life_ms: None };
+            let sum = |c: EngagementCounts| 2 * clamp(c.likes) + clamp(c.replies);
+            let k = |c| sort_key(Sort::Hot, c, T, &w);
             prop_assert_eq!(k(a).cmp(&k(b)), sum(a).cmp(&sum(b)));
         }
 
         #[test]
         fn the_order_does_not_change_as_time_passes(a in any_counts(), b in any_counts(), age in 0u64..1 << 39, shift in 0u64..1 << 39) {
             // Both made `shift` later: the difference of the keys moves by rounding alone.
-            let w = Weights::default();
-            let k = |c, t| key(Sort::Hot, c, EPOCH_MS + t, &w);
+            let w = HotWeights::default();
+            let k = |c, t| sort_key(Sort::Hot, c, ID_EPOCH_MS + t, &w);
             let before = k(a, age) - k(b, 0);
             let after = k(a, age + shift) - k(b, shift);
             prop_assert!((before - after).abs() <= 1);
@@ -298,9 +302,9 @@ mod tests {
 
         #[test]
         fn keys_fit_a_double(a in any_counts(), t: u64, half_life: u64) {
-            let w = Weights { half_life_ms: Some(half_life), ..Weights::default() };
+            let w = HotWeights { half_life_ms: Some(half_life), ..HotWeights::default() };
             for sort in Sort::ALL {
-                let k = key(sort, a, t, &w);
+                let k = sort_key(sort, a, t, &w);
                 prop_assert!((0..1 << 53).contains(&k), "{:?} {}", sort, k);
             }
         }

@@ -36,7 +36,7 @@ pub enum Role {
 pub struct Member {
     /// The member's id.
     pub id: MemberId,
-    /// The name to show, 1 to [`limits::NAME_CHARS`] characters.
+    /// The name to show, 1 to [`limits::MAX_NAME_CHARS`] characters.
     pub name: String,
     /// Address of a picture.
     pub avatar: Option<String>,
@@ -148,7 +148,7 @@ impl TokenKey {
     /// # Errors
     /// [`TokenError`] says which rule the token breaks.
     pub fn verify(&self, token: &str, audience: &str, now: u64) -> Result<Member, TokenError> {
-        if token.len() > limits::TOKEN_BYTES {
+        if token.len() > limits::MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed);
         }
         let untrusted = UntrustedToken::new(token).map_err(|_| TokenError::Malformed)?;
@@ -161,7 +161,7 @@ impl TokenKey {
         if expires + LEEWAY_SECONDS < now {
             return Err(TokenError::Expired);
         }
-        if expires > now + limits::TOKEN_SECONDS as i64 + LEEWAY_SECONDS {
+        if expires > now + limits::MAX_TOKEN_LIFETIME_SECONDS as i64 + LEEWAY_SECONDS {
             return Err(TokenError::Expiry);
         }
         if claims.not_before.is_some_and(|from| from.timestamp() > now + LEEWAY_SECONDS) {
@@ -210,11 +210,12 @@ fn claims(
 fn member(claims: MemberClaims) -> Result<Member, TokenError> {
     let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
     let name = claims.name.trim();
-    let name_ok = !name.is_empty() && name.chars().count() <= limits::NAME_CHARS && !name.chars().any(char::is_control);
+    let name_ok =
+        !name.is_empty() && name.chars().count() <= limits::MAX_NAME_CHARS && !name.chars().any(char::is_control);
     if id.kind() == MemberKind::Imported || !name_ok {
         return Err(TokenError::Member);
     }
-    let avatar = claims.avatar.filter(|a| a.len() <= limits::AVATAR_BYTES && is_web_address(a));
+    let avatar = claims.avatar.filter(|a| a.len() <= limits::MAX_AVATAR_BYTES && is_web_address(a));
     let role = if id.kind() == MemberKind::Guest { Role::Member } else { claims.role };
     Ok(Member { id, name: name.to_owned(), avatar, level: claims.level, role })
 }

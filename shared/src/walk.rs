@@ -1,17 +1,17 @@
 //! The paging law: how a list is walked so that nothing is shown twice or left out.
 //!
 //! `new` and `old` go by floor, which never changes. A sort whose key can change is a stored
-//! [`Snapshot`] of at most [`limits::SNAPSHOT_IDS`] ranked ids, then everything listed that is not
+//! [`Snapshot`] of at most [`limits::MAX_SNAPSHOT_IDS`] ranked ids, then everything listed that is not
 //! in it by floor descending: whatever is liked meanwhile, each id has exactly one place in the
 //! walk. A comment published after the walk began has a higher floor than any below the cursor, so
-//! it cannot come twice either. No IO here: [`Walk`] says which floors it needs and is fed them.
+//! it cannot come twice either. No IO here: [`ListWalk`] says which floors it needs and is fed them.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use sha2::{Digest, Sha256};
 
-use crate::cursor::{Position, SnapshotId};
+use crate::cursor::{SnapshotId, WalkPosition};
 use crate::id::CommentId;
 use crate::limits;
 use crate::rank::{self, Sort};
@@ -25,14 +25,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The snapshot of these comments and their keys: the best [`limits::SNAPSHOT_IDS`] of them,
+    /// The snapshot of these comments and their keys: the best [`limits::MAX_SNAPSHOT_IDS`] of them,
     /// each once (of two keys for one id the better counts).
     #[must_use]
     pub fn rank(mut candidates: Vec<(i64, CommentId)>) -> Self {
-        candidates.sort_unstable_by(|a, b| rank::order(*a, *b));
+        candidates.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
         let mut seen = BTreeSet::new();
         candidates.retain(|(_, id)| seen.insert(*id));
-        candidates.truncate(limits::SNAPSHOT_IDS);
+        candidates.truncate(limits::MAX_SNAPSHOT_IDS);
         Self::from_ids(candidates.into_iter().map(|(_, id)| id).collect())
     }
 
@@ -68,7 +68,7 @@ impl Snapshot {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (numbers, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() || numbers.len() > limits::SNAPSHOT_IDS {
+        if !rest.is_empty() || numbers.len() > limits::MAX_SNAPSHOT_IDS {
             return None;
         }
         let ids: Option<Vec<_>> = numbers.iter().map(|n| CommentId::new(u64::from_be_bytes(*n)).ok()).collect();
@@ -78,7 +78,7 @@ impl Snapshot {
 
 /// What a walk needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum WalkNeed {
     /// Nothing: the page is complete.
     Nothing,
     /// The next `count` listed comments by floor, beyond `beyond` (exclusive; `None`: from the end).
@@ -94,7 +94,7 @@ pub enum Need {
 
 /// One page of a walk.
 #[derive(Debug)]
-pub struct Walk<'s> {
+pub struct ListWalk<'s> {
     snapshot: Option<&'s Snapshot>,
     sort: Sort,
     limit: usize,
@@ -110,29 +110,29 @@ pub struct Walk<'s> {
 
 /// Snapshot and cursor do not belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mismatch;
+pub struct SnapshotMismatch;
 
-impl<'s> Walk<'s> {
+impl<'s> ListWalk<'s> {
     /// The page of `limit` comments at `at` (`None`: the first). Ranked sorts need their snapshot.
     ///
     /// # Errors
-    /// [`Mismatch`] when a ranked sort comes without its snapshot, with another than the cursor's,
+    /// [`SnapshotMismatch`] when a ranked sort comes without its snapshot, with another than the cursor's,
     /// or with a position of another kind of list.
     pub fn new(
         sort: Sort,
         snapshot: Option<&'s Snapshot>,
-        at: Option<Position>,
+        at: Option<WalkPosition>,
         limit: usize,
-    ) -> Result<Self, Mismatch> {
-        let snapshot = if sort.is_ranked() { Some(snapshot.ok_or(Mismatch)?) } else { None };
+    ) -> Result<Self, SnapshotMismatch> {
+        let snapshot = if sort.is_ranked() { Some(snapshot.ok_or(SnapshotMismatch)?) } else { None };
         let whole = snapshot.map_or(0, |s| s.ids.len());
         let named = |id: SnapshotId| snapshot.is_some_and(|s| s.id == id);
         let (place, beyond) = match at {
             None => (0, None),
-            Some(Position::Snapshot(id, place)) if named(id) => (usize::from(place), None),
-            Some(Position::Tail(id, floor)) if named(id) => (whole, (floor > 0).then_some(floor)),
-            Some(Position::After(floor)) if snapshot.is_none() => (0, Some(floor)),
-            Some(_) => return Err(Mismatch),
+            Some(WalkPosition::Snapshot(id, place)) if named(id) => (usize::from(place), None),
+            Some(WalkPosition::Tail(id, floor)) if named(id) => (whole, (floor > 0).then_some(floor)),
+            Some(WalkPosition::After(floor)) if snapshot.is_none() => (0, Some(floor)),
+            Some(_) => return Err(SnapshotMismatch),
         };
         let mut walk =
             Self { snapshot, sort, limit, place, beyond, page: Vec::with_capacity(limit), more: false, ended: false };
@@ -144,18 +144,18 @@ impl<'s> Walk<'s> {
         Ok(walk)
     }
 
-    /// What has to be read before [`Walk::finish`].
+    /// What has to be read before [`ListWalk::finish`].
     #[must_use]
-    pub fn need(&self) -> Need {
+    pub fn need(&self) -> WalkNeed {
         if self.more || self.ended {
-            return Need::Nothing;
+            return WalkNeed::Nothing;
         }
         // One more than fits tells whether another page follows.
         let count = self.limit + 1 - self.page.len();
-        Need::Floors { ascending: self.sort == Sort::Old, beyond: self.beyond, count }
+        WalkNeed::Floors { ascending: self.sort == Sort::Old, beyond: self.beyond, count }
     }
 
-    /// Takes what [`Walk::need`] asked for, in its order. Fewer than asked for is the end.
+    /// Takes what [`ListWalk::need`] asked for, in its order. Fewer than asked for is the end.
     pub fn feed(&mut self, asked: usize, rows: &[(u64, CommentId)]) {
         for (floor, id) in rows {
             if self.snapshot.is_some_and(|s| s.members.contains(id)) {
@@ -173,11 +173,11 @@ impl<'s> Walk<'s> {
 
     /// The ids of the page, and where the next one begins.
     #[must_use]
-    pub fn finish(self) -> (Vec<CommentId>, Option<Position>) {
+    pub fn finish(self) -> (Vec<CommentId>, Option<WalkPosition>) {
         let next = match self.snapshot {
-            Some(s) if self.place < s.ids.len() => Position::Snapshot(s.id, self.place as u16),
-            Some(s) => Position::Tail(s.id, self.beyond.unwrap_or(0)),
-            None => Position::After(self.beyond.unwrap_or(0)),
+            Some(s) if self.place < s.ids.len() => WalkPosition::Snapshot(s.id, self.place as u16),
+            Some(s) => WalkPosition::Tail(s.id, self.beyond.unwrap_or(0)),
+            None => WalkPosition::After(self.beyond.unwrap_or(0)),
         };
         (self.page, self.more.then_some(next))
     }
@@ -186,9 +186,9 @@ impl<'s> Walk<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cursor::{Cursor, CursorKey, List};
+    use crate::cursor::{Cursor, CursorKey, CursorList};
     use crate::id::SubjectKey;
-    use crate::rank::{Counts, Weights};
+    use crate::rank::{EngagementCounts, HotWeights};
     use alloc::collections::BTreeMap;
     use proptest::prelude::*;
 
@@ -227,7 +227,7 @@ mod tests {
         floor: Option<u64>,
         deleted: bool,
         pinned: bool,
-        counts: Counts,
+        counts: EngagementCounts,
     }
 
     impl Row {
@@ -256,7 +256,8 @@ mod tests {
                         self.floors += 1;
                         self.floors
                     });
-                    self.rows.insert(id, Row { floor, deleted: false, pinned: false, counts: Counts::default() });
+                    self.rows
+                        .insert(id, Row { floor, deleted: false, pinned: false, counts: EngagementCounts::default() });
                 }
                 Change::Approve(i) => {
                     if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id))
@@ -268,7 +269,7 @@ mod tests {
                 }
                 Change::Like(i, n) => {
                     if let Some(row) = pick(&self.rows, i).and_then(|id| self.rows.get_mut(&id)) {
-                        row.counts = Counts { likes: *n, dislikes: n / 3, replies: n % 4 };
+                        row.counts = EngagementCounts { likes: *n, dislikes: n / 3, replies: n % 4 };
                     }
                 }
                 Change::Delete(i) | Change::Restore(i) => {
@@ -306,32 +307,34 @@ mod tests {
             ranked_rows: usize,
         ) -> (Vec<CommentId>, Option<String>) {
             let key = CursorKey::new(b"k");
-            let list = List::roots(&SubjectKey::new("video", "2").unwrap());
-            let at = cursor.map(|text| key.parse(text).unwrap().at);
+            let list = CursorList::roots(&SubjectKey::new("video", "2").unwrap());
+            let at = cursor.map(|text| key.decode(text).unwrap().at);
             let snapshot = match at {
-                Some(Position::Snapshot(id, _) | Position::Tail(id, _)) => Snapshot::from_bytes(&self.stored[&id]),
+                Some(WalkPosition::Snapshot(id, _) | WalkPosition::Tail(id, _)) => {
+                    Snapshot::from_bytes(&self.stored[&id])
+                }
                 _ => sort.is_ranked().then(|| {
                     let keyed = self
                         .rows
                         .iter()
                         .filter(|(_, r)| r.visible())
-                        .map(|(id, r)| (rank::key(sort, r.counts, id.get(), &Weights::default()), *id));
+                        .map(|(id, r)| (rank::sort_key(sort, r.counts, id.get(), &HotWeights::default()), *id));
                     let mut keyed: Vec<_> = keyed.collect();
-                    keyed.sort_unstable_by(|a, b| rank::order(*a, *b));
+                    keyed.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
                     keyed.truncate(ranked_rows);
                     let snapshot = Snapshot::rank(keyed);
                     self.stored.insert(snapshot.id(), snapshot.to_bytes());
                     snapshot
                 }),
             };
-            let mut walk = Walk::new(sort, snapshot.as_ref(), at, limit).unwrap();
-            while let Need::Floors { ascending, beyond, count } = walk.need() {
+            let mut walk = ListWalk::new(sort, snapshot.as_ref(), at, limit).unwrap();
+            while let WalkNeed::Floors { ascending, beyond, count } = walk.need() {
                 walk.feed(count, &self.floors(ascending, beyond, count));
             }
             let (ids, next) = walk.finish();
             assert!(ids.len() <= limit);
             let visible = ids.into_iter().filter(|id| self.rows[id].visible()).collect();
-            (visible, next.map(|at| key.print(&Cursor { list, sort, epoch: 1, at })))
+            (visible, next.map(|at| key.encode(&Cursor { list, sort, epoch: 1, at })))
         }
     }
 
@@ -375,7 +378,7 @@ mod tests {
         #[test]
         fn a_snapshot_comes_back(numbers in prop::collection::vec((any::<i64>(), 1u64..1 << 62), 0..1_200)) {
             let snapshot = Snapshot::rank(numbers.into_iter().map(|(k, n)| (k, CommentId::new(n).unwrap())).collect());
-            prop_assert!(snapshot.ids().len() <= limits::SNAPSHOT_IDS);
+            prop_assert!(snapshot.ids().len() <= limits::MAX_SNAPSHOT_IDS);
             prop_assert_eq!(Snapshot::from_bytes(&snapshot.to_bytes()), Some(snapshot));
         }
     }

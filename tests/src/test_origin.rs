@@ -13,7 +13,7 @@ use gailou::domain::operation::Operation;
 use gailou::state::ProcessRole;
 use gailou::{bootstrap, http};
 use gailou_shared::id::SubjectKey;
-use gailou_shared::words::{Action, Term};
+use gailou_shared::word_filter::{Term, TermAction};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -129,9 +129,9 @@ impl TestOrigin {
     }
 
     /// Replaces the terms of the word filter; all of them have the category `ad`.
-    pub async fn load_terms(&self, terms: &[(&str, Action)]) {
+    pub async fn load_terms(&self, terms: &[(&str, TermAction)]) {
         let term =
-            |(term, action): &(&str, Action)| Term { term: (*term).into(), category: "ad".into(), action: *action };
+            |(term, action): &(&str, TermAction)| Term { term: (*term).into(), category: "ad".into(), action: *action };
         self.app
             .journal
             .append(Operation::Words(terms.iter().map(term).collect()))

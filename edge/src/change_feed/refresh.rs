@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gailou_shared::wire::ChangesDoc;
+use gailou_shared::wire::ChangeFeedPage;
 use http::{HeaderMap, Method, StatusCode};
 
 use super::stored_page::{MAX_STORED_SKEW_MS, StoredFeedPage};
@@ -13,7 +13,7 @@ use crate::forward::{self, ForwardRequest, OriginOutcome, Requester};
 use crate::ports::{BodyMode, OriginBody, PageStore, Ports};
 use crate::{Isolate, lock};
 
-/// The largest page of the feed, in bytes: [`ChangesDoc::MOST_ROWS`] rows of two numbers of 20 digits.
+/// The largest page of the feed, in bytes: [`ChangeFeedPage::MAX_ROWS`] rows of two numbers of 20 digits.
 const MAX_FEED_PAGE_BYTES: usize = 512 << 10;
 
 /// Where a feed page comes from.
@@ -53,7 +53,7 @@ pub(super) async fn wait_for_refresh(isolate: &Isolate, ports: &Ports) -> bool {
 pub(super) async fn refresh(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester) -> bool {
     let feed = &isolate.change_feed;
     let is_young = |copy: &StoredFeedPage| ports.clock.now_ms().saturating_sub(copy.as_of_ms()) < FEED_CURRENT_MS;
-    let (tail, source) = read_feed_page(isolate, ports, requester, ChangesDoc::PATH, is_young).await;
+    let (tail, source) = read_feed_page(isolate, ports, requester, ChangeFeedPage::PATH, is_young).await;
     let since = tail.as_ref().map(|tail| tail.document.since);
     let is_connected = since.is_some_and(|since| lock(&feed.known).connects_to(since));
     let mut day = None;
@@ -79,7 +79,7 @@ pub(super) async fn refresh(isolate: &Arc<Isolate>, ports: &Ports, requester: &R
 
 /// Writes the day's page to the global store, unless another isolate has just done so. Without it a
 /// colo that has no copy of its own knows less in an outage.
-async fn share_day(isolate: &Isolate, ports: &Ports, requester: &Requester, tail: &ChangesDoc) {
+async fn share_day(isolate: &Isolate, ports: &Ports, requester: &Requester, tail: &ChangeFeedPage) {
     let path = day_path();
     let stored = ports.global_store.get(&path).await.ok().flatten();
     let stored_ms = stored.and_then(|bytes| StoredFeedPage::stored_asked_ms(&bytes)).unwrap_or(0);
@@ -99,7 +99,7 @@ async fn share_day(isolate: &Isolate, ports: &Ports, requester: &Requester, tail
 }
 
 fn day_path() -> String {
-    format!("{}?day=1", ChangesDoc::PATH)
+    format!("{}?day=1", ChangeFeedPage::PATH)
 }
 
 /// The copy that `store` has. A store that fails counts as a store without the copy.
@@ -166,7 +166,7 @@ async fn fetch_feed_page(
     if answer.status != StatusCode::OK || body.len() > MAX_FEED_PAGE_BYTES {
         return None;
     }
-    let page = StoredFeedPage { asked_ms, document: ChangesDoc::parse(&body)? };
+    let page = StoredFeedPage { asked_ms, document: ChangeFeedPage::parse(&body)? };
     let (colo_cache, path, bytes) = (Arc::clone(&ports.colo_cache), path.to_owned(), page.encode());
     ports.wait_until.spawn(Box::pin(async move {
         // Without the copy the next isolate asks the origin itself.

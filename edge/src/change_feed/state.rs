@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{Changed, ChangesDoc};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 
 use super::stored_page::StoredFeedPage;
 use crate::cached_page::CachedPage;
 
 /// Most comments an isolate keeps: the rows of a whole day's page, and as many again.
-pub const MAX_KNOWN_CHANGES: usize = 2 * ChangesDoc::MOST_ROWS;
+pub const MAX_KNOWN_CHANGES: usize = 2 * ChangeFeedPage::MAX_ROWS;
 /// How far back a day's page for the global store must reach, in milliseconds: as far as pages are
 /// kept.
 const DAY_REACH_MS: u64 = 24 * 3_600_000;
@@ -113,12 +113,13 @@ impl KnownChanges {
 
     /// All changes as a day's page; `None` when they are too many for one, or do not reach back a day.
     pub(super) fn to_day_page(&self, words: u64) -> Option<StoredFeedPage> {
-        if self.rows.len() > ChangesDoc::MOST_ROWS || self.since_ms + DAY_REACH_MS > self.now_ms {
+        if self.rows.len() > ChangeFeedPage::MAX_ROWS || self.since_ms + DAY_REACH_MS > self.now_ms {
             return None;
         }
         let rows = self.rows.iter();
-        let rows = rows.filter_map(|(id, version)| Some(Changed { id: CommentId::new(*id).ok()?, version: *version }));
-        let document = ChangesDoc::new(self.now_ms, self.since_ms, 0, words, rows.collect());
+        let rows =
+            rows.filter_map(|(id, version)| Some(ChangedComment { id: CommentId::new(*id).ok()?, version: *version }));
+        let document = ChangeFeedPage::new(self.now_ms, self.since_ms, 0, words, rows.collect());
         Some(StoredFeedPage { asked_ms: self.as_of_ms, document })
     }
 }

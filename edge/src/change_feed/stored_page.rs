@@ -1,7 +1,7 @@
 //! A page of the change feed as the colo's cache and the global store hold it.
 
 use bytes::Bytes;
-use gailou_shared::wire::ChangesDoc;
+use gailou_shared::wire::ChangeFeedPage;
 
 /// How far ahead of this machine's clock a stored time may be, in milliseconds. The clocks of a colo's
 /// machines differ by a few milliseconds; a time ahead is clamped, which makes the difference harmless.
@@ -13,7 +13,7 @@ pub struct StoredFeedPage {
     /// When the origin was asked for it, in Unix milliseconds by the edge's clock.
     pub asked_ms: u64,
     /// What the origin answered.
-    pub document: ChangesDoc,
+    pub document: ChangeFeedPage,
 }
 
 impl StoredFeedPage {
@@ -32,7 +32,7 @@ impl StoredFeedPage {
     #[must_use]
     pub fn decode(bytes: &[u8], now_ms: u64) -> Option<Self> {
         let (asked_ms, document) = Self::split(bytes)?;
-        let document = ChangesDoc::parse(document)?;
+        let document = ChangeFeedPage::parse(document)?;
         (asked_ms <= now_ms + MAX_STORED_SKEW_MS).then(|| Self { asked_ms: asked_ms.min(now_ms), document })
     }
 

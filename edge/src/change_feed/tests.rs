@@ -2,18 +2,18 @@ use super::*;
 use crate::EdgeConfig;
 use crate::lock;
 use crate::testing::{START_MS, TestBed, origin_answer, stepping};
+use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::CommentId;
-use gailou_shared::shows::Shows;
-use gailou_shared::wire::{Changed, ChangesDoc};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 use proptest::prelude::*;
 
 const LIST: &str = "/v1/subjects/article/7/comments";
 const DAY: &str = "/v1/edge/changes?day=1";
-const TAIL: &str = ChangesDoc::PATH;
+const TAIL: &str = ChangeFeedPage::PATH;
 
 /// The origin's answer with a page that shows these comments at these versions.
 fn showing(body: &str, made_ms: u64, shows: &[(u64, u64)], fresh: u32) -> crate::ports::OriginResponse {
-    let shows = Shows::new(shows.iter().copied()).unwrap().encode();
+    let shows = CacheTags::new(shows.iter().copied()).unwrap().encode();
     let headers = [
         ("cdn-cache-control", &*format!("max-age={fresh}, stale-while-revalidate=86400, stale-if-error=86400")),
         ("etag", &format!("\"{body}\"")),
@@ -238,9 +238,9 @@ fn page_from_the_origin_needs_no_feed() {
 fn too_many_changes_void_all_older_pages() {
     let mut known = KnownChanges::default();
     let rows = |from: u64, count: usize| {
-        (from..).take(count).map(|id| Changed { id: CommentId::new(id).unwrap(), version: 1 }).collect()
+        (from..).take(count).map(|id| ChangedComment { id: CommentId::new(id).unwrap(), version: 1 }).collect()
     };
-    let copy = |now, rows| StoredFeedPage { asked_ms: now, document: ChangesDoc::new(now, now - 100, 0, 0, rows) };
+    let copy = |now, rows| StoredFeedPage { asked_ms: now, document: ChangeFeedPage::new(now, now - 100, 0, 0, rows) };
     known.restart_from_day(&copy(1_000, rows(1, 10_000)));
     known.merge(&copy(1_050, rows(10_001, 10_000)));
     assert_eq!((known.rows.len(), known.since_ms, known.now_ms), (MAX_KNOWN_CHANGES, 900, 1_050));
@@ -251,7 +251,8 @@ fn too_many_changes_void_all_older_pages() {
 #[test]
 fn tail_behind_a_gap_does_not_make_the_feed_younger() {
     let mut known = KnownChanges::default();
-    let copy = |since, now| StoredFeedPage { asked_ms: now, document: ChangesDoc::new(now, since, 0, 0, Vec::new()) };
+    let copy =
+        |since, now| StoredFeedPage { asked_ms: now, document: ChangeFeedPage::new(now, since, 0, 0, Vec::new()) };
     known.restart_from_day(&copy(100, 1_000));
     known.merge(&copy(1_001, 1_200));
     assert_eq!((known.now_ms, known.as_of_ms), (1_000, 1_000), "nothing is known of a millisecond");
@@ -312,8 +313,10 @@ fn colo_without_a_copy_reads_the_global_store_in_an_outage() {
     bed.stop_origin();
     bed.advance_ms(7_200_000);
     // The colo has no copy, or an old one, or its isolate slept.
-    let before =
-        StoredFeedPage { asked_ms: START_MS, document: ChangesDoc::new(START_MS, START_MS - 90_000_000, 0, 0, vec![]) };
+    let before = StoredFeedPage {
+        asked_ms: START_MS,
+        document: ChangeFeedPage::new(START_MS, START_MS - 90_000_000, 0, 0, vec![]),
+    };
     for (near, sleeps) in [(None, false), (Some(before.encode()), false), (None, true)] {
         bed.restart_isolate();
         let mut values = lock(&bed.colo_cache.values);
@@ -374,8 +377,8 @@ fn gap_between_day_and_tail_is_marked_stale() {
 fn rows_newer_than_a_day_page_are_kept() {
     let mut known = KnownChanges::default();
     let copy = |since, now, ids: &[u64]| {
-        let rows = ids.iter().map(|id| Changed { id: CommentId::new(*id).unwrap(), version: 1 });
-        StoredFeedPage { asked_ms: now, document: ChangesDoc::new(now, since, 0, 0, rows.collect()) }
+        let rows = ids.iter().map(|id| ChangedComment { id: CommentId::new(*id).unwrap(), version: 1 });
+        StoredFeedPage { asked_ms: now, document: ChangeFeedPage::new(now, since, 0, 0, rows.collect()) }
     };
     known.restart_from_day(&copy(100, 1_000, &[1]));
     known.merge(&copy(1_100, 1_200, &[2]));
@@ -393,9 +396,9 @@ proptest! {
     #[test]
     fn encoded_feed_page_decodes_to_itself(asked_ms in 0u64..1 << 42, now: u64, since: u64, rows: Vec<(u64, u64)>) {
         let rows = rows.into_iter().filter_map(|(id, version)| {
-            Some(Changed { id: CommentId::new(id).ok()?, version })
+            Some(ChangedComment { id: CommentId::new(id).ok()?, version })
         });
-        let copy = StoredFeedPage { asked_ms, document: ChangesDoc::new(now, since, 7, 3, rows.collect()) };
+        let copy = StoredFeedPage { asked_ms, document: ChangeFeedPage::new(now, since, 7, 3, rows.collect()) };
         prop_assert_eq!(StoredFeedPage::decode(&copy.encode(), asked_ms), Some(copy));
     }
 

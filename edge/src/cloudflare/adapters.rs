@@ -16,7 +16,7 @@ use worker::{Context, Delay, Env, web_sys};
 
 use super::convert::{http_headers, js_bytes, js_headers, whole_body};
 use crate::ports::{
-    BodyMode, Clock, Origin, OriginBody, OriginError, OriginRequest, OriginResponse, PageStore, PageStoreError,
+    BodyMode, EdgeClock, Origin, OriginBody, OriginError, OriginRequest, OriginResponse, PageStore, PageStoreError,
     PlatformStream, PortFuture, Ports, RateLimiter, WaitUntil,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn ports(origin: &Arc<str>, env: Env, context: Context) -> Ports {
 
 struct JsClock;
 
-impl Clock for JsClock {
+impl EdgeClock for JsClock {
     fn now_ms(&self) -> u64 {
         super::now_ms()
     }

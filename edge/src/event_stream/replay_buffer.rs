@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use gailou_shared::wire::{EventsDoc, LiveEvent};
+use gailou_shared::wire::{LiveEvent, LiveEventPage};
 
 /// Most events kept of a subject: 20 s of them at ten a second, several times what streams lag behind.
 const MAX_BUFFERED_EVENTS: usize = 200;
@@ -88,7 +88,7 @@ impl ReplayBuffer {
     }
 
     /// Applies the origin's answer to a poll after the version `after`.
-    pub fn apply(&mut self, after: Option<u64>, answer: &EventsDoc) {
+    pub fn apply(&mut self, after: Option<u64>, answer: &LiveEventPage) {
         self.failures = 0;
         self.wanted = None;
         let after = after.unwrap_or(answer.version);
@@ -162,7 +162,7 @@ impl ReplayBuffer {
 
 impl BufferedEvent {
     fn new(event: &LiveEvent) -> Self {
-        let LiveEvent { id, what } = event;
+        let LiveEvent { id, kind: what } = event;
         Self { version: *id, name: what.name(), data: what.data() }
     }
 
@@ -177,15 +177,15 @@ impl BufferedEvent {
 #[cfg(test)]
 mod tests {
     use gailou_shared::id::CommentId;
-    use gailou_shared::wire::{Gone, What};
+    use gailou_shared::wire::{LiveEventKind, RemovedComment};
     use proptest::prelude::*;
 
     use super::*;
 
-    fn doc(version: u64, reset: bool, ids: &[u64]) -> EventsDoc {
-        let what = |id: u64| What::Removed(Gone { id: CommentId::new(id).unwrap() });
-        let events = ids.iter().map(|id| LiveEvent { id: *id, what: what(*id) }).collect();
-        EventsDoc { version, reset, events }
+    fn doc(version: u64, reset: bool, ids: &[u64]) -> LiveEventPage {
+        let what = |id: u64| LiveEventKind::Removed(RemovedComment { id: CommentId::new(id).unwrap() });
+        let events = ids.iter().map(|id| LiveEvent { id: *id, kind: what(*id) }).collect();
+        LiveEventPage { version, reset, events }
     }
 
     fn ids(text: &str) -> Vec<u64> {

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use gailou_shared::wire::EventsDoc;
+use gailou_shared::wire::LiveEventPage;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 
@@ -188,7 +188,7 @@ impl EventStream {
     }
 
     /// The answer that another isolate of the colo received a moment ago.
-    async fn read_colo_copy(&self, path_query: &str, now_ms: u64) -> Option<EventsDoc> {
+    async fn read_colo_copy(&self, path_query: &str, now_ms: u64) -> Option<LiveEventPage> {
         let stored = self.ports.colo_cache.get(path_query).await.ok()??;
         let (fetched, body) = stored.split_first_chunk::<8>()?;
         let age = now_ms.checked_sub(u64::from_be_bytes(*fetched))?;
@@ -196,7 +196,7 @@ impl EventStream {
     }
 
     /// The origin's answer, which is then written to the colo's cache behind the time it was requested.
-    async fn fetch_events(&self, path_query: String, now_ms: u64) -> Result<EventsDoc, Option<OriginResponse>> {
+    async fn fetch_events(&self, path_query: String, now_ms: u64) -> Result<LiveEventPage, Option<OriginResponse>> {
         let request = ForwardRequest {
             method: Method::GET,
             path_query: path_query.clone(),

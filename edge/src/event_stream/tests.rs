@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{EventsDoc, Gone, LiveEvent, What};
+use gailou_shared::wire::{LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 use http::StatusCode;
 
 use super::stream::STREAM_LIFETIME_MS;
@@ -14,9 +14,9 @@ const EVENTS: &str = "/v1/subjects/article/7/events";
 
 /// Sets the origin's answer for a subject that is at `version`.
 fn set_events(bed: &TestBed, version: u64, reset: bool, ids: &[u64]) {
-    let what = |id: u64| What::Removed(Gone { id: CommentId::new(id).unwrap() });
-    let events = ids.iter().map(|id| LiveEvent { id: *id, what: what(*id) }).collect();
-    let doc = serde_json::to_string(&EventsDoc { version, reset, events }).unwrap();
+    let what = |id: u64| LiveEventKind::Removed(RemovedComment { id: CommentId::new(id).unwrap() });
+    let events = ids.iter().map(|id| LiveEvent { id: *id, kind: what(*id) }).collect();
+    let doc = serde_json::to_string(&LiveEventPage { version, reset, events }).unwrap();
     bed.set_answer(origin_answer(200, &doc, &[("content-type", "application/json")]));
 }
 

@@ -13,7 +13,7 @@ const REFRESH_TIMEOUT_MS: u64 = READ_TIMEOUT_MS as u64;
 /// Most pages whose cooldowns an isolate keeps.
 const MAX_COOLDOWN_KEYS: usize = 8_192;
 
-/// When an isolate last performed each [`CooldownAction`], by page key.
+/// When an isolate last performed action with a cooldown, by page key.
 #[derive(Debug)]
 pub struct Cooldowns(Mutex<WeightedLru<[u64; 3]>>);
 

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use super::*;
 use crate::EdgeConfig;
 use crate::testing::{START_MS, StoreFault, TestBed, origin_answer, page_answer, stepping};
-use gailou_shared::edge::HOT_FOR_HEADER;
+use gailou_shared::edge_protocol::HOT_FOR_HEADER;
 use http::header::HeaderValue;
 use proptest::prelude::*;
 

@@ -6,9 +6,9 @@ use std::future::poll_fn;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
+use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::CommentId;
-use gailou_shared::shows::Shows;
-use gailou_shared::wire::{Changed, ChangesDoc};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -16,7 +16,7 @@ use proptest::test_runner::TestRunner;
 use super::*;
 use crate::forward::Requester;
 use crate::lru::WeightedLru;
-use crate::ports::{Clock as _, Origin, OriginError, OriginRequest, PageStore, PortFuture, WaitUntil};
+use crate::ports::{EdgeClock as _, Origin, OriginError, OriginRequest, PageStore, PortFuture, WaitUntil};
 use crate::testing::{FakeLimiter, ManualClock, START_MS, origin_answer};
 use crate::{EdgeConfig, lock, page_service};
 
@@ -62,7 +62,7 @@ impl SteppedBackend {
         let headers = [
             ("cdn-cache-control", "max-age=1, stale-while-revalidate=2, stale-if-error=86400"),
             ("x-gailou-hot-for", "5"),
-            ("x-gailou-shows", &*Shows::new(shows.iter().copied()).unwrap().encode()),
+            ("x-gailou-shows", &*CacheTags::new(shows.iter().copied()).unwrap().encode()),
             ("x-gailou-made", &made.to_string()),
             ("x-gailou-version", &version.to_string()),
         ];
@@ -76,7 +76,7 @@ impl Origin for SteppedOrigin {
     fn send(&self, request: OriginRequest, _: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>> {
         Box::pin(async move {
             self.0.suspend().await;
-            let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangesDoc::PATH)) {
+            let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangeFeedPage::PATH)) {
                 (true, _) => Err(OriginError("down".into())),
                 (false, false) => Ok(None),
                 (false, true) => Ok(Some(self.0.clock.now_ms())),
@@ -85,8 +85,8 @@ impl Origin for SteppedOrigin {
                 None => self.0.page(&request.path_query),
                 Some(now) => {
                     let rows = lock(&self.0.thread).feed.clone().into_iter();
-                    let rows = rows.map(|(id, version)| Changed { id: CommentId::new(id).unwrap(), version });
-                    origin_answer(200, &ChangesDoc::new(now, now - 120_000, 0, 0, rows.collect()).to_json(), &[])
+                    let rows = rows.map(|(id, version)| ChangedComment { id: CommentId::new(id).unwrap(), version });
+                    origin_answer(200, &ChangeFeedPage::new(now, now - 120_000, 0, 0, rows.collect()).to_json(), &[])
                 }
             });
             self.0.suspend().await;
@@ -179,7 +179,7 @@ impl Observations {
         *newest = order.max(*newest);
         let shows = parts.filter_map(|part| part.split_once(':'));
         let shows = shows.map(|(id, at)| (id.parse().unwrap(), at.parse().unwrap()));
-        let shows = Shows::new(shows).unwrap().encode();
+        let shows = CacheTags::new(shows).unwrap().encode();
         let late = 2 * START_MS;
         let headers =
             [("cdn-cache-control", "max-age=1"), ("x-gailou-shows", &*shows), ("x-gailou-made", &late.to_string())];

@@ -15,9 +15,12 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use gailou_shared::edge::{BadSignature, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify};
+use gailou_shared::edge_protocol::{
+    CACHE_TAGS_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignatureError, SignedRequest,
+    verify_request,
+};
 use gailou_shared::wire::{Code, FieldError};
-use gailou_shared::words::Term;
+use gailou_shared::word_filter::Term;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -93,11 +96,14 @@ pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId,
     }
     let now = ports.clock.now_ms();
     let path_query = parts.uri.path_and_query().map_or("", |pq| pq.as_str());
-    let signed = Signed { method: parts.method.as_str(), path_query, client: "", body: b"" };
+    let signed = SignedRequest { method: parts.method.as_str(), path_query, client: "", body: b"" };
     let signature = parts.headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok()).unwrap_or_default();
     // The body is read only for a well-formed signature of this minute.
     let is_plausible = |secret: &Vec<u8>| {
-        !matches!(verify(secret, now / 1_000, &signed, signature), Err(BadSignature::Malformed | BadSignature::Time))
+        !matches!(
+            verify_request(secret, now / 1_000, &signed, signature),
+            Err(SignatureError::Malformed | SignatureError::Time)
+        )
     };
     let bad_signature = "The push is not signed with the edge secret, or its signature is older than a minute.";
     if !secrets.into_iter().flatten().any(is_plausible) {
@@ -109,8 +115,8 @@ pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId,
     let body = axum::body::to_bytes(body, MAX_PUSH_BYTES).await;
     isolate.body_budget.release(reservation);
     let Ok(body) = body else { return refuse(Code::BodyTooLarge, too_large) };
-    let signed = Signed { body: &body, ..signed };
-    if !secrets.into_iter().flatten().any(|secret| verify(secret, now / 1_000, &signed, signature).is_ok()) {
+    let signed = SignedRequest { body: &body, ..signed };
+    if !secrets.into_iter().flatten().any(|secret| verify_request(secret, now / 1_000, &signed, signature).is_ok()) {
         return refuse(Code::Forbidden, bad_signature);
     }
     match parse_push(&body, now) {
@@ -158,9 +164,9 @@ fn pushed_headers(pushed: &PushedPage) -> Option<HeaderMap> {
     for (name, value) in &pushed.headers {
         headers.insert(HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?);
     }
-    headers.insert(SHOWS_HEADER, HeaderValue::from_str(&pushed.shows).ok()?);
+    headers.insert(CACHE_TAGS_HEADER, HeaderValue::from_str(&pushed.shows).ok()?);
     headers.insert(MADE_HEADER, pushed.made.into());
-    headers.insert(VERSION_HEADER, pushed.version.into());
+    headers.insert(SUBJECT_VERSION_HEADER, pushed.version.into());
     Some(headers)
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::EdgeConfig;
 use crate::ports::PageStore as _;
 use crate::testing::{START_MS, StoreFault, TestBed, TestResponse, page_answer};
-use gailou_shared::edge::sign;
+use gailou_shared::edge_protocol::sign_request;
 use serde_json::{Value, json};
 
 const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
@@ -30,8 +30,8 @@ fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
 
 fn push_signed(bed: &TestBed, secret: &[u8], at_ms: u64, document: &Value) -> TestResponse {
     let body = document.to_string();
-    let signed = Signed { method: "POST", path_query: "/edge/push", client: "", body: body.as_bytes() };
-    let signature = sign(secret, at_ms / 1_000, &signed);
+    let signed = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body: body.as_bytes() };
+    let signature = sign_request(secret, at_ms / 1_000, &signed);
     bed.send("POST", "/edge/push", &[("x-gailou-edge", &signature), ("content-type", "application/json")], &body)
 }
 

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{Changed, ChangesDoc};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::forward::Requester;
 use crate::ports::{
-    Clock, Origin, OriginBody, OriginError, OriginRequest, OriginResponse, PageStore, PageStoreError, PortFuture,
+    EdgeClock, Origin, OriginBody, OriginError, OriginRequest, OriginResponse, PageStore, PageStoreError, PortFuture,
     Ports, RateLimiter, WaitUntil,
 };
 use crate::{EdgeConfig, Isolate, lock};
@@ -23,7 +23,7 @@ use crate::{EdgeConfig, Isolate, lock};
 #[derive(Default)]
 pub(crate) struct ManualClock(pub(crate) AtomicU64);
 
-impl Clock for ManualClock {
+impl EdgeClock for ManualClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -150,18 +150,18 @@ impl ScriptedChanges {
     /// How far the whole day reaches back, in milliseconds.
     const DAY_MS: u64 = 25 * 3_600_000;
 
-    pub(crate) fn document(&self, path_query: &str, clock_ms: u64) -> ChangesDoc {
+    pub(crate) fn document(&self, path_query: &str, clock_ms: u64) -> ChangeFeedPage {
         let now = clock_ms - self.behind_ms;
         let since = now - if path_query.ends_with("day=1") { Self::DAY_MS } else { Self::TAIL_MS };
         let rows = self.rows.iter().filter(|(at, ..)| (since..now).contains(at));
-        let rows = rows.map(|(_, id, version)| Changed { id: CommentId::new(*id).unwrap(), version: *version });
-        ChangesDoc::new(now, since, self.behind_ms, 0, rows.collect())
+        let rows = rows.map(|(_, id, version)| ChangedComment { id: CommentId::new(*id).unwrap(), version: *version });
+        ChangeFeedPage::new(now, since, self.behind_ms, 0, rows.collect())
     }
 }
 
 impl Origin for ScriptedOrigin {
     fn send(&self, request: OriginRequest, timeout_ms: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>> {
-        if request.path_query.starts_with(ChangesDoc::PATH) {
+        if request.path_query.starts_with(ChangeFeedPage::PATH) {
             lock(&self.feed_requests).push(request.path_query.clone());
             let changes = lock(&self.changes);
             let answer = match &*lock(&self.answer) {

@@ -13,7 +13,7 @@ use crate::forward::Requester;
 use crate::lock;
 use crate::page_key::PageKey;
 use crate::page_service::{self, PageRequest};
-use crate::ports::{Clock, Origin, OriginError, OriginRequest, OriginResponse, PortFuture, Ports};
+use crate::ports::{EdgeClock, Origin, OriginError, OriginRequest, OriginResponse, PortFuture, Ports};
 
 /// Takes the answer of the bed's origin at the moment of the request, but holds back the answers to one
 /// path until it is released.
@@ -50,7 +50,7 @@ impl Origin for HoldingOrigin {
 /// A clock whose pauses take one step.
 struct SteppingClock(Arc<ManualClock>);
 
-impl Clock for SteppingClock {
+impl EdgeClock for SteppingClock {
     fn now_ms(&self) -> u64 {
         self.0.now_ms()
     }

@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use gailou_shared::id::MemberId;
-use gailou_shared::limits::BODY_BYTES;
+use gailou_shared::limits::MAX_BODY_BYTES;
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::{Code, FieldError};
 use http::Method;
@@ -26,7 +26,7 @@ use crate::rate_limits::{self, RateLimit, Writer};
 use crate::response::problem;
 use crate::{Isolate, word_filter};
 
-/// What the edge checks of a route. The body of every route is bounded by [`BODY_BYTES`].
+/// What the edge checks of a route. The body of every route is bounded by [`MAX_BODY_BYTES`].
 #[derive(Debug, Clone, Copy)]
 pub struct RouteRule {
     /// A member's token is required.
@@ -69,15 +69,15 @@ pub async fn check_and_forward(
         return rate_limits::refuse(exceeded, id);
     }
     let too_large = || {
-        let detail = format!("The body is larger than {BODY_BYTES} bytes.");
+        let detail = format!("The body is larger than {MAX_BODY_BYTES} bytes.");
         problem(id, Code::BodyTooLarge, detail, Vec::new())
     };
     let announced = header_text(&parts.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > BODY_BYTES as u64) {
+    if announced.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
         return too_large();
     }
     // Reading also fails when the client disconnects; it then does not see this answer.
-    let Ok(body) = axum::body::to_bytes(body, BODY_BYTES).await else { return too_large() };
+    let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else { return too_large() };
     if rule.json && !is_json(&parts.headers) {
         let errors = vec![FieldError::new("content-type", "must be application/json")];
         return problem(id, Code::UnsupportedMediaType, "The body must be application/json.", errors);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::EdgeConfig;
 use crate::testing::{START_MS, TestBed, origin_answer};
-use gailou_shared::edge::{CLIENT_HEADER, SIGNATURE_HEADER, Signed, verify};
+use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role};
 
@@ -33,7 +33,7 @@ fn token(expires: u64) -> String {
 #[test]
 fn errors_follow_the_order_of_the_contract() {
     let bed = bed();
-    let large = "x".repeat(BODY_BYTES + 1);
+    let large = "x".repeat(MAX_BODY_BYTES + 1);
     let check = |method: &str, uri: &str, headers: &[(&str, &str)], body: &str, expected: (u16, &str)| {
         let answer = bed.send(method, uri, headers, body);
         assert_eq!((answer.status, answer.code().as_str()), expected, "{method} {uri} {headers:?}");
@@ -153,9 +153,10 @@ fn only_listed_headers_are_forwarded() {
     ];
     assert_eq!(names, expected);
     assert_eq!(request.headers[CLIENT_HEADER], "192.0.2.1", "the platform's address, not the client's");
-    let signed = Signed { method: "POST", path_query: &request.path_query, client: "192.0.2.1", body: &request.body };
+    let signed =
+        SignedRequest { method: "POST", path_query: &request.path_query, client: "192.0.2.1", body: &request.body };
     let signature = request.headers[SIGNATURE_HEADER].to_str().unwrap();
-    assert_eq!(verify(SECRET, START_MS / 1_000, &signed, signature), Ok(()));
+    assert_eq!(verify_request(SECRET, START_MS / 1_000, &signed, signature), Ok(()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::http::{Request, StatusCode, header};
 use bytes::Bytes;
-use gailou_shared::edge::{SIGNATURE_HEADER, Signed, sign};
+use gailou_shared::edge_protocol::{SIGNATURE_HEADER, SignedRequest, sign_request};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -53,8 +53,8 @@ impl WorkerClient {
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
-        let signed = Signed { method: "POST", path_query: PATH, client: "", body: &body };
-        let signature = sign(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
+        let signed = SignedRequest { method: "POST", path_query: PATH, client: "", body: &body };
+        let signature = sign_request(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
         let unreachable = |error: &dyn std::error::Error| EdgeError::Unreachable(chain(error));
         let request = Request::post(format!("{}{PATH}", self.url))
             .header(header::CONTENT_TYPE, "application/json")

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use gailou_shared::id::{SLOTS, Slot};
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -242,7 +242,7 @@ impl Dependencies for Cluster {
     async fn check_dependencies(&self) -> Vec<DependencyStatus> {
         // One slot of each database.
         let mut slots = vec![None; self.tables.count_databases()];
-        for slot in (0..SLOTS).filter_map(Slot::new) {
+        for slot in (0..SLOT_COUNT).filter_map(Slot::new) {
             slots[self.tables.database_of(slot)] = Some(slot);
         }
         let mysql = slots.into_iter().enumerate().map(|(shard, slot)| async move {

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) enum Call {
     Import { strict: bool },
     Export { subject: Option<export::Subject> },
-    Words { action: Action },
+    Words { action: TermAction },
     Migrate,
     Doctor,
     Reconcile { repair: bool },

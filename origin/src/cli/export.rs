@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use gailou_shared::id::{CommentId, SubjectKey};
-use gailou_shared::wire::{Flag, State, Visibility};
+use gailou_shared::wire::{CommentFlag, CommentState, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::output::Console;
@@ -105,8 +105,8 @@ fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> Line {
         dislikes: row.dislikes,
         created_at: row.created_at,
         edited_at: row.edited_at,
-        deleted: row.state != State::Published,
-        pinned: row.flags.iter().any(|flag| matches!(flag, Flag::Pinned | Flag::OwnerPinned)),
+        deleted: row.state != CommentState::Published,
+        pinned: row.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned)),
         author: row.author,
         content: row.content,
         subject: row.subject,

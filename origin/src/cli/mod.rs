@@ -125,7 +125,7 @@ enum Words {
         file: PathBuf,
         /// What is done about a term whose line does not say
         #[arg(long, default_value = "review", value_parser = words::action)]
-        action: gailou_shared::words::Action,
+        action: gailou_shared::word_filter::TermAction,
     },
 }
 

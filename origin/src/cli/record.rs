@@ -183,8 +183,8 @@ impl Fields {
         if name.is_empty() && !deleted {
             return Err("`author` is empty".into());
         }
-        if name.chars().count() > limits::NAME_CHARS {
-            return Err(format!("`author` is longer than {} characters", limits::NAME_CHARS));
+        if name.chars().count() > limits::MAX_NAME_CHARS {
+            return Err(format!("`author` is longer than {} characters", limits::MAX_NAME_CHARS));
         }
         if name.chars().any(char::is_control) {
             return Err("`author` holds control characters".into());
@@ -200,8 +200,8 @@ impl Fields {
     /// Empty content is real.
     fn content(&self, name: &str) -> Result<Option<String>, String> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        if text.len() > limits::CONTENT_BYTES || text.chars().count() > limits::CONTENT_CHARS {
-            let (chars, bytes) = (limits::CONTENT_CHARS, limits::CONTENT_BYTES);
+        if text.len() > limits::MAX_CONTENT_BYTES || text.chars().count() > limits::MAX_CONTENT_CHARS {
+            let (chars, bytes) = (limits::MAX_CONTENT_CHARS, limits::MAX_CONTENT_BYTES);
             return Err(format!("`{name}` is longer than {chars} characters or {bytes} bytes"));
         }
         if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {

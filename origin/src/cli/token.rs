@@ -5,7 +5,7 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use gailou_shared::id::{FIRST_GUEST, MemberId};
+use gailou_shared::id::{FIRST_GUEST_ID, MemberId};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 
@@ -31,19 +31,19 @@ pub(super) struct Token {
     #[arg(long, value_name = "URL")]
     avatar: Option<String>,
     /// How long it is good, at most 30 days
-    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(u64).range(1..=limits::TOKEN_SECONDS))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_TOKEN_LIFETIME_SECONDS))]
     ttl: u64,
 }
 
 fn host_member(text: &str) -> Result<MemberId, String> {
-    let id: MemberId = text.parse().map_err(|e: gailou_shared::id::NotAnId| e.to_string())?;
-    if id.get() < FIRST_GUEST { Ok(id) } else { Err("must be below 2^62: larger ids are guests'".into()) }
+    let id: MemberId = text.parse().map_err(|e: gailou_shared::id::InvalidId| e.to_string())?;
+    if id.get() < FIRST_GUEST_ID { Ok(id) } else { Err("must be below 2^62: larger ids are guests'".into()) }
 }
 
 fn name(text: &str) -> Result<String, String> {
     let name = text.trim();
-    let ok = !name.is_empty() && name.chars().count() <= limits::NAME_CHARS && !name.chars().any(char::is_control);
-    let wrong = || format!("must be 1 to {} characters, without control characters", limits::NAME_CHARS);
+    let ok = !name.is_empty() && name.chars().count() <= limits::MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    let wrong = || format!("must be 1 to {} characters, without control characters", limits::MAX_NAME_CHARS);
     ok.then(|| name.to_owned()).ok_or_else(wrong)
 }
 

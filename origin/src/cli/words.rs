@@ -4,7 +4,7 @@
 //! that cannot be built changes nothing.
 
 use anyhow::Context as _;
-use gailou_shared::words::{Action, Dictionary, DictionaryError, parse_tsv};
+use gailou_shared::word_filter::{Dictionary, DictionaryError, TermAction, parse_tsv};
 
 use crate::cli::input::{Input, read_all};
 use crate::cli::output::Console;
@@ -15,11 +15,11 @@ use crate::state::AppState;
 const FILE_BYTES: usize = 64 << 20;
 
 /// The action with this name.
-pub(super) fn action(name: &str) -> Result<Action, String> {
+pub(super) fn action(name: &str) -> Result<TermAction, String> {
     match name {
-        "mask" => Ok(Action::Mask),
-        "review" => Ok(Action::Review),
-        "block" => Ok(Action::Block),
+        "mask" => Ok(TermAction::Mask),
+        "review" => Ok(TermAction::Review),
+        "block" => Ok(TermAction::Block),
         _ => Err("must be mask, review or block".into()),
     }
 }
@@ -27,7 +27,7 @@ pub(super) fn action(name: &str) -> Result<Action, String> {
 /// Loads the dictionary that `input` holds.
 pub(super) async fn load(
     app: &AppState,
-    action: Action,
+    action: TermAction,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {

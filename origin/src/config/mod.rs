@@ -21,7 +21,7 @@ use std::{env, fs};
 pub use allowed_origins::AllowedOrigins;
 pub use cluster::{ClusterSettings, Urls};
 pub use edge::EdgeSettings;
-use gailou_shared::rank::Weights;
+use gailou_shared::rank::HotWeights;
 use gailou_shared::token::TokenKey;
 use layers::Layers;
 pub use secret::{DEVELOPMENT_SECRET, Secret};
@@ -245,7 +245,7 @@ impl Config {
 
     /// What counts how much in the hot order of a subject type.
     #[must_use]
-    pub fn weights(&self, kind: &str) -> Weights {
+    pub fn weights(&self, kind: &str) -> HotWeights {
         self.types.get(kind).map(SubjectType::weights).unwrap_or_default()
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
-use gailou_shared::rank::Weights;
+use gailou_shared::rank::HotWeights;
 
 use crate::config::layers::{HalfLife, Layers};
 use crate::config::{AllowedOrigins, ConfigError};
@@ -33,7 +33,7 @@ pub struct SubjectType {
     pub guests: bool,
     pub cors_origins: Option<AllowedOrigins>,
     /// `weights.{like,reply,hate}` in thousandths and `weights.half_life_hours`.
-    pub hot: Weights,
+    pub hot: HotWeights,
 }
 
 impl SubjectType {
@@ -41,11 +41,11 @@ impl SubjectType {
         Self {
             mode,
             level_limit: 3,
-            max_chars: limits::CONTENT_CHARS,
+            max_chars: limits::MAX_CONTENT_CHARS,
             min_level: 0,
             guests: true,
             cors_origins: None,
-            hot: Weights::default(),
+            hot: HotWeights::default(),
         }
     }
 
@@ -57,7 +57,7 @@ impl SubjectType {
 
     /// What counts how much in its hot order.
     #[must_use]
-    pub fn weights(&self) -> Weights {
+    pub fn weights(&self) -> HotWeights {
         self.hot
     }
 }
@@ -76,8 +76,8 @@ pub(super) fn take(layers: &mut Layers) -> Result<BTreeMap<String, SubjectType>,
         let before = types.remove(&name);
         types.insert(name, subject_type(layers, &key, before)?);
     }
-    if types.is_empty() || types.len() > limits::TYPES {
-        return Err(ConfigError::new("types", format!("must be from 1 to {}", limits::TYPES)));
+    if types.is_empty() || types.len() > limits::MAX_SUBJECT_TYPES {
+        return Err(ConfigError::new("types", format!("must be from 1 to {}", limits::MAX_SUBJECT_TYPES)));
     }
     Ok(types)
 }
@@ -93,15 +93,15 @@ fn subject_type(layers: &mut Layers, key: &str, before: Option<SubjectType>) -> 
     let half_life = layers.take(&at("weights.half_life_hours"))?;
     Ok(SubjectType {
         mode,
-        level_limit: layers.number(&at("level_limit"), before.level_limit, 1..=limits::DEPTH as u64)?,
-        max_chars: layers.number(&at("max_chars"), before.max_chars, 1..=limits::CONTENT_CHARS as u64)?,
+        level_limit: layers.number(&at("level_limit"), before.level_limit, 1..=limits::MAX_DEPTH as u64)?,
+        max_chars: layers.number(&at("max_chars"), before.max_chars, 1..=limits::MAX_CONTENT_CHARS as u64)?,
         min_level: layers.number(&at("min_level"), before.min_level, 0..=255)?,
         guests: layers.or(&at("guests"), before.guests)?,
         cors_origins: layers.take(&at("cors_origins"))?.or(before.cors_origins),
-        hot: Weights {
+        hot: HotWeights {
             like: layers.number(&at("weights.like"), hot.like, 0..=MOST_WEIGHT)?,
             reply: layers.number(&at("weights.reply"), hot.reply, 0..=MOST_WEIGHT)?,
-            hate: layers.number(&at("weights.hate"), hot.hate, 0..=MOST_WEIGHT)?,
+            dislike: layers.number(&at("weights.hate"), hot.dislike, 0..=MOST_WEIGHT)?,
             half_life_ms: half_life.map_or(hot.half_life_ms, |HalfLife(hours)| hours.map(|h| h * 3_600_000)),
         },
     })

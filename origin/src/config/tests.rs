@@ -1,7 +1,7 @@
 //! Tables: what is read, and what is refused under which name.
 
 use gailou_shared::path::Mode;
-use gailou_shared::rank::Weights;
+use gailou_shared::rank::HotWeights;
 
 use crate::config::*;
 
@@ -36,7 +36,7 @@ fn nothing_given_is_the_embedded_mode() {
             ("video", Mode::TwoLevel, 3)
         ]
     );
-    assert_eq!(config.weights("video"), Weights::default());
+    assert_eq!(config.weights("video"), HotWeights::default());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_environment_replaces_the_file_and_secrets_are_text() {
     assert_eq!(video.weights().half_life_ms, None);
     let qa = &config.types["qa"];
     assert_eq!(
-        (qa.threading().deepest(), qa.min_level, config.guests("qa"), config.guests("video")),
+        (qa.threading().max_level(), qa.min_level, config.guests("qa"), config.guests("video")),
         (5, 2, false, true)
     );
     assert!(config.origins("qa").allow("https://a.example") && !config.origins("qa").allow("http://localhost"));

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::wire::{Flag, Reaction, State, SubjectState, Visibility};
+use gailou_shared::wire::{CommentFlag, CommentState, Reaction, SubjectState, Visibility};
 
 use crate::domain::damaged_data::{DamagedData, Result};
 
@@ -27,23 +27,23 @@ pub(crate) fn path(bytes: &[u8]) -> Result<Path> {
     Path::from_bytes(bytes).map_err(damaged)
 }
 
-pub(crate) const fn state_number(state: State) -> i64 {
+pub(crate) const fn state_number(state: CommentState) -> i64 {
     match state {
-        State::Published => 0,
-        State::Review => 1,
-        State::Rejected => 2,
-        State::Hidden => 3,
-        State::Deleted => 4,
+        CommentState::Published => 0,
+        CommentState::Review => 1,
+        CommentState::Rejected => 2,
+        CommentState::Hidden => 3,
+        CommentState::Deleted => 4,
     }
 }
 
-pub(crate) fn state(number: i64) -> Result<State> {
+pub(crate) fn state(number: i64) -> Result<CommentState> {
     Ok(match number {
-        0 => State::Published,
-        1 => State::Review,
-        2 => State::Rejected,
-        3 => State::Hidden,
-        4 => State::Deleted,
+        0 => CommentState::Published,
+        1 => CommentState::Review,
+        2 => CommentState::Rejected,
+        3 => CommentState::Hidden,
+        4 => CommentState::Deleted,
         other => return Err(damaged(format_args!("state {other}"))),
     })
 }
@@ -110,11 +110,16 @@ pub(crate) fn reaction(number: i64) -> Result<Reaction> {
     })
 }
 
-pub(crate) fn flags(bits: i64) -> Vec<Flag> {
-    [(PINNED, Flag::Pinned), (OWNER_PINNED, Flag::OwnerPinned), (FEATURED, Flag::Featured), (EDITED, Flag::Edited)]
-        .into_iter()
-        .filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag))
-        .collect()
+pub(crate) fn flags(bits: i64) -> Vec<CommentFlag> {
+    [
+        (PINNED, CommentFlag::Pinned),
+        (OWNER_PINNED, CommentFlag::OwnerPinned),
+        (FEATURED, CommentFlag::Featured),
+        (EDITED, CommentFlag::Edited),
+    ]
+    .into_iter()
+    .filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag))
+    .collect()
 }
 
 pub(crate) fn count(number: i64) -> u64 {

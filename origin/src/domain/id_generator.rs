@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use gailou_shared::id::{CommentId, SEQUENCES, Slot};
+use gailou_shared::id::{CommentId, SEQUENCE_COUNT, Slot};
 
 /// The right to a node number.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub struct IdGenerator(Mutex<State>);
 impl IdGenerator {
     /// Ids later than `last_ms` (Unix milliseconds), under this lease.
     pub fn new(lease: Option<NodeLease>, last_ms: u64) -> Self {
-        Self(Mutex::new(State { lease, ms: last_ms, given: SEQUENCES }))
+        Self(Mutex::new(State { lease, ms: last_ms, given: SEQUENCE_COUNT }))
     }
 
     /// Takes another lease, or the same for longer.
@@ -47,7 +47,7 @@ impl IdGenerator {
         let lease = state.lease.filter(|lease| lease.until.is_none_or(|until| Instant::now() < until))?;
         (state.ms, state.given) = match (state.ms, state.given) {
             (ms, _) if now > ms => (now, 1),
-            (ms, given) if given >= SEQUENCES => (ms + 1, 1),
+            (ms, given) if given >= SEQUENCE_COUNT => (ms + 1, 1),
             (ms, given) => (ms, given + 1),
         };
         Some(CommentId::from_parts(state.ms, slot, lease.node, state.given - 1))

@@ -5,8 +5,8 @@
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Mode;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{Reaction, State, SubjectState};
-use gailou_shared::words::Term;
+use gailou_shared::wire::{CommentState, Reaction, SubjectState};
+use gailou_shared::word_filter::Term;
 
 use crate::domain::row::NewCommentRow;
 
@@ -66,10 +66,10 @@ pub enum CommentChange {
         content: String,
         html: String,
         written: Option<String>,
-        state: State,
+        state: CommentState,
     },
     /// Publishes, hides, rejects, deletes or restores.
-    State(State),
+    State(CommentState),
     /// Pins (as the owner or as a moderator) or unpins.
     Pin(Option<PinnedBy>),
     Feature(bool),
@@ -109,7 +109,7 @@ pub enum OperationOutcome {
     /// The same request was carried out before: the comment it made, and the state it was given.
     Replayed {
         id: CommentId,
-        state: State,
+        state: CommentState,
     },
     /// The idempotency key belongs to another request.
     Mismatch,

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::rank::Weights;
-use gailou_shared::wire::{Author, Flag, Named, State, SubjectState, Visibility};
-use gailou_shared::words::Term;
+use gailou_shared::rank::HotWeights;
+use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, SubjectState, Visibility};
+use gailou_shared::word_filter::Term;
 
 /// A subject's row.
 #[derive(Debug, Clone)]
@@ -59,13 +59,13 @@ pub struct CommentRow {
     pub path: Path,
     /// The comment it answers. Not always on its path: in a flat list it is not.
     pub parent_id: Option<CommentId>,
-    pub reply_to: Option<Named>,
+    pub reply_to: Option<MemberRef>,
     /// Whether the comment it answers can be seen no more.
     pub parent_gone: bool,
     pub floor: Option<u64>,
-    pub state: State,
+    pub state: CommentState,
     pub visibility: Visibility,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CommentFlag>,
     pub author: Author,
     pub likes: u64,
     pub dislikes: u64,
@@ -77,7 +77,7 @@ pub struct CommentRow {
     pub edited_at: Option<u64>,
     pub content: String,
     pub html: String,
-    pub mentions: Vec<Named>,
+    pub mentions: Vec<MemberRef>,
 }
 
 impl CommentRow {
@@ -87,7 +87,7 @@ impl CommentRow {
 
     /// Whether every reader may see it.
     pub fn visible(&self) -> bool {
-        self.state == State::Published && self.visibility == Visibility::Everyone
+        self.state == CommentState::Published && self.visibility == Visibility::Everyone
     }
 
     /// Whether it stands in lists: visible, or a tombstone that holds up visible descendants.
@@ -121,8 +121,8 @@ pub struct NewCommentRow {
     pub subject: SubjectKey,
     pub path: Path,
     pub parent_id: Option<CommentId>,
-    pub reply_to: Option<Named>,
-    pub state: State,
+    pub reply_to: Option<MemberRef>,
+    pub state: CommentState,
     pub visibility: Visibility,
     pub author: Author,
     pub created_at: u64,
@@ -130,7 +130,7 @@ pub struct NewCommentRow {
     pub html: String,
     /// The text as written, where the filter masked part of it.
     pub written: Option<String>,
-    pub mentions: Vec<Named>,
+    pub mentions: Vec<MemberRef>,
     /// Key and request hash of a `POST` that must not be carried out twice.
     pub idempotency: Option<(String, [u8; 32])>,
     pub imported: Option<ImportedFrom>,
@@ -176,7 +176,7 @@ pub struct RememberedRequest {
     /// The comment it made.
     pub id: CommentId,
     /// The state the comment was given.
-    pub state: State,
+    pub state: CommentState,
 }
 
 /// The dictionary of the word filter, as it is stored.
@@ -188,4 +188,4 @@ pub struct StoredDictionary {
 }
 
 /// Weights by subject type; a type that is not there has the default ones.
-pub type WeightsByType = HashMap<String, Weights>;
+pub type WeightsByType = HashMap<String, HotWeights>;

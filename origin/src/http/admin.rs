@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
-use gailou_shared::content::object;
+use gailou_shared::content::parse_object;
 use gailou_shared::id::MemberId;
 use gailou_shared::path::Mode;
 use gailou_shared::token::{Member, Role};
@@ -32,7 +32,7 @@ pub(super) async fn decide(State(app): State<Arc<AppState>>, request: Request) -
     let path = request.uri().path().to_owned();
     let body = json_body(request).await?;
     let id = id_at(&path, 3)?;
-    let fields = object(&body).map_err(ApiError::fields)?;
+    let fields = parse_object(&body).map_err(ApiError::fields)?;
     let mut errors = Vec::new();
     let decision = fields.get("action").and_then(Value::as_str).and_then(Decision::parse);
     if decision.is_none() {
@@ -54,7 +54,7 @@ pub(super) async fn put_subject(State(app): State<Arc<AppState>>, request: Reque
     let moderator = with_role(&app, request.headers(), Role::Moderator)?;
     let body = json_body(request).await?;
     let key = subject(&kind, &path, 4)?;
-    let fields = object(&body).map_err(ApiError::fields)?;
+    let fields = parse_object(&body).map_err(ApiError::fields)?;
     let mut errors = Vec::new();
     let mut patch = SubjectPatch {
         title: optional_text(&fields, "title", &mut errors),

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use gailou_shared::id::CommentId;
 use gailou_shared::rank::Sort;
-use gailou_shared::wire::{Comment, Data};
+use gailou_shared::wire::{Comment, DataEnvelope};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 
@@ -52,14 +52,14 @@ pub(super) async fn get_comment(State(app): State<Arc<AppState>>, request: Reque
 pub(super) async fn list_ancestors(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
-    let build = |row: CommentRow| async move { Ok(Data { data: thread::ancestors(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::ancestors(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
 pub(super) async fn get_context(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let path = request.uri().path();
     let app = &app;
-    let build = |row: CommentRow| async move { Ok(Data { data: thread::context(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::context(app, &row).await? }) };
     about(app, request.headers(), (comment_id(path)?, path), build).await
 }
 
@@ -78,8 +78,8 @@ pub(super) async fn get_tree(State(app): State<Arc<AppState>>, request: Request)
     let id = comment_id(path)?;
     let query = Query::of(&request)?;
     let (depth, limit) = match (
-        query.number("depth", limits::DEPTH, DEPTH_DEFAULT),
-        query.number("limit", limits::TREE_NODES, limits::TREE_NODES_DEFAULT),
+        query.number("depth", limits::MAX_DEPTH, DEPTH_DEFAULT),
+        query.number("limit", limits::MAX_TREE_NODES, limits::DEFAULT_TREE_NODES),
     ) {
         (Ok(depth), Ok(limit)) => (depth, limit),
         (depth, limit) => return Err(ApiError::fields([depth.err(), limit.err()].into_iter().flatten().collect())),
@@ -89,13 +89,14 @@ pub(super) async fn get_tree(State(app): State<Arc<AppState>>, request: Request)
         path,
         &[
             ("depth", (depth != DEPTH_DEFAULT).then(|| depth.to_string())),
-            ("limit", (limit != limits::TREE_NODES_DEFAULT).then(|| limit.to_string())),
+            ("limit", (limit != limits::DEFAULT_TREE_NODES).then(|| limit.to_string())),
             ("cursor", query.get("cursor").map(str::to_owned)),
         ],
     );
     let app = &app;
-    let build =
-        |row: CommentRow| async move { Ok(Data { data: thread::tree(app, &row, depth, limit, cursor).await? }) };
+    let build = |row: CommentRow| async move {
+        Ok(DataEnvelope { data: thread::tree(app, &row, depth, limit, cursor).await? })
+    };
     about(app, request.headers(), (id, &key), build).await
 }
 
@@ -107,7 +108,7 @@ pub(super) async fn edit_comment(
     let path = request.uri().path().to_owned();
     let body = json_body(request).await?;
     let id = comment_id(&path)?;
-    let text = content::edit(&body, limits::CONTENT_CHARS).map_err(ApiError::fields)?;
+    let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(ApiError::fields)?;
     Ok(Json(change::edit(&app, &member, id, text).await?))
 }
 

@@ -13,9 +13,11 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt as _, stream};
+use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::shows::Shows;
-use gailou_shared::wire::{Code, EventsDoc, Gone, LiveEvent, Place, SubjectCounts, What};
+use gailou_shared::wire::{
+    Code, CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment, SubjectCounts,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -119,7 +121,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
     let page = app.page_cache.get_or_build(&name, || async {
         let news = news(app, key, after).await?;
         let body = serde_json::to_vec(&news).map_err(ApiError::internal)?;
-        let (subjects, shows) = (vec![key.clone()], Shows::new(vec![]));
+        let (subjects, shows) = (vec![key.clone()], CacheTags::new(vec![]));
         Ok(BuiltPage { body, content_type: JSON, subjects, shows, version: news.version, reads: None })
     });
     Ok(Document(page.await?.body.clone()))
@@ -127,7 +129,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
 
 /// What happened after a version. Never leaves anything out: where a link stays missing, the answer
 /// is to begin anew.
-async fn news(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<EventsDoc, ApiError> {
+async fn news(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<LiveEventPage, ApiError> {
     let until = Instant::now() + PATIENCE;
     loop {
         // The row before the links: of every commit it shows, the link is there or late.
@@ -137,29 +139,29 @@ async fn news(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<Ev
         let (end, found) = follow(from, &links, MOST);
         let late = Instant::now() >= until;
         if end > from && (row.version >= end || late) {
-            let mut told: Vec<_> = found.iter().map(|(id, event)| LiveEvent { id: *id, what: what(event) }).collect();
+            let mut told: Vec<_> = found.iter().map(|(id, event)| LiveEvent { id: *id, kind: what(event) }).collect();
             if !told.is_empty() {
                 let counts = SubjectCounts { roots: row.roots, comments: row.comments };
-                told.push(LiveEvent { id: end, what: What::Counts(counts) });
+                told.push(LiveEvent { id: end, kind: LiveEventKind::Counts(counts) });
             }
-            return Ok(EventsDoc { version: end, reset: false, events: told });
+            return Ok(LiveEventPage { version: end, reset: false, events: told });
         }
         if end == from && links.is_empty() && row.version == from {
-            return Ok(EventsDoc { version: from, reset: false, events: vec![] });
+            return Ok(LiveEventPage { version: from, reset: false, events: vec![] });
         }
         if end == from && late {
-            return Ok(EventsDoc { version: row.version, reset: true, events: vec![] });
+            return Ok(LiveEventPage { version: row.version, reset: true, events: vec![] });
         }
         sleep(AGAIN).await;
     }
 }
 
-fn what(event: &revisions::RevisionEvent) -> What {
+fn what(event: &revisions::RevisionEvent) -> LiveEventKind {
     match *event {
         revisions::RevisionEvent::Comment { id, root, parent } => {
-            What::Comment(Place { id, root_id: root, parent_id: parent })
+            LiveEventKind::Comment(CommentLocation { id, root_id: root, parent_id: parent })
         }
-        revisions::RevisionEvent::Removed { id } => What::Removed(Gone { id }),
+        revisions::RevisionEvent::Removed { id } => LiveEventKind::Removed(RemovedComment { id }),
     }
 }
 
@@ -187,7 +189,7 @@ fn events(
     app: Arc<AppState>,
     key: SubjectKey,
     after: Option<u64>,
-    first: &EventsDoc,
+    first: &LiveEventPage,
     place: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
     // An id without data tells the reader where to resume, and nothing else.
@@ -204,14 +206,14 @@ fn events(
 
 /// A document as the events of a stream. Events of one commit share its version: the last of them
 /// says it, so that a reader whose stream breaks among them is told all of them again.
-fn written(news: &EventsDoc) -> Vec<Event> {
+fn written(news: &LiveEventPage) -> Vec<Event> {
     let version = news.version.to_string();
     if news.reset {
         return vec![Event::default().event("reset").id(&version).data(format!("{{\"version\":\"{version}\"}}"))];
     }
     let next = news.events.iter().skip(1).map(|event| Some(event.id)).chain([None]);
     let mut events: Vec<_> = std::iter::zip(&news.events, next)
-        .map(|(LiveEvent { id, what }, next)| {
+        .map(|(LiveEvent { id, kind: what }, next)| {
             let event = Event::default().event(what.name()).data(what.data());
             if next == Some(*id) { event } else { event.id(id.to_string()) }
         })
@@ -222,7 +224,7 @@ fn written(news: &EventsDoc) -> Vec<Event> {
 
 impl Watching {
     /// The next document with something in it; `None` when the stream is over.
-    async fn next(&mut self) -> Option<EventsDoc> {
+    async fn next(&mut self) -> Option<LiveEventPage> {
         loop {
             tokio::select! {
                 _ = self.ended.wait_for(|ended| *ended) => return None,
@@ -231,7 +233,7 @@ impl Watching {
             }
             // While it is not known, the reader waits.
             let Ok(document) = document(&self.app, &self.key, Some(self.at)).await else { continue };
-            let Ok(news) = serde_json::from_slice::<EventsDoc>(&document.0) else { return None };
+            let Ok(news) = serde_json::from_slice::<LiveEventPage>(&document.0) else { return None };
             if news.reset || news.version != self.at {
                 self.at = news.version;
                 return Some(news);

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
-use gailou_shared::edge::{MADE_HEADER, SHOWS_HEADER, VERSION_HEADER};
+use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
 use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
@@ -73,14 +73,14 @@ impl PageSource for LocalRenderer {
 fn page(path_query: &str, headers: &HeaderMap, body: String) -> Option<PushedPage> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name)?.parse().ok();
-    let told = [SHOWS_HEADER, MADE_HEADER, VERSION_HEADER];
+    let told = [CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER];
     let own = headers.iter().filter(|(name, _)| !told.contains(&name.as_str()));
     let own = own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     Some(PushedPage {
         key: path_query.to_owned(),
-        shows: text(SHOWS_HEADER)?.to_owned(),
+        shows: text(CACHE_TAGS_HEADER)?.to_owned(),
         made: number(MADE_HEADER)?,
-        version: number(VERSION_HEADER)?,
+        version: number(SUBJECT_VERSION_HEADER)?,
         headers: own.collect(),
         body,
     })

@@ -18,7 +18,7 @@ pub(super) async fn get_overlay(State(app): State<Arc<AppState>>, request: Reque
     let reader = member(&app, request.headers())?;
     let query = Query::of(&request)?;
     let texts: Vec<&str> = query.all("ids").flat_map(|list| list.split(',')).filter(|id| !id.is_empty()).collect();
-    if texts.len() > limits::OVERLAY_IDS {
+    if texts.len() > limits::MAX_OVERLAY_IDS {
         return Err(ApiError::field("ids", "must be at most 400 ids"));
     }
     let wrong = |_| ApiError::field("ids", "must be comment ids, separated by commas");

@@ -17,12 +17,14 @@ pub(super) async fn list_history(State(app): State<Arc<AppState>>, request: Requ
     let path = request.uri().path();
     let id = member_id(path)?;
     let query = Query::of(&request)?;
-    let limit = query.number("limit", limits::PAGE, limits::PAGE_DEFAULT).map_err(|e| ApiError::fields(vec![e]))?;
+    let limit = query
+        .number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE)
+        .map_err(|e| ApiError::fields(vec![e]))?;
     let cursor = query.cursor(&app)?;
     let key = page_key(
         path,
         &[
-            ("limit", (limit != limits::PAGE_DEFAULT).then(|| limit.to_string())),
+            ("limit", (limit != limits::DEFAULT_PAGE_SIZE).then(|| limit.to_string())),
             ("cursor", query.get("cursor").map(str::to_owned)),
         ],
     );

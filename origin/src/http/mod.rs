@@ -39,8 +39,9 @@ use futures_util::FutureExt;
 use futures_util::future::{
     Either, {self},
 };
-use gailou_shared::edge::{
-    CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, verify,
+use gailou_shared::edge_protocol::{
+    CACHE_TAGS_HEADER, CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
+    SignedRequest, verify_request,
 };
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Problem};
@@ -254,8 +255,8 @@ async fn client(app: &AppState, request: &mut Request) -> Result<Client, ApiErro
     };
     let address = header(request, CLIENT_HEADER).unwrap_or_default();
     let (parts, body) = std::mem::take(request).into_parts();
-    let body = axum::body::to_bytes(body, limits::BODY_BYTES).await.map_err(|_| request::too_large())?;
-    let signed = Signed {
+    let body = axum::body::to_bytes(body, limits::MAX_BODY_BYTES).await.map_err(|_| request::too_large())?;
+    let signed = SignedRequest {
         method: parts.method.as_str(),
         path_query: parts.uri.path_and_query().map_or("", |p| p.as_str()),
         client: &address,
@@ -263,7 +264,7 @@ async fn client(app: &AppState, request: &mut Request) -> Result<Client, ApiErro
     };
     let now = app.now() / 1_000;
     let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
-    let good = secrets.any(|secret| verify(secret.expose().as_bytes(), now, &signed, &signature).is_ok());
+    let good = secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok());
     *request = Request::from_parts(parts, body.into());
     let address = if address.is_empty() { socket.address } else { address };
     if good { Ok(Client { address, by_edge: true }) } else { Err(refused()) }
@@ -372,10 +373,10 @@ fn send(page: &ReadyPage, asked: &HeaderMap) -> Response {
     let shared = "public, max-age=1, stale-while-revalidate=1, stale-if-error=86400";
     headers.insert(CDN_CACHE_CONTROL, HeaderValue::from_static(shared));
     if let Some(shows) = &page.shows {
-        headers.insert(SHOWS_HEADER, shows.clone());
+        headers.insert(CACHE_TAGS_HEADER, shows.clone());
     }
     headers.insert(MADE_HEADER, page.made.into());
-    headers.insert(VERSION_HEADER, page.version.into());
+    headers.insert(SUBJECT_VERSION_HEADER, page.version.into());
     if let Some(seconds) = page.hot_for() {
         headers.insert(HOT_FOR_HEADER, u16::from(seconds).into());
     }

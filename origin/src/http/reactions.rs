@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use gailou_shared::id::CommentId;
 use gailou_shared::token::Member;
-use gailou_shared::wire::{Reacted, Reaction};
+use gailou_shared::wire::{Reaction, ReactionResult};
 
 use crate::domain::operation::ReactionChange;
 use crate::error::ApiError;
@@ -14,7 +14,7 @@ use crate::http::request::member_and_comment;
 use crate::service::change;
 use crate::state::AppState;
 
-type Answer = Result<Json<Reacted>, ApiError>;
+type Answer = Result<Json<ReactionResult>, ApiError>;
 
 async fn react(app: &AppState, asked: Result<(Member, CommentId), ApiError>, react: ReactionChange) -> Answer {
     let (member, id) = asked?;

@@ -26,7 +26,7 @@ use crate::state::AppState;
 const BODY: Duration = Duration::from_secs(10);
 
 pub(super) fn too_large() -> ApiError {
-    ApiError::new(Code::BodyTooLarge, format!("a body has at most {} bytes", limits::BODY_BYTES))
+    ApiError::new(Code::BodyTooLarge, format!("a body has at most {} bytes", limits::MAX_BODY_BYTES))
 }
 
 /// Whose token it is.
@@ -55,13 +55,13 @@ pub(super) fn member(app: &AppState, headers: &HeaderMap) -> Result<Member, ApiE
 fn size(headers: &HeaderMap) -> Result<(), ApiError> {
     let declared =
         headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
-    if declared.is_some_and(|n| n > limits::BODY_BYTES as u64) { Err(too_large()) } else { Ok(()) }
+    if declared.is_some_and(|n| n > limits::MAX_BODY_BYTES as u64) { Err(too_large()) } else { Ok(()) }
 }
 
 /// The body, within its bound.
 async fn body(request: Request) -> Result<Bytes, ApiError> {
     size(request.headers())?;
-    let body = axum::body::to_bytes(request.into_body(), limits::BODY_BYTES);
+    let body = axum::body::to_bytes(request.into_body(), limits::MAX_BODY_BYTES);
     match tokio::time::timeout(BODY, body).await {
         Ok(read) => read.map_err(|_| too_large()),
         Err(_) => Err(ApiError::field("body", "did not arrive within 10 seconds")),
@@ -120,11 +120,11 @@ pub(super) fn member_and_comment(app: &AppState, request: &Request) -> Result<(M
 }
 
 /// The id in a segment of the path.
-pub(super) fn id_at<T: std::str::FromStr<Err = gailou_shared::id::NotAnId>>(
+pub(super) fn id_at<T: std::str::FromStr<Err = gailou_shared::id::InvalidId>>(
     path: &str,
     index: usize,
 ) -> Result<T, ApiError> {
-    segment(path, index).parse().map_err(|e: gailou_shared::id::NotAnId| ApiError::field("id", e.to_string()))
+    segment(path, index).parse().map_err(|e: gailou_shared::id::InvalidId| ApiError::field("id", e.to_string()))
 }
 
 /// The member named in the path `/v1/members/{id}/…`.
@@ -167,15 +167,15 @@ impl Query {
     }
 
     pub(super) fn cursor(&self, app: &AppState) -> Result<Option<Cursor>, ApiError> {
-        self.get("cursor").map(|text| app.cursor_key.parse(text).map_err(|e| bad_cursor(&e.to_string()))).transpose()
+        self.get("cursor").map(|text| app.cursor_key.decode(text).map_err(|e| bad_cursor(&e.to_string()))).transpose()
     }
 
     /// `sort`, `limit` and `cursor` of a list that knows these sorts.
     pub(super) fn asked(&self, app: &AppState, sorts: &[Sort]) -> Result<PageQuery, ApiError> {
         let mut errors = Vec::new();
-        let limit = self.number("limit", limits::PAGE, limits::PAGE_DEFAULT).unwrap_or_else(|e| {
+        let limit = self.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE).unwrap_or_else(|e| {
             errors.push(e);
-            limits::PAGE_DEFAULT
+            limits::DEFAULT_PAGE_SIZE
         });
         let sort = match self.get("sort") {
             None => None,
@@ -222,7 +222,7 @@ pub(super) fn list_key(path: &str, query: &Query, asked: &PageQuery) -> String {
 pub(super) fn list_parts(query: &Query, asked: &PageQuery) -> [(&'static str, Option<String>); 3] {
     [
         ("sort", (asked.sort != Sort::Hot && asked.cursor.is_none()).then(|| asked.sort.name().to_owned())),
-        ("limit", (asked.limit != limits::PAGE_DEFAULT).then(|| asked.limit.to_string())),
+        ("limit", (asked.limit != limits::DEFAULT_PAGE_SIZE).then(|| asked.limit.to_string())),
         ("cursor", query.get("cursor").map(str::to_owned)),
     ]
 }
@@ -235,10 +235,9 @@ pub(super) fn once(
     body: &[u8],
 ) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value
-        .to_str()
-        .ok()
-        .filter(|k| (1..=limits::IDEMPOTENCY_KEY_BYTES).contains(&k.len()) && k.bytes().all(|b| b.is_ascii_graphic()));
+    let key = value.to_str().ok().filter(|k| {
+        (1..=limits::MAX_IDEMPOTENCY_KEY_BYTES).contains(&k.len()) && k.bytes().all(|b| b.is_ascii_graphic())
+    });
     let key = key.ok_or_else(|| ApiError::field("Idempotency-Key", "must be 1 to 128 visible ASCII characters"))?;
     let mut hasher = Sha256::new();
     for part in [method.as_bytes(), path.as_bytes(), body] {

@@ -7,7 +7,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::rank::Sort;
-use gailou_shared::wire::{CountsBySubject, Data, SubjectCounts};
+use gailou_shared::wire::{CountsBySubject, DataEnvelope, SubjectCounts};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 
@@ -70,8 +70,8 @@ pub(super) async fn create_comment(State(app): State<Arc<AppState>>, request: Re
     let body = json_body(request).await?;
     let key = subject(&kind, &path, 3)?;
     let once = once(&headers, "POST", &path, &body)?;
-    let most = app.config.types.get(&kind).map_or(limits::CONTENT_CHARS, |t| t.max_chars);
-    let new = content::new_comment(&body, most).map_err(ApiError::fields)?;
+    let most = app.config.types.get(&kind).map_or(limits::MAX_CONTENT_CHARS, |t| t.max_chars);
+    let new = content::parse_new_comment(&body, most).map_err(ApiError::fields)?;
     let done = publish::publish(&app, &member, &address, key, new, once).await?;
     let status = if done.held { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     let mut response = (status, axum::Json(done.comment)).into_response();
@@ -86,7 +86,7 @@ pub(super) async fn get_counts(State(app): State<Arc<AppState>>, request: Reques
     let mut names: Vec<&str> = query.all("subject").collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() || names.len() > limits::COUNT_SUBJECTS {
+    if names.is_empty() || names.len() > limits::MAX_COUNT_SUBJECTS {
         return Err(ApiError::field("subject", "must be given 1 to 100 times"));
     }
     let mut keys = Vec::with_capacity(names.len());
@@ -108,7 +108,7 @@ pub(super) async fn get_counts(State(app): State<Arc<AppState>>, request: Reques
                     row.map_or_else(SubjectCounts::default, |r| SubjectCounts { roots: r.roots, comments: r.comments }),
                 )
             });
-            let page = json_page(&Data { data: counts.collect::<CountsBySubject>() }, keys.clone())?;
+            let page = json_page(&DataEnvelope { data: counts.collect::<CountsBySubject>() }, keys.clone())?;
             Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
         })
         .await?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use gailou_shared::words::Term;
+use gailou_shared::word_filter::Term;
 use serde::{Deserialize, Serialize};
 
 /// Why it is not known that the edge has it.
@@ -26,7 +26,7 @@ pub struct PushedPage {
     /// Headers that belong to it, by their names in small letters.
     pub headers: BTreeMap<String, String>,
     pub body: String,
-    /// See [`gailou_shared::shows`].
+    /// See [`gailou_shared::cache_tags`].
     pub shows: String,
     /// When its rows were read, in Unix milliseconds.
     pub made: u64,

@@ -3,8 +3,8 @@
 //! What can be answered to everybody says here what it shows; an answer that says nothing of
 //! itself cannot become a page.
 
-use gailou_shared::shows::Shows;
-use gailou_shared::wire::{Comment, Context, CountsBySubject, Data, Page, Subject, Tree};
+use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject};
 
 /// An answer to everybody.
 pub trait Showing {
@@ -19,13 +19,13 @@ pub trait Showing {
 
 /// What an answer shows, also the comments whose authors are named as answered; `None` when that
 /// is too much to be told.
-pub fn shows(answer: &impl Showing) -> Option<Shows> {
+pub fn shows(answer: &impl Showing) -> Option<CacheTags> {
     let mut entries = Vec::new();
     answer.each(&mut |comment| {
         let ids = [Some(comment.id), comment.parent_id];
         entries.extend(ids.into_iter().flatten().map(|id| (id.get(), comment.version)));
     });
-    Shows::new(entries)
+    CacheTags::new(entries)
 }
 
 impl Showing for Comment {
@@ -51,7 +51,7 @@ impl Showing for Subject {
     }
 }
 
-impl Showing for Page {
+impl Showing for CommentPage {
     fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
         self.data.each(see);
         self.subject.iter().for_each(|subject| subject.each(see));
@@ -62,14 +62,14 @@ impl Showing for Page {
     }
 }
 
-impl Showing for Tree {
+impl Showing for CommentTree {
     fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
         self.comment.each(see);
         self.children.iter().for_each(|child| child.each(see));
     }
 }
 
-impl Showing for Context {
+impl Showing for CommentContext {
     fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
         self.ancestors.each(see);
         self.comment.each(see);
@@ -86,7 +86,7 @@ impl Showing for CountsBySubject {
     fn each<'a>(&'a self, _: &mut dyn FnMut(&'a Comment)) {}
 }
 
-impl<T: Showing> Showing for Data<T> {
+impl<T: Showing> Showing for DataEnvelope<T> {
     fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
         self.data.each(see);
     }

@@ -1,10 +1,10 @@
 //! Changes to what is there: reactions, edits, deletion, pins, a moderator's decisions.
 
-use gailou_shared::content::too_long;
+use gailou_shared::content::check_length;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Code, Comment, Reacted, State, Subject};
+use gailou_shared::wire::{Code, Comment, CommentState, ReactionResult, Subject};
 
 use crate::domain::operation::{
     AuditEntry, CommentChange, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
@@ -19,9 +19,14 @@ use crate::state::AppState;
 ///
 /// # Errors
 /// `comment_not_found` for what cannot be seen, or the journal's.
-pub async fn react(app: &AppState, member: &Member, id: CommentId, react: ReactionChange) -> Result<Reacted, ApiError> {
+pub async fn react(
+    app: &AppState,
+    member: &Member,
+    id: CommentId,
+    react: ReactionChange,
+) -> Result<ReactionResult, ApiError> {
     match app.journal.append(Operation::React { id, member: member.id, react }).await? {
-        OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(Reacted { id, likes, dislikes, reaction }),
+        OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(ReactionResult { id, likes, dislikes, reaction }),
         _ => Err(ApiError::comment_not_found()),
     }
 }
@@ -48,17 +53,17 @@ async fn append(
 /// `comment_not_found`, `forbidden`, `edit_window_over`, `content_rejected`, or the journal's.
 pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> Result<Comment, ApiError> {
     let before = row(app, id).await?;
-    if before.state != State::Published {
+    if before.state != CommentState::Published {
         return Err(ApiError::comment_not_found());
     }
     if before.author.id != member.id {
         return Err(ApiError::new(Code::Forbidden, "only its author may edit a comment"));
     }
-    if app.now() >= before.created_at + limits::EDIT_MS {
+    if app.now() >= before.created_at + limits::EDIT_WINDOW_MS {
         return Err(ApiError::new(Code::EditWindowOver, "a comment can be edited for 15 minutes"));
     }
-    let most = app.config.types.get(before.subject.kind()).map_or(limits::CONTENT_CHARS, |t| t.max_chars);
-    if let Some(too_long) = too_long(&content, most) {
+    let most = app.config.types.get(before.subject.kind()).map_or(limits::MAX_CONTENT_CHARS, |t| t.max_chars);
+    if let Some(too_long) = check_length(&content, most) {
         return Err(ApiError::fields(vec![too_long]));
     }
     let filtered = publish::filter(app, content)?;
@@ -83,12 +88,12 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> Result<()
             ApiError::comment_not_found()
         });
     }
-    if before.state == State::Deleted {
+    if before.state == CommentState::Deleted {
         return Ok(());
     }
     let is_author = before.author.id == member.id;
     let audit = (!is_author).then_some(AuditEntry { actor: member.id, action: "delete", reason: None });
-    append(app, id, CommentChange::State(State::Deleted), audit).await?;
+    append(app, id, CommentChange::State(CommentState::Deleted), audit).await?;
     Ok(())
 }
 
@@ -109,8 +114,8 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId, on: bool) -> Re
             return Err(ApiError::new(Code::Forbidden, "only the subject's owner or a moderator may pin a comment"));
         }
     };
-    if on && !subject.pinned.contains(&id) && subject.pinned.len() >= limits::PINS {
-        return Err(ApiError::field("id", format!("{} comments are pinned here already", limits::PINS)));
+    if on && !subject.pinned.contains(&id) && subject.pinned.len() >= limits::MAX_PINS {
+        return Err(ApiError::field("id", format!("{} comments are pinned here already", limits::MAX_PINS)));
     }
     let audit = AuditEntry { actor: member.id, action: if on { "pin" } else { "unpin" }, reason: None };
     let after = append(app, id, CommentChange::Pin(on.then_some(by)), Some(audit)).await?;
@@ -157,10 +162,10 @@ impl Decision {
 
     const fn change(self) -> CommentChange {
         match self {
-            Self::Approve | Self::Restore => CommentChange::State(State::Published),
-            Self::Reject => CommentChange::State(State::Rejected),
-            Self::Hide => CommentChange::State(State::Hidden),
-            Self::Delete => CommentChange::State(State::Deleted),
+            Self::Approve | Self::Restore => CommentChange::State(CommentState::Published),
+            Self::Reject => CommentChange::State(CommentState::Rejected),
+            Self::Hide => CommentChange::State(CommentState::Hidden),
+            Self::Delete => CommentChange::State(CommentState::Deleted),
             Self::Feature => CommentChange::Feature(true),
             Self::Unfeature => CommentChange::Feature(false),
         }

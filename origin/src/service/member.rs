@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use gailou_shared::cursor::{Cursor, List, Position};
+use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Overlay, Own, Page, PageInfo, State};
+use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
 
 use crate::domain::row::CommentRow;
 use crate::error::ApiError;
@@ -19,11 +19,16 @@ use crate::state::AppState;
 ///
 /// # Errors
 /// `bad_cursor`, or the store's.
-pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Option<Cursor>) -> Result<Page, ApiError> {
-    let list = List::Member(member);
+pub async fn history(
+    app: &AppState,
+    member: MemberId,
+    limit: usize,
+    cursor: Option<Cursor>,
+) -> Result<CommentPage, ApiError> {
+    let list = CursorList::Member(member);
     let below = match cursor {
         None => None,
-        Some(Cursor { list: of, at: Position::After(id), .. }) if of == list => {
+        Some(Cursor { list: of, at: WalkPosition::After(id), .. }) if of == list => {
             Some(CommentId::new(id).map_err(|_| bad_cursor("does not fit this list"))?)
         }
         Some(_) => return Err(bad_cursor("belongs to another list")),
@@ -33,15 +38,18 @@ pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Opt
     ids.truncate(limit);
     let rows = app.store.read_comments(&ids).await?;
     let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);
-    let next = ids
-        .last()
-        .filter(|_| has_more)
-        .map(|last| app.cursor_key.print(&Cursor { list, sort: Sort::New, epoch, at: Position::After(last.get()) }));
+    let next = ids.last().filter(|_| has_more).map(|last| {
+        app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
+    });
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
     // A type that is configured no more is not shown.
     let data =
         seen.filter_map(|row| Some(view::public(row, app.threading_of(row.subject.kind(), row.mode)?))).collect();
-    Ok(Page { data, page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() }, subject: None })
+    Ok(CommentPage {
+        data,
+        page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() },
+        subject: None,
+    })
 }
 
 /// What the reader thinks of these comments and may do with them, and their own that are in no list.
@@ -49,7 +57,7 @@ pub async fn history(app: &AppState, member: MemberId, limit: usize, cursor: Opt
 /// # Errors
 /// The store's.
 pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
-    let pending = app.store.list_pending(reader.id, limits::PENDING).await?;
+    let pending = app.store.list_pending(reader.id, limits::MAX_PENDING_SHOWN).await?;
     let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
     let rows = app.store.read_comments(&wanted).await?;
@@ -58,10 +66,10 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Resu
     for id in ids {
         if let Some(row) = rows.get(id).filter(|row| view::has_public_face(row) || row.author.id == reader.id) {
             let owner = owners.get(&row.subject).copied();
-            let own = Own {
+            let own = OverlayEntry {
                 reaction: reactions.get(id).copied(),
                 can_edit: may_edit(row, reader, app.now()),
-                can_delete: row.state != State::Deleted && may_delete(row, reader, owner),
+                can_delete: row.state != CommentState::Deleted && may_delete(row, reader, owner),
             };
             data.insert(*id, own);
         }
@@ -75,7 +83,7 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Resu
 
 /// Authors edit what is not gone, for a quarter of an hour.
 pub fn may_edit(row: &CommentRow, reader: &Member, now: u64) -> bool {
-    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_MS
+    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_WINDOW_MS
 }
 
 /// The owners of the subjects of these comments, where they have one.

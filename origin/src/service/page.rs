@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gailou_shared::cursor::{Cursor, List, Position};
+use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::rank::Sort;
-use gailou_shared::walk::{Need, Snapshot, Walk};
-use gailou_shared::wire::{Code, Comment, Page, PageInfo, Subject};
+use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed};
+use gailou_shared::wire::{Code, Comment, CommentPage, PageInfo, Subject};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, SubjectRow};
@@ -90,37 +90,38 @@ pub async fn subject(app: &AppState, key: &SubjectKey) -> Result<Subject, ApiErr
 ///
 /// # Errors
 /// `bad_cursor`, `cursor_expired`, `unknown_subject_type`, or the store's.
-pub async fn roots(app: &AppState, key: &SubjectKey, asked: PageQuery) -> Result<Page, ApiError> {
+pub async fn roots(app: &AppState, key: &SubjectKey, asked: PageQuery) -> Result<CommentPage, ApiError> {
     let subject = subject_row(app, key).await?;
     let threading = threading(app, key.kind(), subject.mode)?;
-    let (ids, info) = walk(app, List::roots(key), &CommentList::Roots(key.clone()), asked, subject.version).await?;
+    let (ids, info) =
+        walk(app, CursorList::roots(key), &CommentList::Roots(key.clone()), asked, subject.version).await?;
     let top = top_replies(app, &ids).await?;
     let wanted: Vec<_> = ids.iter().chain(top.values().flatten()).chain(&subject.pinned).copied().collect();
     let rows = app.store.read_comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
-    Ok(Page { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
+    Ok(CommentPage { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
 }
 
 /// A page of the descendants of a comment, flat.
 ///
 /// # Errors
 /// `comment_not_found`, `bad_cursor`, `cursor_expired`, or the store's.
-pub async fn replies(app: &AppState, top: &CommentRow, asked: PageQuery) -> Result<Page, ApiError> {
+pub async fn replies(app: &AppState, top: &CommentRow, asked: PageQuery) -> Result<CommentPage, ApiError> {
     let threading = threading_around(app, top)?;
     let subject = subject_row(app, &top.subject).await?;
     let list = CommentList::Under(top.path.clone());
-    let (ids, info) = walk(app, List::Replies(top.id()), &list, asked, subject.version).await?;
+    let (ids, info) = walk(app, CursorList::Replies(top.id()), &list, asked, subject.version).await?;
     let wanted: Vec<_> = ids.iter().chain(&subject.pinned).copied().collect();
     let rows = app.store.read_comments(&wanted).await?;
     let data = listed(&ids, &rows).map(|row| view::public(row, threading)).collect();
-    Ok(Page { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
+    Ok(CommentPage { data, page: info, subject: Some(subject_view(&subject, threading, &rows)) })
 }
 
 /// The best replies of each root: as its list of replies by heat begins, where that is being walked.
 async fn top_replies(app: &AppState, roots: &[CommentId]) -> Result<HashMap<CommentId, Vec<CommentId>>, ApiError> {
     let mut top = app.store.list_top_replies(roots, limits::TOP_REPLIES).await?;
     for root in roots {
-        if let Some((snapshot, _)) = app.snapshots.current(List::Replies(*root), Sort::Hot, app.now()) {
+        if let Some((snapshot, _)) = app.snapshots.current(CursorList::Replies(*root), Sort::Hot, app.now()) {
             // A few more than are shown: some may be listed no more.
             top.insert(*root, snapshot.ids().iter().take(2 * limits::TOP_REPLIES).copied().collect());
         }
@@ -152,7 +153,7 @@ fn with_replies(
 /// The ids of a page and where it stands.
 async fn walk(
     app: &AppState,
-    list: List,
+    list: CursorList,
     of: &CommentList,
     asked: PageQuery,
     version: u64,
@@ -165,15 +166,15 @@ async fn walk(
     let snapshot = ranking.as_ref().map(|r| &*r.snapshot);
     let epoch = asked.cursor.map_or_else(|| ranking.as_ref().map_or(version, |r| r.epoch), |c| c.epoch);
     let wrong = |_| bad_cursor("does not fit this list");
-    let mut walk = Walk::new(asked.sort, snapshot, at, asked.limit).map_err(wrong)?;
-    while let Need::Floors { ascending, beyond, count } = walk.need() {
+    let mut walk = ListWalk::new(asked.sort, snapshot, at, asked.limit).map_err(wrong)?;
+    while let WalkNeed::Floors { ascending, beyond, count } = walk.need() {
         walk.feed(count, &app.store.list_floors(of, ascending, beyond, count).await?);
     }
     let (ids, next) = walk.finish();
     if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
         keep(app, list, of, asked.sort, ranking).await?;
     }
-    let next = next.map(|at| app.cursor_key.print(&Cursor { list, sort: asked.sort, epoch, at }));
+    let next = next.map(|at| app.cursor_key.encode(&Cursor { list, sort: asked.sort, epoch, at }));
     Ok((ids, PageInfo { has_more: next.is_some(), next, sort: asked.sort, epoch: epoch.to_string() }))
 }
 
@@ -189,16 +190,16 @@ struct Ranking {
 /// The ranking a page is walked by; `None` for a sort by floor.
 async fn ranking(
     app: &AppState,
-    list: List,
+    list: CursorList,
     of: &CommentList,
     sort: Sort,
-    at: Option<Position>,
+    at: Option<WalkPosition>,
     version: u64,
 ) -> Result<Option<Ranking>, ApiError> {
     if !sort.is_ranked() {
         return Ok(None);
     }
-    if let Some(Position::Snapshot(id, _) | Position::Tail(id, _)) = at {
+    if let Some(WalkPosition::Snapshot(id, _) | WalkPosition::Tail(id, _)) = at {
         let stored = app.snapshots.named(id, app.now(), app.store.read_snapshot(of.slot(), id)).await?;
         let gone = || ApiError::new(Code::CursorExpired, "this walk is over; begin again at the first page");
         return Ok(Some(Ranking { snapshot: stored.ok_or_else(gone)?, epoch: version, is_new: false }));
@@ -211,7 +212,13 @@ async fn ranking(
 }
 
 /// Stores a snapshot before a cursor names it.
-async fn keep(app: &AppState, list: List, of: &CommentList, sort: Sort, ranking: Ranking) -> Result<(), ApiError> {
+async fn keep(
+    app: &AppState,
+    list: CursorList,
+    of: &CommentList,
+    sort: Sort,
+    ranking: Ranking,
+) -> Result<(), ApiError> {
     let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
     let store = app.snapshots.needs_storing(list, sort, &snapshot, now);
     if store {

@@ -7,8 +7,8 @@ use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Author, Code, Comment, FieldError, Named, State, SubjectState};
-use gailou_shared::words::Verdict;
+use gailou_shared::wire::{Author, Code, Comment, CommentState, FieldError, MemberRef, SubjectState};
+use gailou_shared::word_filter::FilterVerdict;
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, NewCommentRow, RememberedRequest};
@@ -41,7 +41,7 @@ pub struct Filtered {
     pub content: String,
     /// The text as written, where part of it is masked.
     pub written: Option<String>,
-    pub state: State,
+    pub state: CommentState,
 }
 
 /// What the dictionary says of a text.
@@ -50,12 +50,12 @@ pub struct Filtered {
 /// `content_rejected` names the categories, never the terms.
 pub fn filter(app: &AppState, text: String) -> Result<Filtered, ApiError> {
     Ok(match app.dictionary().check(&text) {
-        Verdict::Pass => Filtered { content: text, written: None, state: State::Published },
-        Verdict::Mask { text: masked, .. } => {
-            Filtered { content: masked, written: Some(text), state: State::Published }
+        FilterVerdict::Pass => Filtered { content: text, written: None, state: CommentState::Published },
+        FilterVerdict::Mask { text: masked, .. } => {
+            Filtered { content: masked, written: Some(text), state: CommentState::Published }
         }
-        Verdict::Review { .. } => Filtered { content: text, written: None, state: State::Review },
-        Verdict::Block { categories } => {
+        FilterVerdict::Review { .. } => Filtered { content: text, written: None, state: CommentState::Review },
+        FilterVerdict::Block { categories } => {
             let blocked = FieldError::blocked_words(&categories);
             let refusal = ApiError::new(
                 Code::ContentRejected,
@@ -85,7 +85,7 @@ pub async fn publish(
     };
     match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
         OperationOutcome::Published { floor } => {
-            let held = row.state == State::Review;
+            let held = row.state == CommentState::Review;
             Ok(Published { comment: view::whole(&fresh(row, floor, threading), threading), held, replayed: false })
         }
         OperationOutcome::Replayed { .. } | OperationOutcome::Mismatch => {
@@ -106,7 +106,7 @@ async fn replay_or(
 ) -> Result<Published, ApiError> {
     let Some(once) = once else { return Err(refusal) };
     app.journal.resume(member.id, &once.key).await?;
-    let since = app.now().saturating_sub(limits::IDEMPOTENCY_MS);
+    let since = app.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
     match app.store.find_remembered(subject, member.id, &once.key, since).await? {
         Some(done) => replay(app, &done, once).await,
         None => Err(refusal),
@@ -136,15 +136,15 @@ async fn decide(
     let now = app.now();
     let id = app.ids.next(key.slot(), now).ok_or_else(ApiError::no_node)?;
     let path = threading
-        .place(parent.as_ref().map(|p| &p.path), id)
+        .path_under(parent.as_ref().map(|p| &p.path), id)
         .map_err(|e| ApiError::field("parent_id", e.to_string()))?;
     let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.read_names(&new.mentions).await? };
-    let named = |id: &MemberId| Named { id: *id, name: names.get(id).cloned().unwrap_or_default() };
+    let named = |id: &MemberId| MemberRef { id: *id, name: names.get(id).cloned().unwrap_or_default() };
     let row = NewCommentRow {
         subject: key,
         path,
         parent_id: new.parent_id,
-        reply_to: parent.map(|p| Named { id: p.author.id, name: p.author.name }),
+        reply_to: parent.map(|p| MemberRef { id: p.author.id, name: p.author.name }),
         state: filtered.state,
         visibility: new.visibility,
         author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
@@ -198,7 +198,7 @@ async fn replay(app: &AppState, done: &RememberedRequest, once: &IdempotencyKey)
         None => (row.content.clone(), row.html.clone()),
         Some(text) => (text.clone(), markdown::html(&text)),
     };
-    let held = done.state == State::Review;
+    let held = done.state == CommentState::Review;
     // In a cluster the floor is given after the first answer.
     let floor = row.floor.filter(|_| !held && app.config.cluster.is_none());
     let row = CommentRow {

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use gailou_shared::cursor::{Cursor, List, Position};
+use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::path::{Path, Threading};
 use gailou_shared::rank::Sort;
-use gailou_shared::wire::{Comment, Context, Tree, TreeMore};
+use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 
 use crate::domain::row::CommentRow;
 use crate::error::ApiError;
@@ -50,15 +50,15 @@ pub async fn ancestors(app: &AppState, row: &CommentRow) -> Result<Vec<Comment>,
 ///
 /// # Errors
 /// The store's.
-pub async fn context(app: &AppState, row: &CommentRow) -> Result<Context, ApiError> {
+pub async fn context(app: &AppState, row: &CommentRow) -> Result<CommentContext, ApiError> {
     let threading = threading_around(app, row)?;
     let mut ancestors = ancestors(app, row).await?;
     let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
     let ids = app.store.list_siblings(&row.path, SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
     let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
-    let root_page = page::roots(app, &row.subject, PageQuery::first(limits::PAGE_DEFAULT)).await?;
-    Ok(Context { ancestors, comment, siblings, root_page })
+    let root_page = page::roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
+    Ok(CommentContext { ancestors, comment, siblings, root_page })
 }
 
 /// A comment with what is drawn under it: `depth` levels, at most `limit` nodes, in path order.
@@ -71,13 +71,13 @@ pub async fn tree(
     depth: usize,
     limit: usize,
     cursor: Option<Cursor>,
-) -> Result<Tree, ApiError> {
+) -> Result<CommentTree, ApiError> {
     let threading = threading_around(app, top)?;
     let from = top.path.depth();
     let (after, left) = match cursor {
         None => (None, top.replies),
-        Some(c) if c.list != List::Tree(top.id()) => return Err(bad_cursor("belongs to another list")),
-        Some(Cursor { at: Position::Child(child, left), .. }) => {
+        Some(c) if c.list != CursorList::Tree(top.id()) => return Err(bad_cursor("belongs to another list")),
+        Some(Cursor { at: WalkPosition::Child(child, left), .. }) => {
             (Some(resume_after(app, threading, from, child).await?), left)
         }
         Some(_) => (None, top.replies),
@@ -106,7 +106,7 @@ async fn resume_after(
     let row =
         app.store.read_comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
     let mut key = row.path.as_bytes().to_vec();
-    if row.path.depth() < threading.deepest().max(from + 1) {
+    if row.path.depth() < threading.max_level().max(from + 1) {
         // An id is below 2^63, so no descendant's next byte is this large.
         key.push(u8::MAX);
     }
@@ -116,8 +116,8 @@ async fn resume_after(
 /// How deep in true depth `depth` drawn levels below `from` reach: at the level limit everything
 /// deeper is drawn on that level.
 fn deepest_true_depth(threading: Threading, from: usize, depth: usize) -> usize {
-    let limit = threading.deepest().max(from + 1);
-    if from + depth >= limit { limits::DEPTH } else { from + depth }
+    let limit = threading.max_level().max(from + 1);
+    if from + depth >= limit { limits::MAX_DEPTH } else { from + depth }
 }
 
 struct Drawing<'a> {
@@ -131,10 +131,10 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     /// A node with its children. `left`: visible comments to be drawn below it that earlier answers
     /// of the same walk did not show.
-    fn node(&self, row: &CommentRow, left: u64, children: &mut HashMap<CommentId, Vec<CommentRow>>) -> Tree {
+    fn node(&self, row: &CommentRow, left: u64, children: &mut HashMap<CommentId, Vec<CommentRow>>) -> CommentTree {
         let rows = children.remove(&row.id()).unwrap_or_default();
         // On the last level deeper replies are drawn beside a child: it stands for itself alone.
-        let last_level = row.path.depth() + 1 >= self.threading.deepest().max(self.from + 1);
+        let last_level = row.path.depth() + 1 >= self.threading.max_level().max(self.from + 1);
         let mut shown = 0;
         let mut nodes = Vec::with_capacity(rows.len());
         for child in &rows {
@@ -145,10 +145,10 @@ impl Drawing<'_> {
         let count = left.saturating_sub(shown);
         let is_cut = self.cut.as_ref().is_some_and(|cut| row.path.is_ancestor_of(cut));
         let more = (count > 0 && (is_cut || nodes.is_empty())).then(|| {
-            let at = rows.last().map_or(Position::After(0), |child| Position::Child(child.id(), count));
-            let cursor = Cursor { list: List::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
-            TreeMore { count, cursor: self.app.cursor_key.print(&cursor) }
+            let at = rows.last().map_or(WalkPosition::After(0), |child| WalkPosition::Child(child.id(), count));
+            let cursor = Cursor { list: CursorList::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
+            TreeMore { count, cursor: self.app.cursor_key.encode(&cursor) }
         });
-        Tree { comment: view::public(row, self.threading), children: nodes, more }
+        CommentTree { comment: view::public(row, self.threading), children: nodes, more }
     }
 }

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Threading;
-use gailou_shared::wire::{Comment, State, SubjectRef};
+use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 
 use crate::domain::row::CommentRow;
 
@@ -48,7 +48,7 @@ fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
 
 /// Whether a comment can be asked for by its id: visible, or visible once.
 pub fn has_public_face(row: &CommentRow) -> bool {
-    row.visible() || row.floor.is_some() || row.state == State::Deleted
+    row.visible() || row.floor.is_some() || row.state == CommentState::Deleted
 }
 
 /// The subjects of these comments, each once.

@@ -15,7 +15,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
-use gailou_shared::words::Dictionary;
+use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_gauge, gauge};
 
 use crate::clock::Clock;

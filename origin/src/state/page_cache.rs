@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::FutureExt;
+use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::shows::Shows;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
@@ -38,7 +38,7 @@ pub struct BuiltPage {
     /// The subjects whose changes make it old; none for what never changes by a commit.
     pub subjects: Vec<SubjectKey>,
     /// The comments it shows; `None` when they are too many to be told: then the edge keeps no copy.
-    pub shows: Option<Shows>,
+    pub shows: Option<CacheTags>,
     /// The version of the subject it is about; 0 where it is about none, or did not look at that.
     pub version: u64,
     /// What of its subjects it counts as a read of, where the edge is told when they are hot.

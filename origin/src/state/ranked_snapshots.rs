@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gailou_shared::cursor::{List, SnapshotId};
+use gailou_shared::cursor::{CursorList, SnapshotId};
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use moka::sync::Cache;
@@ -31,7 +31,7 @@ const KEPT: u64 = 400;
 /// The last stored snapshot of each list, and those that walks have named lately.
 #[derive(Debug)]
 pub struct RankedSnapshots {
-    last: Cache<(List, Sort), Last>,
+    last: Cache<(CursorList, Sort), Last>,
     /// With the moment each was read: what is named by its content never changes, it only ends.
     named: Cache<SnapshotId, (u64, Arc<Snapshot>)>,
 }
@@ -64,14 +64,14 @@ impl RankedSnapshots {
     }
 
     /// The snapshot in use at `now`, if it is young enough, with the subject's version it shows.
-    pub fn current(&self, list: List, sort: Sort, now: u64) -> Option<(Arc<Snapshot>, u64)> {
+    pub fn current(&self, list: CursorList, sort: Sort, now: u64) -> Option<(Arc<Snapshot>, u64)> {
         let last = self.last.get(&(list, sort))?;
         let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_MS_PER_ID;
         young.then_some((last.snapshot, last.version))
     }
 
     /// Whether this snapshot has to be stored before a cursor may name it.
-    pub fn needs_storing(&self, list: List, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
+    pub fn needs_storing(&self, list: CursorList, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
         self.last
             .get(&(list, sort))
             .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
@@ -79,7 +79,7 @@ impl RankedSnapshots {
 
     /// Notes that `snapshot`, which shows `version`, is in use from `now` on, and whether it was
     /// stored just now.
-    pub fn put(&self, list: List, sort: Sort, snapshot: Arc<Snapshot>, version: u64, now: u64, stored: bool) {
+    pub fn put(&self, list: CursorList, sort: Sort, snapshot: Arc<Snapshot>, version: u64, now: u64, stored: bool) {
         let before = self.last.get(&(list, sort)).map_or(now, |l| l.stored_at);
         let stored_at = if stored { now } else { before };
         self.last.insert((list, sort), Last { snapshot, version, made_at: now, stored_at });

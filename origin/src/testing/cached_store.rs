@@ -12,7 +12,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{Author, Reaction, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 
 use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
@@ -134,7 +134,7 @@ pub(crate) fn row(subject: &SubjectKey, path: Path, content: &str) -> CommentRow
         reply_to: None,
         parent_gone: false,
         floor: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         flags: vec![],
         author: Author { id: member(1), name: "a".into(), avatar: None, level: 0 },
@@ -176,7 +176,11 @@ impl Held {
         let row = self.rows.get(self.aliases.get(&id).unwrap_or(&id))?;
         let parent = row.parent_id.and_then(|id| self.rows.get(&id));
         let version = self.subjects[&row.subject].version;
-        Some(CommentRow { parent_gone: parent.is_some_and(|p| p.state != State::Published), version, ..row.clone() })
+        Some(CommentRow {
+            parent_gone: parent.is_some_and(|p| p.state != CommentState::Published),
+            version,
+            ..row.clone()
+        })
     }
 
     fn list(&self, list: &CommentList) -> Vec<(u64, CommentId)> {
@@ -262,7 +266,7 @@ impl MemberReader for FakeTables {
     }
 
     async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        let held_back = |row: &&CommentRow| row.author.id == member && row.state == State::Review;
+        let held_back = |row: &&CommentRow| row.author.id == member && row.state == CommentState::Review;
         self.read(|held| held.rows.values().rev().filter(held_back).map(CommentRow::id).take(count).collect()).await
     }
 

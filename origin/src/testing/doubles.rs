@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, Reaction, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 
 use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch, ReactionChange};
 use crate::domain::row::NewCommentRow;
@@ -42,7 +42,7 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         path: Path::root(id),
         parent_id: None,
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author: Author { id: member(1), name: "a".into(), avatar: None, level: 0 },
         created_at: id.created_ms(),

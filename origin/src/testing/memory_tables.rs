@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot, SubjectKey};
 use gailou_shared::wire::Reaction;
 use tokio::time::sleep;
 
@@ -237,7 +237,7 @@ impl Sharding for MemoryTables {
     }
 
     fn database_of(&self, slot: Slot) -> usize {
-        usize::from(slot.get()) * self.shards / usize::from(SLOTS)
+        usize::from(slot.get()) * self.shards / usize::from(SLOT_COUNT)
     }
 }
 

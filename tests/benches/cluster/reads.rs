@@ -6,9 +6,9 @@ use gailou::domain::operation::{LoggedOperation, Operation};
 use gailou::domain::row::NewCommentRow;
 use gailou::ports::store::BatchWriter as _;
 use gailou::service::markdown;
-use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCES, SubjectKey};
+use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCE_COUNT, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Visibility};
 use rand::Rng as _;
 
 use crate::bench_cluster::BenchCluster;
@@ -108,14 +108,14 @@ fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
     NewCommentRow {
         subject: subject.clone(),
         path: Path::root(CommentId::from_parts(
-            WRITTEN_AT_MS + n / SEQUENCES,
+            WRITTEN_AT_MS + n / SEQUENCE_COUNT,
             subject.slot(),
             IMPORT_NODE,
-            n % SEQUENCES,
+            n % SEQUENCE_COUNT,
         )),
         parent_id: None,
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author: Author {
             id: MemberId::new(n % 1_000 + 1).expect("a member"),
@@ -123,7 +123,7 @@ fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
             avatar: None,
             level: 3,
         },
-        created_at: WRITTEN_AT_MS + n / SEQUENCES,
+        created_at: WRITTEN_AT_MS + n / SEQUENCE_COUNT,
         html: markdown::html(&content),
         content,
         written: None,

@@ -8,7 +8,7 @@ use gailou::domain::row::NewCommentRow;
 use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Visibility};
 use gailou_tests::backing_servers::{available, shared};
 use gailou_tests::{ApiClient, ApiResponse, GailouProcess, TcpProxy, ann, bob, comments_path, id, ids, poll_until};
 use rand::Rng as _;
@@ -200,7 +200,7 @@ pub(crate) fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u
         path: Path::root(id),
         parent_id: None,
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author,
         created_at: id.created_ms(),

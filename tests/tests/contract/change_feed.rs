@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gailou::config::Secret;
-use gailou_shared::edge::{CLIENT_HEADER, MADE_HEADER, SHOWS_HEADER, SIGNATURE_HEADER, Signed, VERSION_HEADER, sign};
-use gailou_shared::shows::Shows;
-use gailou_shared::wire::ChangesDoc;
-use gailou_shared::words::Action;
+use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::edge_protocol::{
+    CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignedRequest,
+    sign_request,
+};
+use gailou_shared::wire::ChangeFeedPage;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
 
@@ -15,7 +18,7 @@ const SORTS: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "contro
 
 /// The headers of a response that are for the edge.
 struct EdgeHeaders {
-    shows: Shows,
+    shows: CacheTags,
     made: u64,
     version: u64,
 }
@@ -23,8 +26,9 @@ struct EdgeHeaders {
 #[track_caller]
 fn edge_headers(response: &ApiResponse) -> EdgeHeaders {
     let number = |name: &str| response.header(name).parse().unwrap_or_else(|_| panic!("no {name}: {response:?}"));
-    let shows = Shows::decode(response.header(SHOWS_HEADER)).unwrap_or_else(|| panic!("no tags: {response:?}"));
-    EdgeHeaders { shows, made: number(MADE_HEADER), version: number(VERSION_HEADER) }
+    let shows =
+        CacheTags::decode(response.header(CACHE_TAGS_HEADER)).unwrap_or_else(|| panic!("no tags: {response:?}"));
+    EdgeHeaders { shows, made: number(MADE_HEADER), version: number(SUBJECT_VERSION_HEADER) }
 }
 
 fn number(text: &str) -> u64 {
@@ -125,18 +129,18 @@ async fn every_page_has_a_tag_for_each_comment_it_shows() {
     let empty = edge_headers(&origin.get("/v1/subjects/video/empty/comments").await);
     assert_eq!((empty.shows.entries(), empty.version), (&[][..], 0));
     let missing = origin.get("/v1/comments/1").await;
-    assert_eq!((missing.status, missing.header(SHOWS_HEADER)), (404, ""));
+    assert_eq!((missing.status, missing.header(CACHE_TAGS_HEADER)), (404, ""));
 }
 
-async fn changes(origin: &TestOrigin, query: &str) -> ChangesDoc {
-    let answer = origin.get(&format!("{}{query}", ChangesDoc::PATH)).await;
+async fn changes(origin: &TestOrigin, query: &str) -> ChangeFeedPage {
+    let answer = origin.get(&format!("{}{query}", ChangeFeedPage::PATH)).await;
     assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{}", answer.text);
-    ChangesDoc::parse(answer.text.as_bytes()).expect("a document")
+    ChangeFeedPage::parse(answer.text.as_bytes()).expect("a document")
 }
 
 /// The first document with everything that is committed at the time of the call. It moves the clock,
 /// because the feed is complete up to the time at which its last query began.
-async fn current_changes(origin: &TestOrigin) -> ChangesDoc {
+async fn current_changes(origin: &TestOrigin) -> ChangeFeedPage {
     origin.wait_until_persisted().await;
     origin.advance(Duration::from_millis(1));
     let now = origin.app.now();
@@ -197,14 +201,14 @@ async fn takedown_is_in_the_feed_and_newer_than_the_pages_that_showed_it() {
     let mut origin = origin;
     origin.restart().await;
     let day = poll_until(|| origin.get("/v1/edge/changes?day=1"), |answer| answer.status == 200).await;
-    assert_eq!(ChangesDoc::parse(day.text.as_bytes()).unwrap().rows.len(), 10);
+    assert_eq!(ChangeFeedPage::parse(day.text.as_bytes()).unwrap().rows.len(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn change_feed_has_the_version_of_the_word_filter() {
     let origin = TestOrigin::start().await;
     let before = current_changes(&origin).await.words;
-    origin.load_terms(&[("blockme", Action::Block)]).await;
+    origin.load_terms(&[("blockme", TermAction::Block)]).await;
     let after = poll_until(|| changes(&origin, ""), |document| document.words > before).await;
     assert_eq!(after.words, origin.app.dictionary().version());
 }
@@ -212,8 +216,8 @@ async fn change_feed_has_the_version_of_the_word_filter() {
 /// The request with the signature of the edge.
 fn signed(origin: &TestOrigin, line: &str, body: &str, client: &str, secret: &str) -> ApiRequest {
     let (method, path_query) = line.split_once(' ').expect("METHOD /path");
-    let signed = Signed { method, path_query, client, body: body.as_bytes() };
-    let signature = sign(secret.as_bytes(), origin.app.now() / 1_000, &signed);
+    let signed = SignedRequest { method, path_query, client, body: body.as_bytes() };
+    let signature = sign_request(secret.as_bytes(), origin.app.now() / 1_000, &signed);
     let request = origin.request(line).header(SIGNATURE_HEADER, &signature);
     let request = if client.is_empty() { request } else { request.header(CLIENT_HEADER, client) };
     if body.is_empty() { request } else { request.header("content-type", "application/json").bytes(body) }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use futures_util::future::join_all;
 use gailou_shared::token::Role;
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
     TestMember, TestOrigin, ann, assert_floors_have_no_gap, comments_path, id, ids, member, moderator, replies_path,
 };
@@ -94,7 +94,7 @@ async fn write_at_random(origin: &TestOrigin, subject: &str, seed: u64) -> Vec<V
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_and_lists_agree_after_random_concurrent_writes() {
     let mut origin = TestOrigin::start().await;
-    origin.load_terms(&[("holdme", Action::Review)]).await;
+    origin.load_terms(&[("holdme", TermAction::Review)]).await;
     for (seed, kind) in [(1, "article"), (2, "topic"), (3, "video"), (4, "post")] {
         let subject = format!("{kind}/random");
         let mut made = write_at_random(&origin, &subject, seed).await;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use gailou::config::{Config, Secret};
-use gailou_shared::shows::Shows;
-use gailou_shared::words::Action;
+use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{TestOrigin, ann, id, poll_until};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ async fn pushed_page_equals_the_response_of_the_origin() {
         if key.starts_with(PATH) {
             assert_eq!(pushed["version"], version, "{key}");
         }
-        let shown = Shows::decode(&text(&pushed["shows"])).expect("tags");
+        let shown = CacheTags::decode(&text(&pushed["shows"])).expect("tags");
         assert_eq!(shown.entries().is_empty(), !key.contains("/comments"), "{key}");
     }
     let html = origin.get("/t/article/a%20b").await;
@@ -153,7 +153,7 @@ async fn word_filter_is_pushed_at_the_start_and_after_a_change() {
     let worker = FakeWorker::start().await;
     let origin = start_origin(&worker).await;
     poll_until(async || worker.word_filters().len(), |words| *words == 1).await;
-    origin.load_terms(&[("casino", Action::Block)]).await;
+    origin.load_terms(&[("casino", TermAction::Block)]).await;
     let words = poll_until(async || worker.word_filters(), |words| words.len() == 2).await;
     assert!(words.len() == 2 && words[1]["version"].as_u64() > words[0]["version"].as_u64(), "{words:?}");
     assert_eq!(words[1]["terms"], json!([{"term": "casino", "category": "ad", "action": "block"}]));

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use gailou::clock::Clock;
-use gailou_shared::edge::{SIGNATURE_HEADER, Signed, verify};
+use gailou_shared::edge_protocol::{SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_tests::POLL_TIMEOUT;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -114,8 +114,8 @@ async fn answer_push(State(worker): State<Arc<FakeWorker>>, headers: HeaderMap, 
     // The clock of the origin stands still at the time of its start, which is recent enough.
     let now = Clock::system().now() / 1_000;
     let signature = headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let signed = Signed { method: "POST", path_query: "/edge/push", client: "", body: &body };
-    if verify(EDGE_SECRET.as_bytes(), now, &signed, signature).is_err() {
+    let signed = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body: &body };
+    if verify_request(EDGE_SECRET.as_bytes(), now, &signed, signature).is_err() {
         return StatusCode::FORBIDDEN.into_response();
     }
     let push: Value = serde_json::from_slice(&body).expect("JSON");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, bob, comments_path, id, moderator};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn assert_replayed(first: &ApiResponse, again: &ApiResponse, when: &str) {
 async fn first_response_is_replayed_for_a_day_whatever_changes() {
     let mut origin = TestOrigin::start().await;
     let (ann, bob, moderator, admin) = (ann(), bob(), moderator(), admin());
-    origin.load_terms(&[("holdme", Action::Review), ("maskme", Action::Mask)]).await;
+    origin.load_terms(&[("holdme", TermAction::Review), ("maskme", TermAction::Mask)]).await;
     let parent = origin.post(&bob, SUBJECT, "parent").await;
     let bodies = [
         ("plain", json!({"content": "**a** <b>"})),
@@ -71,7 +71,7 @@ async fn first_response_is_replayed_for_a_day_whatever_changes() {
     assert_eq!(origin.delete(&bob, &parent).await.status, 204);
     check_replays(&origin, "after deletions").await;
     origin.put_subject(&admin, SUBJECT, &json!({"state": "closed"})).await.expect(200);
-    origin.load_terms(&[("reply", Action::Block), ("a", Action::Block)]).await;
+    origin.load_terms(&[("reply", TermAction::Block), ("a", TermAction::Block)]).await;
     check_replays(&origin, "on a closed subject, with other terms").await;
     origin.restart().await;
     check_replays(&origin, "after a restart").await;

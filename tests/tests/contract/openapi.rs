@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, admin, ann, bob, id, moderator, poll_until, with_cursor};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ async fn every_route_is_described_and_every_reference_has_a_target() {
 async fn every_response_matches_its_schema() {
     let origin = TestOrigin::start().await;
     let document = fetch_document(&origin).await;
-    origin.load_terms(&[("holdme", Action::Review), ("blockme", Action::Block)]).await;
+    origin.load_terms(&[("holdme", TermAction::Review), ("blockme", TermAction::Block)]).await;
     let (ann, bob) = (ann(), bob());
     let (moderator, admin) = (moderator(), admin());
     let subject = "article/described";

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
 use gailou_shared::id::CommentId;
-use gailou_shared::rank::{self, Counts, Sort, Weights};
-use gailou_shared::words::Action;
+use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{TestOrigin, comments_on, comments_path, id, ids, member, moderator, with_cursor};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
@@ -142,7 +142,7 @@ async fn check_paging_law(seed: u64) {
     let case = format!("seed {seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     let mut origin = TestOrigin::start().await;
-    origin.load_terms(&[("holdme", Action::Review)]).await;
+    origin.load_terms(&[("holdme", TermAction::Review)]).await;
     let mut known = Vec::new();
     for _ in 0..rng.random_range(20..60) {
         let comment = origin.post(&member(100), SUBJECT, "x").await;
@@ -234,15 +234,15 @@ async fn check_quiet_order(origin: &TestOrigin, case: &str) {
                 Sort::Old => expected.sort_by_key(|c| number(c, "floor")),
                 _ => {
                     let key = |c: &Value| {
-                        let counts = Counts {
+                        let counts = EngagementCounts {
                             likes: number(c, "likes"),
                             dislikes: number(c, "dislikes"),
                             replies: number(c, "replies"),
                         };
                         let id: CommentId = id(c).parse().unwrap();
-                        (rank::key(sort, counts, number(c, "created_at"), &Weights::default()), id)
+                        (rank::sort_key(sort, counts, number(c, "created_at"), &HotWeights::default()), id)
                     };
-                    expected.sort_by(|a, b| rank::order(key(a), key(b)));
+                    expected.sort_by(|a, b| rank::compare_ranked(key(a), key(b)));
                 }
             }
             assert_eq!(ids(&shown), ids(&expected), "{case}: {path} by {}", sort.name());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
     TestMember, TestOrigin, admin, ann, bob, comments_on, comments_path, id, ids, member, moderator, owner,
     replies_path,
@@ -128,7 +128,7 @@ async fn deleted_comment_is_a_tombstone_while_a_reply_is_visible() {
 #[tokio::test(flavor = "multi_thread")]
 async fn held_comment_gets_its_floor_when_it_is_approved() {
     let origin = TestOrigin::start().await;
-    origin.load_terms(&[("holdme", Action::Review), ("maskme", Action::Mask)]).await;
+    origin.load_terms(&[("holdme", TermAction::Review), ("maskme", TermAction::Mask)]).await;
     let subject = "video/held";
     let root = origin.post(&ann(), subject, "root").await;
     let post = async |body: Value| origin.try_post(&bob(), subject, &body).await;

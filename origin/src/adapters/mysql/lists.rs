@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use gailou_shared::id::{CommentId, EPOCH_MS, Slot, SubjectKey};
+use gailou_shared::id::{CommentId, ID_EPOCH_MS, Slot, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Path;
 use gailou_shared::rank::{
-    Counts, Sort, Weights, {self},
+    EngagementCounts, HotWeights, Sort, {self},
 };
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
@@ -38,7 +38,7 @@ const RANKED: u64 = 1_000_000;
 
 /// How many are taken of those that are best by [`roughly`]: those near the last place that it may
 /// put in another order are among them.
-const BEST: usize = limits::SNAPSHOT_IDS + 200;
+const BEST: usize = limits::MAX_SNAPSHOT_IDS + 200;
 
 fn bind_subject(statement: Statement, key: &SubjectKey) -> Statement {
     statement.bind(MysqlStore::subject_id(key)).bind(key.kind().to_owned()).bind(key.key().as_bytes().to_vec())
@@ -52,15 +52,15 @@ fn by_heat(rows: &[MySqlRow]) -> Result<Vec<(i64, CommentId)>> {
     rows.iter().map(|r| Ok((r.try_get(0)?, id_at(r, 1)?))).collect()
 }
 
-/// The order of [`rank::key`] in the server's floating point, exact but for differences that fixed
+/// The order of [`rank::sort_key`] in the server's floating point, exact but for differences that fixed
 /// point does not have either: so that a thousand rows are sent and not a million.
-fn roughly(sort: Sort, weights: &Weights) -> String {
+fn roughly(sort: Sort, weights: &HotWeights) -> String {
     match sort {
         Sort::Hot => {
-            let Weights { like, reply, hate, half_life_ms } = weights;
+            let HotWeights { like, reply, dislike: hate, half_life_ms } = weights;
             let sum = format!("GREATEST(1000, 1000 + {like} * likes + {reply} * replies - {hate} * dislikes)");
             let age = half_life_ms.map_or(String::new(), |ms| {
-                format!(" + (created_at - {EPOCH_MS}) / {}e0", ms.max(Weights::MIN_HALF_LIFE_MS))
+                format!(" + (created_at - {ID_EPOCH_MS}) / {}e0", ms.max(HotWeights::MIN_HALF_LIFE_MS))
             });
             format!("LOG2({sum}){age}")
         }
@@ -81,15 +81,15 @@ fn roughly(sort: Sort, weights: &Weights) -> String {
 }
 
 /// A comment of `id, likes, dislikes, replies, created_at` with its key.
-fn keyed(r: &MySqlRow, sort: Sort, weights: &Weights) -> Result<(i64, CommentId)> {
-    let counts = Counts { likes: count_at(r, 1)?, dislikes: count_at(r, 2)?, replies: count_at(r, 3)? };
-    Ok((rank::key(sort, counts, count_at(r, 4)?, weights), id_at(r, 0)?))
+fn keyed(r: &MySqlRow, sort: Sort, weights: &HotWeights) -> Result<(i64, CommentId)> {
+    let counts = EngagementCounts { likes: count_at(r, 1)?, dislikes: count_at(r, 2)?, replies: count_at(r, 3)? };
+    Ok((rank::sort_key(sort, counts, count_at(r, 4)?, weights), id_at(r, 0)?))
 }
 
 /// Leaves the best of a list that grows.
 fn keep_best(all: &mut Vec<(i64, CommentId)>) {
-    all.sort_unstable_by(|a, b| rank::order(*a, *b));
-    all.truncate(limits::SNAPSHOT_IDS);
+    all.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
+    all.truncate(limits::MAX_SNAPSHOT_IDS);
 }
 
 impl MysqlStore {
@@ -149,7 +149,7 @@ impl MysqlStore {
 
     pub(super) async fn read_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         let place = self.place(list.slot());
-        let most = limits::SNAPSHOT_IDS as i64;
+        let most = limits::MAX_SNAPSHOT_IDS as i64;
         match list {
             CommentList::Roots(key) => self.ranked_roots(key, sort).await,
             CommentList::Under(top) if top.depth() == 1 => {
@@ -189,7 +189,7 @@ impl MysqlStore {
              FROM comment_{{n}} c FORCE INDEX (comment_list) \
              WHERE {IS_SUBJECT} AND c.list = ? AND c.listed_floor > 0 ORDER BY c.listed_floor DESC LIMIT ?"
         );
-        let statement = bind_subject(place.0.sql(&text), key).bind(subject).bind(limits::SNAPSHOT_IDS as i64);
+        let statement = bind_subject(place.0.sql(&text), key).bind(subject).bind(limits::MAX_SNAPSHOT_IDS as i64);
         let (mut newest, mut roots) = (HashMap::new(), 0);
         for r in &self.at(place, statement).await? {
             let (rank, id) = keyed(r, sort, &weights)?;
@@ -277,7 +277,7 @@ impl MysqlStore {
              ORDER BY c.path LIMIT ?"
         );
         let statement = place.0.sql(&text).bind(top.root_id().signed());
-        let statement = statement.bind(after.unwrap_or(top.as_bytes()).to_vec()).bind(top.end());
+        let statement = statement.bind(after.unwrap_or(top.as_bytes()).to_vec()).bind(top.subtree_end());
         let found = self.at(place, statement.bind(max_depth as i64).bind(count as i64)).await?;
         found.iter().map(rows::row).collect()
     }
@@ -299,5 +299,5 @@ impl MysqlStore {
 
 /// The paths below `top`.
 fn bind_below(statement: Statement, top: &Path) -> Statement {
-    statement.bind(top.as_bytes().to_vec()).bind(top.end())
+    statement.bind(top.as_bytes().to_vec()).bind(top.subtree_end())
 }

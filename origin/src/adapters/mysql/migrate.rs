@@ -3,7 +3,7 @@
 //! Every step can be repeated: statements that define tables cannot be rolled back, so whoever
 //! stopped half-way goes on from the beginning.
 
-use gailou_shared::id::{IMPORT_NODE, SLOTS};
+use gailou_shared::id::{IMPORT_NODE, SLOT_COUNT};
 use sqlx::Row;
 use sqlx::mysql::MySqlConnectOptions;
 
@@ -25,9 +25,10 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT N
 
 /// Makes the databases that are missing, their tables and rows of slots.
 pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Result<()> {
-    if databases.is_empty() || tables == 0 || tables > SLOTS || !SLOTS.is_multiple_of(tables) {
+    if databases.is_empty() || tables == 0 || tables > SLOT_COUNT || !SLOT_COUNT.is_multiple_of(tables) {
         return Err(StoreError::Database(
-            format!("there must be a database, and the number of tables must divide {SLOTS}; it is {tables}").into(),
+            format!("there must be a database, and the number of tables must divide {SLOT_COUNT}; it is {tables}")
+                .into(),
         ));
     }
     let mut owners = None;
@@ -138,7 +139,7 @@ impl Work {
     /// Where every slot lives, decided when there is no map yet; and the node numbers there are.
     async fn map(&mut self, databases: usize) -> Result<Vec<usize>> {
         let owners: Vec<String> =
-            (0..SLOTS).map(|slot| format!("({slot}, {}, 1)", first_shard(slot, databases))).collect();
+            (0..SLOT_COUNT).map(|slot| format!("({slot}, {}, 1)", first_shard(slot, databases))).collect();
         self.session
             .raw(&format!("INSERT IGNORE INTO slot_map (slot, shard, version) VALUES {}", owners.join(", ")))
             .await?;

@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
-use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::rank::{Sort, Weights};
+use gailou_shared::rank::{HotWeights, Sort};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 use pool::{Pool, Session};
@@ -126,7 +126,7 @@ impl MysqlStore {
         slot.get() % self.tables
     }
 
-    fn weights(&self, kind: &str) -> Weights {
+    fn weights(&self, kind: &str) -> HotWeights {
         self.weights.get(kind).copied().unwrap_or_default()
     }
 
@@ -158,7 +158,7 @@ fn subject_slot(id: i64) -> Slot {
 }
 
 fn slot_of(number: u64) -> Slot {
-    Slot::new((number % u64::from(SLOTS)) as u16).unwrap_or(Slot::FIRST)
+    Slot::new((number % u64::from(SLOT_COUNT)) as u16).unwrap_or(Slot::FIRST)
 }
 
 /// 64 bits of SHA-256 over the parts.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
-use gailou_shared::wire::{Reaction, State, Visibility};
+use gailou_shared::wire::{CommentState, Reaction, Visibility};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 use tokio::time::Instant;
@@ -195,7 +195,7 @@ impl MysqlStore {
 }
 
 fn visible(state: i64, visibility: i64) -> Result<bool> {
-    Ok(rows::state(state)? == State::Published && rows::visibility(visibility) == Visibility::Everyone)
+    Ok(rows::state(state)? == CommentState::Published && rows::visibility(visibility) == Visibility::Everyone)
 }
 
 fn no_slot() -> StoreError {

@@ -123,7 +123,7 @@ impl MysqlStore {
         for r in self.rows_by_id(things, &text, |s| s).await? {
             let pinned = r.try_get::<Option<String>, _>(10)?.unwrap_or_default();
             // A longer list may be cut off in the middle of an id.
-            let pinned = pinned.split(',').filter(|id| !id.is_empty()).take(limits::PINS);
+            let pinned = pinned.split(',').filter(|id| !id.is_empty()).take(limits::MAX_PINS);
             let row = SubjectRow {
                 key: rows::subject_at(&r, 0)?,
                 title: r.try_get(2)?,

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use gailou_shared::id::{SLOTS, Slot, SubjectKey};
+use gailou_shared::id::{SLOT_COUNT, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::{
-    Counts, Sort, {self},
+    EngagementCounts, Sort, {self},
 };
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
@@ -32,7 +32,7 @@ impl Reconciler for MysqlStore {
     /// Slot by slot, and in a slot by the subject's number.
     async fn list_subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let (first, mut beyond) = after.map_or((0, i64::MIN), |key| (key.slot().get(), Self::subject_id(key)));
-        for slot in (first..SLOTS).filter_map(Slot::new) {
+        for slot in (first..SLOT_COUNT).filter_map(Slot::new) {
             let (mut session, table) = (self.session(self.shard(slot)).await?, self.table(slot));
             let text = format!(
                 "SELECT type, `key` FROM subject_{table} WHERE slot = ? AND id > ? ORDER BY id LIMIT {}",
@@ -195,8 +195,9 @@ impl MysqlStore {
                 if row.try_get::<Option<i64>, _>(7)?.is_none() || row.try_get::<i16, _>(8)? == 1 {
                     continue;
                 }
-                let counts = Counts { likes: number(row, 3)?, dislikes: number(row, 4)?, replies: number(row, 5)? };
-                let hot = rank::key(Sort::Hot, counts, number(row, 6)?, &weights);
+                let counts =
+                    EngagementCounts { likes: number(row, 3)?, dislikes: number(row, 4)?, replies: number(row, 5)? };
+                let hot = rank::sort_key(Sort::Hot, counts, number(row, 6)?, &weights);
                 values.push(format!("({},{hot},{})", row.try_get::<i64, _>(1)?, row.try_get::<i64, _>(2)?));
             }
             if !values.is_empty() {

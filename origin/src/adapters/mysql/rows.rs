@@ -1,7 +1,7 @@
 //! How the types of the port are read from MySQL's columns.
 
 use gailou_shared::id::{CommentId, SubjectKey};
-use gailou_shared::wire::{Author, Named, State};
+use gailou_shared::wire::{Author, CommentState, MemberRef};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -50,7 +50,9 @@ pub(super) fn subject_at(r: &MySqlRow, index: usize) -> Result<SubjectKey> {
 /// A row of [`COLUMNS`].
 pub(super) fn row(r: &MySqlRow) -> Result<CommentRow> {
     let reply_to = match maybe(r, 10)? {
-        Some(id) => Some(Named { id: member_id(id)?, name: r.try_get::<Option<String>, _>(11)?.unwrap_or_default() }),
+        Some(id) => {
+            Some(MemberRef { id: member_id(id)?, name: r.try_get::<Option<String>, _>(11)?.unwrap_or_default() })
+        }
         None => None,
     };
     let mentions = match r.try_get::<Option<&str>, _>(23)? {
@@ -64,7 +66,7 @@ pub(super) fn row(r: &MySqlRow) -> Result<CommentRow> {
         path: path(r.try_get(0)?)?,
         parent_id: maybe(r, 1)?.map(comment_id).transpose()?,
         reply_to,
-        parent_gone: maybe(r, 24)?.is_some_and(|s| s != state_number(State::Published)),
+        parent_gone: maybe(r, 24)?.is_some_and(|s| s != state_number(CommentState::Published)),
         floor: maybe(r, 2)?.map(count),
         state: state(number(r, 3)?)?,
         visibility: visibility(number(r, 4)?),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
-use gailou_shared::id::{CommentId, SLOTS, Slot, SubjectKey};
-use gailou_shared::words::Term;
+use gailou_shared::id::{CommentId, SLOT_COUNT, Slot, SubjectKey};
+use gailou_shared::word_filter::Term;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -142,7 +142,7 @@ impl MysqlStore {
         let mut after = after.map_or((i64::MIN, vec![]), |cursor| (cursor.subject, cursor.path.clone()));
         let slots = match subject {
             Some(key) => key.slot().get()..=key.slot().get(),
-            None => subject_slot(after.0).get()..=SLOTS - 1,
+            None => subject_slot(after.0).get()..=SLOT_COUNT - 1,
         };
         let known = match subject {
             Some(key) => self.read_subjects(std::slice::from_ref(key)).await?.iter().any(Option::is_some),

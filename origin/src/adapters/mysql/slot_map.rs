@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use gailou_shared::id::{SLOTS, Slot};
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::time::Instant;
 
 use crate::adapters::mysql::pool::{Pool, sql};
@@ -57,7 +57,7 @@ async fn read(first: &Pool, databases: usize) -> Result<Map> {
     use sqlx::Row;
     let read_at = Instant::now();
     let rows = first.session().await?.all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
-    let mut shards = Vec::with_capacity(usize::from(SLOTS));
+    let mut shards = Vec::with_capacity(usize::from(SLOT_COUNT));
     for (number, row) in rows.iter().enumerate() {
         let (slot, shard): (i16, i16) = (row.try_get(0)?, row.try_get(1)?);
         match u16::try_from(shard) {
@@ -69,8 +69,8 @@ async fn read(first: &Pool, databases: usize) -> Result<Map> {
             }
         }
     }
-    if shards.len() != usize::from(SLOTS) {
-        return Err(StoreError::damaged(format_args!("the map of slots has {} of {SLOTS} rows", shards.len())));
+    if shards.len() != usize::from(SLOT_COUNT) {
+        return Err(StoreError::damaged(format_args!("the map of slots has {} of {SLOT_COUNT} rows", shards.len())));
     }
     Ok(Map { shards, read_at })
 }
@@ -78,5 +78,5 @@ async fn read(first: &Pool, databases: usize) -> Result<Map> {
 /// Where a slot lies in an installation that begins with this many databases: ranges as even as
 /// can be.
 pub(super) fn first_shard(slot: u16, databases: usize) -> usize {
-    usize::from(slot) * databases / usize::from(SLOTS)
+    usize::from(slot) * databases / usize::from(SLOT_COUNT)
 }

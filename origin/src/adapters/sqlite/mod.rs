@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::rank::{Sort, Weights};
+use gailou_shared::rank::{HotWeights, Sort};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 use rusqlite::{Connection, OpenFlags};
@@ -106,7 +106,7 @@ impl SqliteStore {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn weights(&self, kind: &str) -> Weights {
+    fn weights(&self, kind: &str) -> HotWeights {
         self.weights.get(kind).copied().unwrap_or_default()
     }
 }

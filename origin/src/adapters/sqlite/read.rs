@@ -7,11 +7,11 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Path;
 use gailou_shared::rank::{
-    Counts, Sort, {self},
+    EngagementCounts, Sort, {self},
 };
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
-use gailou_shared::words::Term;
+use gailou_shared::word_filter::Term;
 use rusqlite::{Connection, OptionalExtension, Row as Columns, params};
 
 use crate::adapters::sqlite::rows;
@@ -76,7 +76,7 @@ pub(super) fn subject(c: &Connection, key: &SubjectKey) -> Result<Option<Subject
         c,
         "SELECT id FROM comment WHERE subject = ?1 AND pinned_at IS NOT NULL AND state = 0 AND visibility = 0 \
          ORDER BY pinned_at DESC, id DESC LIMIT ?2",
-        params![r.get::<_, i64>(0)?, limits::PINS as i64],
+        params![r.get::<_, i64>(0)?, limits::MAX_PINS as i64],
         id_at(0),
     )?;
     Ok(Some(SubjectRow {
@@ -129,7 +129,7 @@ pub(super) fn floors(
             if top.depth() == 1 {
                 collect(c, &sql, params![root, beyond, count as i64], read)
             } else {
-                collect(c, &sql, params![root, beyond, count as i64, top.as_bytes(), top.end()], read)
+                collect(c, &sql, params![root, beyond, count as i64, top.as_bytes(), top.subtree_end()], read)
             }
         }
     }
@@ -143,14 +143,15 @@ pub(super) fn ranked(
     sort: Sort,
     weights: &WeightsByType,
 ) -> Result<Vec<(i64, CommentId)>> {
-    let most = limits::SNAPSHOT_IDS as i64;
+    let most = limits::MAX_SNAPSHOT_IDS as i64;
     match list {
         CommentList::Roots(key) => {
             let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
             let weights = weights.get(key.kind()).copied().unwrap_or_default();
             let keyed = |r: &Columns<'_>| {
-                let counts = Counts { likes: count(r.get(1)?), dislikes: count(r.get(2)?), replies: count(r.get(3)?) };
-                Ok((rank::key(sort, counts, count(r.get(4)?), &weights), comment_id(r.get(0)?)?))
+                let counts =
+                    EngagementCounts { likes: count(r.get(1)?), dislikes: count(r.get(2)?), replies: count(r.get(3)?) };
+                Ok((rank::sort_key(sort, counts, count(r.get(4)?), &weights), comment_id(r.get(0)?)?))
             };
             let mut all = collect(
                 c,
@@ -179,7 +180,7 @@ pub(super) fn ranked(
             c,
             "SELECT r.hot, r.id FROM reply_rank r JOIN comment c ON c.id = r.id \
              WHERE r.root_id = ?1 AND c.path > ?2 AND c.path < ?3 ORDER BY r.hot DESC, r.id DESC LIMIT ?4",
-            params![top.root_id().signed(), top.as_bytes(), top.end(), most],
+            params![top.root_id().signed(), top.as_bytes(), top.subtree_end(), most],
             |r| Ok((r.get(0)?, comment_id(r.get(1)?)?)),
         ),
     }
@@ -220,7 +221,12 @@ pub(super) fn subtree(
          ORDER BY c.path LIMIT ?5"
     );
     let after = after.unwrap_or(top.as_bytes());
-    collect(c, &sql, params![top.root_id().signed(), after, top.end(), max_depth as i64, count as i64], rows::row)
+    collect(
+        c,
+        &sql,
+        params![top.root_id().signed(), after, top.subtree_end(), max_depth as i64, count as i64],
+        rows::row,
+    )
 }
 
 pub(super) fn siblings(c: &Connection, path: &Path, count: usize) -> Result<Vec<CommentId>> {
@@ -233,7 +239,7 @@ pub(super) fn siblings(c: &Connection, path: &Path, count: usize) -> Result<Vec<
         params![
             path.root_id().signed(),
             above.as_bytes(),
-            above.end(),
+            above.subtree_end(),
             parent.signed(),
             path.id().signed(),
             count as i64

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::rank::{
-    Counts, Sort, Weights, {self},
+    EngagementCounts, HotWeights, Sort, {self},
 };
-use gailou_shared::wire::{State, Visibility};
+use gailou_shared::wire::{CommentState, Visibility};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::rows::{count, damaged};
@@ -79,7 +79,7 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterD
             path: rows::path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
             floor: r.get::<_, Option<i64>>(1)?.map(count),
             floors: number(2)?,
-            visible: state == State::Published && visibility == Visibility::Everyone,
+            visible: state == CommentState::Published && visibility == Visibility::Everyone,
             listed: r.get::<_, i64>(5)? == 1,
             likes: number(6)?,
             dislikes: number(7)?,
@@ -92,7 +92,7 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterD
     Ok(Some((number, checker.finish(subject))))
 }
 
-fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], weights: &Weights) -> Result<()> {
+fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], weights: &HotWeights) -> Result<()> {
     for difference in found.iter().filter(|d| d.can_be_repaired()) {
         let (table, id) = match difference.of {
             CounterOwner::Subject => ("subject", subject),
@@ -115,7 +115,7 @@ fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], we
 }
 
 /// Makes the subject's ranked lists anew from its rows.
-fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &Weights) -> Result<()> {
+fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &HotWeights) -> Result<()> {
     tx.execute("DELETE FROM root_rank WHERE subject = ?1", [subject])?;
     tx.execute(
         "INSERT INTO root_rank (subject, id, likes, dislikes, replies, created_at) \
@@ -134,8 +134,9 @@ fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &Weights) -> Result<(
     let mut insert = tx.prepare("INSERT INTO reply_rank (root_id, hot, id) VALUES (?1, ?2, ?3)")?;
     let mut found = replies.query([subject])?;
     while let Some(r) = found.next()? {
-        let counts = Counts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
-        let hot = rank::key(Sort::Hot, counts, count(r.get(5)?), weights);
+        let counts =
+            EngagementCounts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
+        let hot = rank::sort_key(Sort::Hot, counts, count(r.get(5)?), weights);
         insert.execute([r.get::<_, i64>(0)?, hot, r.get(1)?])?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! How a comment is read from SQLite's columns.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{Author, Named, State};
+use gailou_shared::wire::{Author, CommentState, MemberRef};
 use rusqlite::Row as Columns;
 
 pub(super) use crate::domain::columns::*;
@@ -25,7 +25,7 @@ pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content 
 pub(super) fn row(r: &Columns<'_>) -> Result<CommentRow> {
     let (kind, key): (String, String) = (r.get(17)?, r.get(18)?);
     let reply_to = match r.get::<_, Option<i64>>(10)? {
-        Some(id) => Some(Named { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
+        Some(id) => Some(MemberRef { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
         None => None,
     };
     let mentions = match r.get_ref(21)?.as_str_or_null().map_err(damaged)? {
@@ -39,7 +39,7 @@ pub(super) fn row(r: &Columns<'_>) -> Result<CommentRow> {
         path: path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
         parent_id: r.get::<_, Option<i64>>(1)?.map(comment_id).transpose()?,
         reply_to,
-        parent_gone: r.get::<_, Option<i64>>(22)?.is_some_and(|s| s != state_number(State::Published)),
+        parent_gone: r.get::<_, Option<i64>>(22)?.is_some_and(|s| s != state_number(CommentState::Published)),
         floor: r.get::<_, Option<i64>>(2)?.map(count),
         state: state(r.get(3)?)?,
         visibility: visibility(r.get(4)?),

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gailou_shared::id::{CommentId, EPOCH_MS, IMPORT_NODE, SEQUENCES, Slot};
+use gailou_shared::id::{CommentId, ID_EPOCH_MS, IMPORT_NODE, SEQUENCE_COUNT, Slot};
 
 /// Issues ids for one run.
 #[derive(Debug)]
@@ -19,16 +19,16 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new(now: u64) -> Self {
-        Self { now: now.max(EPOCH_MS + 1), given: HashSet::new(), tried: HashMap::new() }
+        Self { now: now.max(ID_EPOCH_MS + 1), given: HashSet::new(), tried: HashMap::new() }
     }
 
     /// The next id for a comment written at `created_at` (Unix milliseconds, clamped to the time that
     /// ids have): that millisecond, the ones after it up to now, then the ones before it.
     pub(super) fn next(&mut self, slot: Slot, created_at: u64) -> CommentId {
-        let created = created_at.clamp(EPOCH_MS + 1, self.now);
+        let created = created_at.clamp(ID_EPOCH_MS + 1, self.now);
         let tried = self.tried.entry((slot, created)).or_default();
         loop {
-            let (step, sequence) = (*tried / SEQUENCES, *tried % SEQUENCES);
+            let (step, sequence) = (*tried / SEQUENCE_COUNT, *tried % SEQUENCE_COUNT);
             *tried += 1;
             let ahead = self.now - created;
             let ms = if step <= ahead { created + step } else { created.saturating_sub(step - ahead) };
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(first.iter().map(|id| id.created_ms()).max(), Some(NOW));
         assert_eq!(first.last().map(|id| id.created_ms()), Some(NOW - 2));
         assert_eq!(ids.next(slot, NOW + 5).created_ms(), NOW - 1 - 1, "the future is now, and that is full");
-        assert_eq!(ids.next(slot, 0).created_ms(), EPOCH_MS + 1);
+        assert_eq!(ids.next(slot, 0).created_ms(), ID_EPOCH_MS + 1);
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
-use gailou_shared::wire::Named;
+use gailou_shared::wire::MemberRef;
 
 use crate::cli::import::Numbered;
 use crate::cli::import::ids::Ids;
@@ -76,7 +76,7 @@ async fn above(
         let rows = store.read_comments(&ids).await?;
         above.extend(chunk.iter().filter_map(|(name, id)| {
             let row = rows.get(id)?;
-            let author = Named { id: row.author.id, name: row.author.name.clone() };
+            let author = MemberRef { id: row.author.id, name: row.author.name.clone() };
             Some((name.clone(), Stored { path: row.path.clone(), author }))
         }));
     }
@@ -108,11 +108,14 @@ pub(super) async fn free_ids(
 }
 
 /// Who wrote these comments of the store.
-pub(super) async fn authors(store: &dyn CommentReader, ids: &[CommentId]) -> anyhow::Result<HashMap<CommentId, Named>> {
+pub(super) async fn authors(
+    store: &dyn CommentReader,
+    ids: &[CommentId],
+) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
     let mut authors = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {
         let rows = store.read_comments(chunk).await?.into_values();
-        authors.extend(rows.map(|row| (row.path.id(), Named { id: row.author.id, name: row.author.name })));
+        authors.extend(rows.map(|row| (row.path.id(), MemberRef { id: row.author.id, name: row.author.name })));
     }
     Ok(authors)
 }

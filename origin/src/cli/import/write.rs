@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{Named, State, Visibility};
+use gailou_shared::wire::{CommentState, MemberRef, Visibility};
 
 use crate::cli::import::place::{Entry, Name, Place, Stored, order};
 use crate::cli::import::{Report, known};
@@ -62,10 +62,10 @@ async fn authors(
     entries: &[Entry],
     places: &[Result<Place, String>],
     above: &HashMap<Name, Stored>,
-) -> anyhow::Result<HashMap<CommentId, Named>> {
+) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
     let of_stored = above.values().map(|s| (s.path.id(), s.author.clone()));
-    let of_entry = |e: &Entry| (e.id, Named { id: e.line.author.id, name: e.line.author.name.clone() });
-    let mut authors: HashMap<CommentId, Named> = of_stored.chain(entries.iter().map(of_entry)).collect();
+    let of_entry = |e: &Entry| (e.id, MemberRef { id: e.line.author.id, name: e.line.author.name.clone() });
+    let mut authors: HashMap<CommentId, MemberRef> = of_stored.chain(entries.iter().map(of_entry)).collect();
     // Ancestors that no line names: those that the deepest chains were cut back to.
     let mut missing: Vec<CommentId> = places.iter().flatten().filter_map(|p| p.parent).collect();
     missing.retain(|id| !authors.contains_key(id));
@@ -116,7 +116,7 @@ impl Pipeline<'_> {
         &mut self,
         entry: Entry,
         place: Place,
-        authors: &HashMap<CommentId, Named>,
+        authors: &HashMap<CommentId, MemberRef>,
     ) -> anyhow::Result<Option<Landed>> {
         let oldest = if self.flying.len() >= FLYING { self.land().await } else { None };
         let tag = (entry.number, place.reparented);
@@ -148,13 +148,13 @@ impl Pipeline<'_> {
     }
 }
 
-fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, Named>) -> NewCommentRow {
+fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, MemberRef>) -> NewCommentRow {
     let Entry { line, .. } = entry;
     NewCommentRow {
         reply_to: place.parent.and_then(|id| authors.get(&id).cloned()),
         path: place.path,
         parent_id: place.parent,
-        state: if line.deleted { State::Deleted } else { State::Published },
+        state: if line.deleted { CommentState::Deleted } else { CommentState::Published },
         visibility: Visibility::Everyone,
         created_at: line.created_at,
         html: markdown::html(&line.content),

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{SLOTS, Slot};
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::time::Instant;
 
 use crate::ports::cache::{Changes, KEPT};
@@ -38,7 +38,7 @@ impl LocalVersions {
         Self {
             commits: AtomicU64::new(0),
             changed: zeros(PLACES),
-            taken: zeros(usize::from(SLOTS)),
+            taken: zeros(usize::from(SLOT_COUNT)),
             hasher: RandomState::new(),
         }
     }

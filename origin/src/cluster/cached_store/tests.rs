@@ -7,7 +7,7 @@ use gailou_shared::limits;
 use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{Reaction, State};
+use gailou_shared::wire::{CommentState, Reaction};
 use proptest::prelude::*;
 use tokio::time::{Instant, advance, sleep};
 
@@ -129,7 +129,7 @@ async fn what_is_told_is_read() {
     tell(&world.layered, &world.tables.change(ids[0], |row| row.content = "edited".into())).await;
     assert_eq!(one(&world.layered, ids[0]).await.content, "edited");
     assert!(!one(&world.layered, answer).await.parent_gone);
-    tell(&world.layered, &world.tables.change(ids[0], |row| row.state = State::Deleted)).await;
+    tell(&world.layered, &world.tables.change(ids[0], |row| row.state = CommentState::Deleted)).await;
     assert!(one(&world.layered, answer).await.parent_gone, "an answer depends on its parent");
     assert!(one(&world.other(), answer).await.parent_gone);
 
@@ -167,7 +167,7 @@ async fn while_the_tables_are_down_what_is_remembered_is_served() {
     // What was taken down is not served.
     world.tables.down.store(false, SeqCst);
     assert_eq!(page(&world.layered).await.unwrap(), (9, 9));
-    tell(&world.layered, &world.tables.change(ids[0], |row| row.state = State::Deleted)).await;
+    tell(&world.layered, &world.tables.change(ids[0], |row| row.state = CommentState::Deleted)).await;
     world.tables.down.store(true, SeqCst);
     assert!(world.layered.read_comments(&ids[..1]).await.is_err());
     assert_eq!(page(&world.layered).await.unwrap(), (8, 8));
@@ -233,7 +233,7 @@ async fn a_comment_that_is_no_row_yet_is_read() {
     assert_eq!((row.content, row.floor, row.likes, row.dislikes), (format!("comment {young}"), None, 3, 1));
     assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), [young]);
     let done = world.layered.find_remembered(&subject(), member(1), "key", BEGIN - 5).await.unwrap().unwrap();
-    assert_eq!((done.id, done.request, done.state), (young, [7; 32], State::Published));
+    assert_eq!((done.id, done.request, done.state), (young, [7; 32], CommentState::Published));
     assert!(world.layered.find_remembered(&subject(), member(1), "key", BEGIN + 5).await.unwrap().is_none());
     // While the tables are down it is there too.
     world.tables.down.store(true, SeqCst);
@@ -244,7 +244,7 @@ async fn a_comment_that_is_no_row_yet_is_read() {
     let (row, _) = world.tables.publish(&subject(), 59_999, None);
     assert_eq!(row, young);
     assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), []);
-    tell(&world.layered, &world.tables.change(young, |row| row.state = State::Review)).await;
+    tell(&world.layered, &world.tables.change(young, |row| row.state = CommentState::Review)).await;
     assert_eq!(world.layered.list_pending(member(1), 9).await.unwrap(), [young]);
 }
 
@@ -307,7 +307,7 @@ async fn a_list_is_noted_once_filled_ahead_and_added_to() {
     assert_eq!(world.tables.calls(), before);
     let (id, persisted) = world.tables.publish(&subject(), 2_500, None);
     tell(&other, &persisted).await;
-    tell(&other, &world.tables.change(ids[2_498], |row| row.state = State::Deleted)).await;
+    tell(&other, &world.tables.change(ids[2_498], |row| row.state = CommentState::Deleted)).await;
     assert_eq!(read(None).await[..3], [(2_501, id), (2_500, ids[2_499]), (2_498, ids[2_497])]);
     assert_eq!(world.tables.calls(), before);
 
@@ -423,7 +423,7 @@ async fn nothing_old_after_it_was_told(steps: Vec<Step>) {
                 told[i].push((Instant::now(), edits));
             }
             Step::Parent(gone) => {
-                let state = if gone { State::Deleted } else { State::Published };
+                let state = if gone { CommentState::Deleted } else { CommentState::Published };
                 tell(&processes[0], &world.tables.change(ids[0], |row| row.state = state)).await;
                 parent.push((Instant::now(), gone));
             }

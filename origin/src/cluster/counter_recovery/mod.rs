@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use gailou_shared::id::{SLOTS, Slot};
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -83,7 +83,7 @@ impl CounterRecovery {
 
     async fn open_lost(&self, partition: u32, until: Instant) -> Result<(), CountersError> {
         let slots: Vec<_> =
-            (0..SLOTS).filter_map(Slot::new).filter(|slot| self.log.partition(*slot) == partition).collect();
+            (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| self.log.partition(*slot) == partition).collect();
         loop {
             let lost = self.counters.lost(&slots).await?;
             if lost.is_empty() {

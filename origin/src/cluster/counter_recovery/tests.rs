@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, MemberId, SLOTS, Slot};
+use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot};
 use gailou_shared::wire::Reaction;
 
 use crate::cluster::counter_recovery::{CATCH_UP, CounterRecovery};
@@ -143,7 +143,7 @@ async fn all_lost_slots_of_a_partition_are_opened_together_and_once() {
     assert!(a.is_ok() && b.is_ok() && c.is_ok());
     assert_eq!(world.begun.load(Ordering::SeqCst), 1, "one flight");
     let open = world.open.lock().unwrap().clone();
-    assert_eq!(open.len(), usize::from(SLOTS) / PARTITIONS as usize);
+    assert_eq!(open.len(), usize::from(SLOT_COUNT) / PARTITIONS as usize);
     assert!(open.iter().all(|slot| slot % 16 == 3));
     assert_eq!(world.committed.load(Ordering::SeqCst), 10, "it waited for the tables");
 }
@@ -178,5 +178,5 @@ async fn tables_that_stand_still_fail_all_who_wait_at_the_same_time() {
 async fn everything_is_opened_at_the_start() {
     let world = world(10, 10, 5);
     opener(&world).recover_all().await;
-    assert_eq!(world.open.lock().unwrap().len(), usize::from(SLOTS));
+    assert_eq!(world.open.lock().unwrap().len(), usize::from(SLOT_COUNT));
 }

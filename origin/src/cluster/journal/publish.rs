@@ -133,7 +133,7 @@ impl ClusterJournal {
         row: &NewCommentRow,
         key: &str,
     ) -> Result<Option<RememberedRequest>, JournalError> {
-        let since = self.clock.now().saturating_sub(limits::IDEMPOTENCY_MS);
+        let since = self.clock.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
         let until = Instant::now() + PATIENCE;
         loop {
             match self.tables.find_remembered(subject, row.author.id, key, since).await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, MemberId, SLOTS};
+use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT};
 use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::journal::{ClusterJournal, PATIENCE};
@@ -36,7 +36,7 @@ pub(super) struct VisibilityCache {
 impl VisibilityCache {
     pub(super) fn new(store: Arc<dyn CommentReader>) -> Self {
         let seen = moka::future::Cache::builder().max_capacity(FACES_KEPT).time_to_live(FACES).build();
-        Self { store, seen, changes: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
+        Self { store, seen, changes: (0..SLOT_COUNT).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Whether every reader may see it, as rows, caches and what is pending say. One question however

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::future::join_all;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{Reaction, State};
+use gailou_shared::wire::{CommentState, Reaction};
 use tokio::time::sleep;
 
 use crate::cluster::journal::*;
@@ -255,7 +255,7 @@ async fn a_key_makes_one_comment_wherever_the_first_attempt_died() {
         site.log.heal();
         let again = site.publish(site.row(2, Some(("k", 1)))).await.unwrap();
         let OperationOutcome::Replayed { id, state } = again else { panic!("{again:?}") };
-        assert_eq!((id, state), (comment(SLOT, 1), State::Published));
+        assert_eq!((id, state), (comment(SLOT, 1), CommentState::Published));
         let bytes = site.log.messages(Topic::Comments);
         assert_eq!(bytes.len(), copies);
         assert!(bytes.iter().all(|b| *b == bytes[0]), "the same bytes again");
@@ -330,7 +330,7 @@ async fn a_like_is_appended_and_counted() {
 #[tokio::test(start_paused = true)]
 async fn a_row_says_at_once_what_can_be_seen_and_what_was_thought() {
     let site = Site::new();
-    let held = NewCommentRow { state: State::Review, ..site.row(1, None) };
+    let held = NewCommentRow { state: CommentState::Review, ..site.row(1, None) };
     site.tables.persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(held)))]).await.unwrap();
     assert!(matches!(site.like(comment(SLOT, 1), 7).await, Ok(OperationOutcome::NoComment)));
     assert_eq!((site.tables.statements(), site.appended(Topic::Reactions)), (1, 0));
@@ -339,7 +339,7 @@ async fn a_row_says_at_once_what_can_be_seen_and_what_was_thought() {
     assert_eq!(site.tables.statements(), 2);
     // Remembered for a moment, and not beyond a change.
     site.journal
-        .append(Operation::Change { id, change: CommentChange::State(State::Hidden), audit: None })
+        .append(Operation::Change { id, change: CommentChange::State(CommentState::Hidden), audit: None })
         .await
         .unwrap();
     assert!(site.journal.faces.known(id).await.is_none());
@@ -435,7 +435,7 @@ async fn a_change_is_tried_again_while_its_slot_moves() {
         left -= 1;
         (left > 0).then_some((When::Before, StoreError::Moved))
     });
-    let change = Operation::Change { id, change: CommentChange::State(State::Hidden), audit: None };
+    let change = Operation::Change { id, change: CommentChange::State(CommentState::Hidden), audit: None };
     assert!(matches!(site.journal.append(change.clone()).await, Ok(OperationOutcome::Done)));
     site.tables.refuse(|_| Some((When::After, StoreError::Unavailable("gone".into()))));
     is_unknown(&site.journal.append(change).await);

@@ -6,7 +6,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, Named, Reaction, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, MemberRef, Reaction, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::damaged_data::DamagedData;
@@ -140,7 +140,7 @@ fn flat(row: &NewCommentRow) -> FlatRow<'_> {
     }
 }
 
-fn flat_named(named: &Named) -> FlatNamed<'_> {
+fn flat_named(named: &MemberRef) -> FlatNamed<'_> {
     FlatNamed { id: named.id.get(), name: &named.name }
 }
 
@@ -201,8 +201,8 @@ fn comment(number: u64) -> Option<CommentId> {
     CommentId::new(number).ok()
 }
 
-fn named(flat: &FlatNamed<'_>) -> Option<Named> {
-    Some(Named { id: MemberId::new(flat.id).ok()?, name: flat.name.to_owned() })
+fn named(flat: &FlatNamed<'_>) -> Option<MemberRef> {
+    Some(MemberRef { id: MemberId::new(flat.id).ok()?, name: flat.name.to_owned() })
 }
 
 const fn react_number(react: ReactionChange) -> u8 {
@@ -224,23 +224,23 @@ const fn react_of(number: u8) -> Option<ReactionChange> {
     })
 }
 
-const fn state_number(state: State) -> u8 {
+const fn state_number(state: CommentState) -> u8 {
     match state {
-        State::Published => 0,
-        State::Review => 1,
-        State::Rejected => 2,
-        State::Hidden => 3,
-        State::Deleted => 4,
+        CommentState::Published => 0,
+        CommentState::Review => 1,
+        CommentState::Rejected => 2,
+        CommentState::Hidden => 3,
+        CommentState::Deleted => 4,
     }
 }
 
-const fn state_of(number: u8) -> Option<State> {
+const fn state_of(number: u8) -> Option<CommentState> {
     Some(match number {
-        0 => State::Published,
-        1 => State::Review,
-        2 => State::Rejected,
-        3 => State::Hidden,
-        4 => State::Deleted,
+        0 => CommentState::Published,
+        1 => CommentState::Review,
+        2 => CommentState::Rejected,
+        3 => CommentState::Hidden,
+        4 => CommentState::Deleted,
         _ => return None,
     })
 }
@@ -260,8 +260,8 @@ mod tests {
         (1..=i64::MAX as u64).prop_map(|n| MemberId::new(n).unwrap())
     }
 
-    fn named() -> impl Strategy<Value = Named> {
-        (member(), any::<String>()).prop_map(|(id, name)| Named { id, name })
+    fn named() -> impl Strategy<Value = MemberRef> {
+        (member(), any::<String>()).prop_map(|(id, name)| MemberRef { id, name })
     }
 
     fn imported() -> impl Strategy<Value = ImportedFrom> {
@@ -270,7 +270,7 @@ mod tests {
         )
     }
 
-    fn state() -> impl Strategy<Value = State> {
+    fn state() -> impl Strategy<Value = CommentState> {
         (0u8..5).prop_map(|n| state_of(n).unwrap())
     }
 

@@ -5,7 +5,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::wire::{Author, Flag, Named, State, SubjectState, Visibility};
+use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, SubjectState, Visibility};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +44,9 @@ struct FlatRow {
     reply_to: Option<FlatNamed>,
     parent_gone: bool,
     floor: Option<u64>,
-    state: State,
+    state: CommentState,
     visibility: Visibility,
-    flags: Vec<Flag>,
+    flags: Vec<CommentFlag>,
     author: FlatNamed,
     avatar: Option<String>,
     level: u8,
@@ -76,12 +76,12 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     }
 }
 
-fn named(named: &Named) -> FlatNamed {
+fn named(named: &MemberRef) -> FlatNamed {
     FlatNamed { id: named.id.get(), name: named.name.clone() }
 }
 
-fn unnamed(flat: FlatNamed) -> Option<Named> {
-    Some(Named { id: MemberId::new(flat.id).ok()?, name: flat.name })
+fn unnamed(flat: FlatNamed) -> Option<MemberRef> {
+    Some(MemberRef { id: MemberId::new(flat.id).ok()?, name: flat.name })
 }
 
 /// The bytes of a subject; of none where nobody has written yet.
@@ -200,7 +200,7 @@ mod tests {
 
     fn sample() -> CommentRow {
         let id = |n| CommentId::new(n).unwrap();
-        let named = |n: u64, name: &str| Named { id: MemberId::new(n).unwrap(), name: name.into() };
+        let named = |n: u64, name: &str| MemberRef { id: MemberId::new(n).unwrap(), name: name.into() };
         CommentRow {
             subject: SubjectKey::new("video", "中/2").unwrap(),
             version: 1 << 40,
@@ -210,9 +210,9 @@ mod tests {
             reply_to: Some(named(9, "九")),
             parent_gone: true,
             floor: Some(3),
-            state: State::Hidden,
+            state: CommentState::Hidden,
             visibility: Visibility::Author,
-            flags: vec![Flag::Pinned, Flag::Edited],
+            flags: vec![CommentFlag::Pinned, CommentFlag::Edited],
             author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
             likes: 1,
             dislikes: 2,

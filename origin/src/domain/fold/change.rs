@@ -1,7 +1,7 @@
 //! What is done to comments that are there: reactions, edits, states, pins; and to subjects.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::wire::{Reaction, State};
+use gailou_shared::wire::{CommentState, Reaction};
 
 use crate::domain::columns::{EDITED, FEATURED, OWNER_PINNED, PINNED};
 use crate::domain::damaged_data::Result;
@@ -99,7 +99,7 @@ impl<'b> Fold<'b> {
         Ok(OperationOutcome::Done)
     }
 
-    fn set_state(&mut self, id: CommentId, state: State, edited: bool, at: u64) -> Result<()> {
+    fn set_state(&mut self, id: CommentId, state: CommentState, edited: bool, at: u64) -> Result<()> {
         let comment = self.present(id)?;
         let (subject, path, was) = (comment.subject, comment.row.path.clone(), comment.row.visible());
         comment.row.state = state;

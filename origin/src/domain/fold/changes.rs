@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::rank::{
-    Sort, Weights, {self},
+    HotWeights, Sort, {self},
 };
 use gailou_shared::wire::{Author, Reaction};
 
@@ -92,7 +92,7 @@ pub(crate) struct Edited<'b> {
 pub(crate) struct RootRank {
     pub subject: usize,
     pub id: CommentId,
-    pub counts: Option<rank::Counts>,
+    pub counts: Option<rank::EngagementCounts>,
     pub created_at: u64,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Audited<'b> {
 
 impl<'b> Fold<'b> {
     /// What the batch has done, without the outcomes, and what is to be written.
-    pub(crate) fn finish(mut self, weights: impl Fn(&str) -> Weights) -> (PersistedBatch, Changes<'b>) {
+    pub(crate) fn finish(mut self, weights: impl Fn(&str) -> HotWeights) -> (PersistedBatch, Changes<'b>) {
         let mut persisted = PersistedBatch::default();
         let mut changes = std::mem::take(&mut self.changes);
         for subject in self.subjects {
@@ -185,7 +185,7 @@ fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) ->
 
 impl Changes<'_> {
     /// What the comment's rank was and is now: a root has one with any engagement, a reply always.
-    fn rank(&mut self, id: CommentId, comment: &CommentFold<'_>, weights: &Weights) {
+    fn rank(&mut self, id: CommentId, comment: &CommentFold<'_>, weights: &HotWeights) {
         let (was_listed, old) = comment.before;
         let row = &comment.row;
         let (before, after) = (was_listed.then_some(old), row.listed().then_some(row.counts));
@@ -193,7 +193,7 @@ impl Changes<'_> {
             return;
         }
         if row.path.depth() == 1 {
-            let (before, after) = (before.filter(|c| c.any()), after.filter(|c| c.any()));
+            let (before, after) = (before.filter(|c| c.has_any()), after.filter(|c| c.has_any()));
             if before != after {
                 let (subject, created_at) = (comment.subject, row.created_at);
                 self.roots.push(RootRank { subject, id, counts: after, created_at });
@@ -202,7 +202,7 @@ impl Changes<'_> {
         }
         let hot = |counts| HotKey {
             root: row.path.root_id(),
-            hot: rank::key(Sort::Hot, counts, row.created_at, weights),
+            hot: rank::sort_key(Sort::Hot, counts, row.created_at, weights),
             id,
         };
         let (before, after) = (before.map(hot), after.map(hot));

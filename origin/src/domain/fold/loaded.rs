@@ -7,8 +7,8 @@ use std::hash::Hash;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Path;
-use gailou_shared::rank::Counts;
-use gailou_shared::wire::{Reaction, State, Visibility};
+use gailou_shared::rank::EngagementCounts;
+use gailou_shared::wire::{CommentState, Reaction, Visibility};
 
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
@@ -53,18 +53,18 @@ pub(crate) struct FoldedRow {
     pub floor: Option<u64>,
     /// The last floor given below it.
     pub floors: u64,
-    pub state: State,
+    pub state: CommentState,
     pub visibility: Visibility,
     pub flags: i64,
     pub pinned_at: Option<u64>,
     pub edited_at: Option<u64>,
-    pub counts: Counts,
+    pub counts: EngagementCounts,
     pub reacted: u64,
 }
 
 impl FoldedRow {
     pub(crate) fn visible(&self) -> bool {
-        self.state == State::Published && self.visibility == Visibility::Everyone
+        self.state == CommentState::Published && self.visibility == Visibility::Everyone
     }
 
     pub(crate) fn listed(&self) -> bool {
@@ -77,14 +77,14 @@ impl FoldedRow {
 pub(crate) struct StoredKey {
     pub request: [u8; 32],
     pub id: CommentId,
-    pub state: State,
+    pub state: CommentState,
     pub created_at: u64,
 }
 
 impl StoredKey {
     /// Whether the key is still remembered at this moment.
     pub(super) fn holds(&self, at: u64) -> bool {
-        self.created_at > at.saturating_sub(limits::IDEMPOTENCY_MS)
+        self.created_at > at.saturating_sub(limits::IDEMPOTENCY_WINDOW_MS)
     }
 }
 

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use changes::{Changes, CommentUpdate, Inserted};
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::rank::Counts;
+use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{Author, Reaction};
 pub(crate) use loaded::{FoldedRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
 
@@ -52,7 +52,7 @@ struct CommentFold<'b> {
     /// Likes and dislikes of members who are not known.
     base: (u64, u64),
     /// Whether it stood in lists before the batch, and with which counts.
-    before: (bool, Counts),
+    before: (bool, EngagementCounts),
     /// The event that made it, in this batch.
     new: Option<(&'b NewCommentRow, Option<CommentId>)>,
     changed: bool,

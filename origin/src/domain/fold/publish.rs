@@ -2,8 +2,8 @@
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
-use gailou_shared::rank::Counts;
-use gailou_shared::wire::{State, Visibility};
+use gailou_shared::rank::EngagementCounts;
+use gailou_shared::wire::{CommentState, Visibility};
 
 use crate::domain::columns::{EDITED, PINNED, damaged};
 use crate::domain::damaged_data::Result;
@@ -77,9 +77,9 @@ impl<'b> Fold<'b> {
         let id = new.path.id();
         let path = self.place(&new.path)?;
         self.subjects[subject].used = true;
-        let visible = new.state == State::Published && new.visibility == Visibility::Everyone;
+        let visible = new.state == CommentState::Published && new.visibility == Visibility::Everyone;
         // An imported tombstone was published once, somewhere.
-        let floor = if visible || (new.imported.is_some() && new.state == State::Deleted) {
+        let floor = if visible || (new.imported.is_some() && new.state == CommentState::Deleted) {
             Some(self.next_floor(subject, &path)?)
         } else {
             None
@@ -99,7 +99,7 @@ impl<'b> Fold<'b> {
             flags: if pinned { PINNED } else { 0 } | if edited_at.is_some() { EDITED } else { 0 },
             pinned_at: pinned.then_some(new.created_at),
             edited_at,
-            counts: Counts { likes: base.0 + strays.0, dislikes: base.1 + strays.1, replies: 0 },
+            counts: EngagementCounts { likes: base.0 + strays.0, dislikes: base.1 + strays.1, replies: 0 },
             reacted: self.positions.next(OperationStream::Reactions, id.slot()),
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
@@ -110,7 +110,7 @@ impl<'b> Fold<'b> {
                 author: new.author.id,
                 row,
                 base,
-                before: (false, Counts::default()),
+                before: (false, EngagementCounts::default()),
                 new: Some((new, parent)),
                 changed: true,
                 moved: false,
@@ -160,7 +160,7 @@ impl<'b> Fold<'b> {
         if !self.comments.contains_key(&id) {
             return;
         }
-        let held = !(new.state == State::Published && new.visibility == Visibility::Everyone);
+        let held = !(new.state == CommentState::Published && new.visibility == Visibility::Everyone);
         self.changes.history.push((new.author.id, id, held));
         if new.imported.is_none() {
             self.authors.insert(new.author.id, &new.author);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gailou_shared::content::summary;
+use gailou_shared::content::summarize;
 use gailou_shared::wire::{Comment, Subject};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn comment(comment: &Comment, address: Option<&str>) -> Value {
         "url": page.map(|page| format!("{page}#comment-{}", comment.id))});
     let more = match &comment.author {
         None => json!({"creativeWorkStatus": "Deleted"}),
-        Some(author) => json!({"text": summary(&comment.content), "dateModified": comment.edited_at.map(rfc3339),
+        Some(author) => json!({"text": summarize(&comment.content), "dateModified": comment.edited_at.map(rfc3339),
             "upvoteCount": comment.likes, "downvoteCount": comment.dislikes,
             "author": {"@type": "Person", "name": author.name}}),
     };

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use gailou_shared::id::{CommentId, SLOTS, Slot};
+use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -249,8 +249,10 @@ impl Loop {
             self.checked.forget(partition);
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
             self.flights.spawn(async move {
-                let slots: BTreeSet<Slot> =
-                    (0..SLOTS).filter_map(Slot::new).filter(|slot| job.log.partition(*slot) == partition).collect();
+                let slots: BTreeSet<Slot> = (0..SLOT_COUNT)
+                    .filter_map(Slot::new)
+                    .filter(|slot| job.log.partition(*slot) == partition)
+                    .collect();
                 // When somebody does not answer, each slot is looked at before its first event is written.
                 match verify(&job, stream, partition, &slots, &checked).await {
                     Ok(Err(error)) => Err(error),

@@ -316,7 +316,7 @@ fn keys(subject: &SubjectKey, lists: ReadLists) -> Vec<String> {
     let path = format!("/v1/subjects/{kind}/{key}");
     let list = |(sort, limit): (Sort, usize)| {
         let sort = (sort != Sort::default()).then(|| format!("sort={}", sort.name()));
-        let limit = (limit != limits::PAGE_DEFAULT).then(|| format!("limit={limit}"));
+        let limit = (limit != limits::DEFAULT_PAGE_SIZE).then(|| format!("limit={limit}"));
         let query: Vec<_> = sort.into_iter().chain(limit).collect();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{path}/comments{mark}{}", query.join("&"))

@@ -25,7 +25,7 @@ pub trait ThreadReader: Send + Sync + Debug {
         count: usize,
     ) -> Result<Vec<(u64, CommentId)>>;
     /// The candidates of a snapshot with their keys: at least the best
-    /// [`gailou_shared::limits::SNAPSHOT_IDS`] of the list.
+    /// [`gailou_shared::limits::MAX_SNAPSHOT_IDS`] of the list.
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>>;
     /// The first `each` listed replies of each root in [`Sort::Hot`] order.
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>>;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{Changed, ChangesDoc};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 
 use crate::clock::Clock;
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
@@ -48,7 +48,7 @@ pub enum Span {
     Day,
 }
 
-/// The newest changes of all databases, at most [`ChangesDoc::MOST_ROWS`] comments.
+/// The newest changes of all databases, at most [`ChangeFeedPage::MAX_ROWS`] comments.
 #[derive(Debug)]
 pub struct ChangeFeed(Mutex<Tail>);
 
@@ -65,13 +65,13 @@ impl ChangeFeed {
     }
 
     /// What changed; `None` until every database was read once, and while none can be read.
-    pub fn document(&self, span: Span, now: u64, words: u64) -> Option<ChangesDoc> {
+    pub fn document(&self, span: Span, now: u64, words: u64) -> Option<ChangeFeedPage> {
         let tail = self.tail();
         let newest = tail.databases.iter().filter_map(|database| database.read).max()?;
         let read = tail.read()?;
         (now.saturating_sub(newest) <= SILENT_MS).then(|| {
             let (since, rows) = tail.since(read.saturating_sub(if span == Span::Day { DAY_MS } else { TAIL_MS }));
-            ChangesDoc::new(read, since, now.saturating_sub(read), words, rows)
+            ChangeFeedPage::new(read, since, now.saturating_sub(read), words, rows)
         })
     }
 
@@ -179,7 +179,7 @@ impl Tail {
 
     fn forget(&mut self, now: u64) {
         while let Some((&(known, id), _)) = self.by_time.first_key_value() {
-            if self.by_time.len() > ChangesDoc::MOST_ROWS {
+            if self.by_time.len() > ChangeFeedPage::MAX_ROWS {
                 self.dropped = self.dropped.max(Some(known));
             } else if known + CHANGE_FEED_RETENTION_MS >= now {
                 return;
@@ -195,9 +195,9 @@ impl Tail {
     }
 
     /// The changes since a moment, and since when they are complete.
-    fn since(&self, moment: u64) -> (u64, Vec<Changed>) {
+    fn since(&self, moment: u64) -> (u64, Vec<ChangedComment>) {
         let since = self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCKS_MS));
         let newest_first = self.by_time.iter().rev().take_while(|((known, _), _)| known + CLOCKS_MS >= moment);
-        (since, newest_first.map(|(&(_, id), &version)| Changed { id, version }).collect())
+        (since, newest_first.map(|(&(_, id), &version)| ChangedComment { id, version }).collect())
     }
 }

@@ -57,7 +57,7 @@ impl World {
         self.queries.get()
     }
 
-    fn document(&self, span: Span) -> ChangesDoc {
+    fn document(&self, span: Span) -> ChangeFeedPage {
         self.feed.document(span, self.now(), 3).unwrap()
     }
 
@@ -159,7 +159,7 @@ fn a_start_reads_everything_once() {
 
 #[test]
 fn what_is_left_out_moves_since() {
-    let most = ChangesDoc::MOST_ROWS as u64;
+    let most = ChangeFeedPage::MAX_ROWS as u64;
     let world = World::new();
     world.read();
     for seq in 1..=most {
@@ -172,8 +172,8 @@ fn what_is_left_out_moves_since() {
     world.read();
     for span in [Span::Tail, Span::Day] {
         let document = world.document(span);
-        assert_eq!((document.rows.len(), document.since), (ChangesDoc::MOST_ROWS, NOW + CLOCKS_MS), "{span:?}");
-        assert_eq!(ChangesDoc::parse(document.to_json().as_bytes()), Some(document));
+        assert_eq!((document.rows.len(), document.since), (ChangeFeedPage::MAX_ROWS, NOW + CLOCKS_MS), "{span:?}");
+        assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
     }
     world.pass(DAY_MS + MINUTE);
     world.read();

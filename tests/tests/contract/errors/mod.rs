@@ -10,7 +10,7 @@ mod tokens;
 use std::time::Duration;
 
 use gailou::config::SubjectType;
-use gailou_shared::words::Action;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, TestMember, TestOrigin, admin, ann, bob, id, moderator};
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ impl RefusalTestBed {
         let (ann, bob) = (ann(), bob());
         let (moderator, admin) = (moderator(), admin());
         let guest = origin.register_guest("visitor").await;
-        origin.load_terms(&[("holdme", Action::Review), ("forbidden-word", Action::Block)]).await;
+        origin.load_terms(&[("holdme", TermAction::Review), ("forbidden-word", TermAction::Block)]).await;
         let old = origin.post(&ann, "article/e", "old").await;
         origin.advance(Duration::from_secs(15 * 60));
         let root = origin.post(&ann, "article/e", "root").await;

@@ -1,6 +1,6 @@
 //! Refused keys, ids, limits, sorts and cursors.
 
-use gailou_shared::cursor::{Cursor, CursorKey, List, Position};
+use gailou_shared::cursor::{Cursor, CursorKey, CursorList, WalkPosition};
 use gailou_shared::rank::Sort;
 use gailou_tests::id;
 use serde_json::json;
@@ -149,12 +149,12 @@ async fn cursor_of_another_list_sort_or_origin_is_400() {
     let tree = tree["data"]["more"]["cursor"].as_str().expect("a cursor").to_owned();
     let forged = {
         let cursor = Cursor {
-            list: List::Member(8u64.to_string().parse().unwrap()),
+            list: CursorList::Member(8u64.to_string().parse().unwrap()),
             sort: Sort::New,
             epoch: 1,
-            at: Position::After(1 << 60),
+            at: WalkPosition::After(1 << 60),
         };
-        CursorKey::new(b"another secret").print(&cursor)
+        CursorKey::new(b"another secret").encode(&cursor)
     };
     let flipped = |at: usize| {
         let mut bytes = hot.clone().into_bytes();

@@ -15,7 +15,7 @@ pub(super) mod copy;
 use std::time::Duration;
 
 use copy::SlotRows;
-use gailou_shared::id::{SLOTS, Slot};
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use sqlx::Row as _;
 use tokio::time::{Instant, sleep};
 
@@ -100,7 +100,7 @@ impl MysqlStore {
     async fn owners(&self) -> Result<Vec<usize>> {
         self.refresh().await?;
         let map = self.map.get();
-        Ok((0..SLOTS).filter_map(Slot::new).map(|slot| map.shard(slot)).collect())
+        Ok((0..SLOT_COUNT).filter_map(Slot::new).map(|slot| map.shard(slot)).collect())
     }
 
     /// Moves a slot to a database, or goes on with a move that was interrupted. Its rows stay readable

@@ -125,7 +125,7 @@ async fn databases_are_made_once_and_guarded() {
     // A database that is added has no slots until they are moved to it.
     MysqlStore::migrate(&urls, TABLES).await.unwrap();
     let store = MysqlStore::open(&urls, TABLES, WeightsByType::new()).await.unwrap();
-    assert!((0..SLOTS).filter_map(Slot::new).all(|slot| store.shard(slot) == usize::from(slot.get() >= 512)));
+    assert!((0..SLOT_COUNT).filter_map(Slot::new).all(|slot| store.shard(slot) == usize::from(slot.get() >= 512)));
     assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.find_damage().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.plan(3).await.unwrap().len(), 341);
@@ -238,7 +238,7 @@ async fn reads_find_what_is_there() {
 #[tokio::test]
 async fn the_best_are_those_of_the_integers() {
     use gailou_shared::rank::{
-        Counts, {self},
+        EngagementCounts, {self},
     };
     use rand::{Rng as _, SeedableRng as _};
     let Some(databases) = Databases::new(1) else { return };
@@ -251,7 +251,7 @@ async fn the_best_are_those_of_the_integers() {
     for row in 0..6_000u64 {
         let most = [3, 40, 5_000, 5_000_000_000][random.random_range(0..4)];
         let mut count = || random.random_range(0..most);
-        let counts = Counts { likes: count(), dislikes: count(), replies: count() };
+        let counts = EngagementCounts { likes: count(), dislikes: count(), replies: count() };
         let created = 1_700_000_000_000 + random.random_range(0..100_000_000);
         all.push((CommentId::from_parts(created, slot, 0, row % 64), counts, created));
     }
@@ -266,14 +266,16 @@ async fn the_best_are_those_of_the_integers() {
         .raw(&format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(",")))
         .await
         .unwrap();
-    let without_age = Weights { like: 2_000, reply: 1_000, hate: 500, half_life_ms: None };
-    for weights in [Weights::default(), without_age] {
+    let without_age = HotWeights { like: 2_000, reply: 1_000, dislike: 500, half_life_ms: None };
+    for weights in [HotWeights::default(), without_age] {
         store.weights.insert("video".into(), weights);
         for sort in Sort::ALL.into_iter().filter(|sort| sort.is_ranked()) {
-            let mut expected: Vec<_> =
-                all.iter().map(|(id, counts, created)| (rank::key(sort, *counts, *created, &weights), *id)).collect();
-            expected.sort_unstable_by(|a, b| rank::order(*a, *b));
-            expected.truncate(gailou_shared::limits::SNAPSHOT_IDS);
+            let mut expected: Vec<_> = all
+                .iter()
+                .map(|(id, counts, created)| (rank::sort_key(sort, *counts, *created, &weights), *id))
+                .collect();
+            expected.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
+            expected.truncate(gailou_shared::limits::MAX_SNAPSHOT_IDS);
             let found = store.list_ranked(&CommentList::Roots(key.clone()), sort).await.unwrap();
             assert!(found == expected, "{sort:?}");
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use gailou_shared::wire::State;
+use gailou_shared::wire::CommentState;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
@@ -87,23 +87,23 @@ impl Batches {
         let n = self.paths.len() as u64;
         if n < 5 || self.random.random_bool(0.4) {
             let parent = self.paths.get((n / 2) as usize).filter(|_| n > 20 && n % 4 > 1);
-            let state = if n % 9 == 8 { State::Review } else { State::Published };
+            let state = if n % 9 == 8 { CommentState::Review } else { CommentState::Published };
             let new = NewCommentRow { state, ..comment(n, &self.key, parent) };
             self.paths.push(new.path.clone());
             return publish(&new);
         }
         let id = self.paths[self.random.random_range(0..self.paths.len())].id();
         let change = match self.random.random_range(0..12) {
-            0 => CommentChange::State(State::Deleted),
-            1 => CommentChange::State(State::Published),
-            2 => CommentChange::State(State::Hidden),
+            0 => CommentChange::State(CommentState::Deleted),
+            1 => CommentChange::State(CommentState::Published),
+            2 => CommentChange::State(CommentState::Hidden),
             3 => CommentChange::Pin(Some(PinnedBy::Moderator)),
             4 => CommentChange::Feature(true),
             5 => CommentChange::Edit {
                 content: format!("{n} 中'"),
                 html: "e".into(),
                 written: None,
-                state: State::Published,
+                state: CommentState::Published,
             },
             6 => {
                 let patch = SubjectPatch { title: Some(Some(format!("title {n}"))), ..SubjectPatch::default() };

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gailou_shared::wire::{Author, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Visibility};
 
 use crate::adapters::mysql::tests::*;
 use crate::domain::operation::{
     AuditEntry, CommentChange, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
 };
 use crate::domain::row::{ImportedFrom, NewCommentRow};
-use gailou_shared::words::Term;
+use gailou_shared::word_filter::Term;
 
 pub(super) const NOW: u64 = 1_700_000_000_000;
 
@@ -21,7 +21,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         path: parent.map_or(Path::root(id), |parent| parent.child(id).unwrap()),
         parent_id: parent.map(Path::id),
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author: Author { id: member(1 + n % 50), name: format!("Zoë {n} 😀"), avatar: None, level: 1 },
         created_at: NOW + n,
@@ -77,8 +77,10 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         let key = &keys[n as usize % keys.len()];
         let parent = (n >= 12 && n % 3 > 0).then(|| &paths[n as usize - 12 + n as usize % 2 * 6]);
         let held = n % 11 == 10;
-        let new =
-            NewCommentRow { state: if held { State::Review } else { State::Published }, ..comment(n, key, parent) };
+        let new = NewCommentRow {
+            state: if held { CommentState::Review } else { CommentState::Published },
+            ..comment(n, key, parent)
+        };
         paths.push(new.path.clone());
         batch.push(logged(n, publish(&new)));
         batch.push(logged(n, like(new.path.id(), 1_000 + n)));
@@ -101,11 +103,11 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         content: text.into(),
         html: "e".into(),
         written: None,
-        state: State::Published,
+        state: CommentState::Published,
     };
     persist(&[
-        change(0, CommentChange::State(State::Deleted)),
-        change(10, CommentChange::State(State::Published)),
+        change(0, CommentChange::State(CommentState::Deleted)),
+        change(10, CommentChange::State(CommentState::Published)),
         change(14, CommentChange::Pin(Some(PinnedBy::Owner))),
         change(15, edit("new '中文'")),
         change(16, CommentChange::Feature(true)),
@@ -134,8 +136,11 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
     let keep = Operation::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
-    let term =
-        |term: &str| Term { term: term.into(), category: "ads".into(), action: gailou_shared::words::Action::Mask };
+    let term = |term: &str| Term {
+        term: term.into(),
+        category: "ads".into(),
+        action: gailou_shared::word_filter::TermAction::Mask,
+    };
     let words = Operation::Words(vec![term("b"), term("a"), term("a")]);
     persist(&[
         LoggedOperation::new(NOW, keep),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId, Slot};
-use gailou_shared::rank::Counts;
+use gailou_shared::rank::EngagementCounts;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -109,7 +109,7 @@ fn comment(r: &MySqlRow) -> Result<StoredComment> {
         flags: r.try_get(9)?,
         pinned_at: maybe(10)?,
         edited_at: maybe(11)?,
-        counts: Counts { likes: count_at(r, 12)?, dislikes: count_at(r, 13)?, replies: count_at(r, 14)? },
+        counts: EngagementCounts { likes: count_at(r, 12)?, dislikes: count_at(r, 13)?, replies: count_at(r, 14)? },
         reacted: count_at(r, 15)?,
     };
     Ok(StoredComment { subject: r.try_get(1)?, author: member_id(r.try_get(2)?)?, row })

@@ -17,7 +17,7 @@ use batch_sql::{Script, Values};
 use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::Slot;
 use gailou_shared::limits;
-use gailou_shared::words::Term;
+use gailou_shared::word_filter::Term;
 use member_rows::Following;
 use tokio::time::Instant;
 
@@ -254,7 +254,10 @@ async fn words(db: &MysqlStore, terms: &[Term]) -> Result<()> {
 
 /// Deletes what has outlived its time, a little at a time.
 async fn sweep(db: &MysqlStore, at: u64) -> Result<()> {
-    let old = [("snapshot", "used_at", limits::SNAPSHOT_MS), ("idempotency", "created_at", limits::IDEMPOTENCY_MS)];
+    let old = [
+        ("snapshot", "used_at", limits::SNAPSHOT_LIFETIME_MS),
+        ("idempotency", "created_at", limits::IDEMPOTENCY_WINDOW_MS),
+    ];
     for shard in 0..db.count_databases() {
         let mut session = db.session(shard).await?;
         let tables = old

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Visibility};
 
 use crate::adapters::redis::Connection;
 use crate::adapters::redis::pending::{OWN, RESERVED, RedisPending, SHOWN};
@@ -27,7 +27,7 @@ fn event(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         path: Path::root(id),
         parent_id: None,
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author: Author { id: member(), name: "楼主".into(), avatar: None, level: 1 },
         created_at: at,

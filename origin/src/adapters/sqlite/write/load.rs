@@ -1,7 +1,7 @@
 //! What a fold wants, read inside its transaction: one prepared statement a kind.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::rank::Counts;
+use gailou_shared::rank::EngagementCounts;
 use rusqlite::{OptionalExtension, Row as Columns, Transaction, params};
 
 use crate::adapters::sqlite::rows;
@@ -100,7 +100,7 @@ fn comment(r: &Columns<'_>) -> Result<StoredComment> {
         flags: r.get(8)?,
         pinned_at: r.get::<_, Option<i64>>(9)?.map(count),
         edited_at: r.get::<_, Option<i64>>(10)?.map(count),
-        counts: Counts { likes: count(r.get(11)?), dislikes: count(r.get(12)?), replies: count(r.get(13)?) },
+        counts: EngagementCounts { likes: count(r.get(11)?), dislikes: count(r.get(12)?), replies: count(r.get(13)?) },
         reacted: 0,
     };
     Ok(StoredComment { subject: r.get(0)?, author: member_id(r.get(1)?)?, row })

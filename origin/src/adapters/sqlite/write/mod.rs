@@ -8,8 +8,8 @@ mod load;
 mod rekey;
 
 use gailou_shared::limits;
-use gailou_shared::rank::Weights;
-use gailou_shared::words::Term;
+use gailou_shared::rank::HotWeights;
+use gailou_shared::word_filter::Term;
 pub(super) use rekey::rekey;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -22,7 +22,7 @@ use crate::ports::store::{Result, StoreError};
 /// Writes a batch. See [`BatchWriter::persist`].
 pub(super) fn persist(
     writer: &mut Connection,
-    weights: impl Fn(&str) -> Weights,
+    weights: impl Fn(&str) -> HotWeights,
     batch: &[LoggedOperation],
 ) -> Result<PersistedBatch> {
     if batch.iter().any(|stamped| stamped.position.is_some()) {
@@ -58,8 +58,8 @@ fn aside(tx: &Transaction<'_>, stamped: &LoggedOperation) -> Result<()> {
         Operation::Words(terms) => words(tx, terms)?,
         Operation::Sweep => {
             let before = |age| stamped.at.saturating_sub(age);
-            tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_MS)])?;
-            tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_MS)])?;
+            tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_LIFETIME_MS)])?;
+            tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
         }
     }
@@ -84,7 +84,7 @@ fn words(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
 mod tests {
     use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
     use gailou_shared::path::Path;
-    use gailou_shared::wire::{Author, State, Visibility};
+    use gailou_shared::wire::{Author, CommentState, Visibility};
 
     use crate::adapters::sqlite::SqliteStore;
     use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, CommentChange, LoggedOperation, Operation};
@@ -103,7 +103,7 @@ mod tests {
             path: Path::root(id),
             parent_id: None,
             reply_to: None,
-            state: State::Published,
+            state: CommentState::Published,
             visibility: Visibility::Everyone,
             author: Author { id: MemberId::new(7).unwrap(), name: "reader".into(), avatar: None, level: 1 },
             created_at: NOW,
@@ -122,8 +122,8 @@ mod tests {
         };
         store.persist(&[publish]).await.unwrap();
         assert_eq!(store.read_changes(0, 0, 10).await.unwrap(), []);
-        store.persist(&[change(State::Deleted)]).await.unwrap();
-        store.persist(&[change(State::Published)]).await.unwrap();
+        store.persist(&[change(CommentState::Deleted)]).await.unwrap();
+        store.persist(&[change(CommentState::Published)]).await.unwrap();
         let feed = store.read_changes(0, 0, 10).await.unwrap();
         let seen: Vec<_> = feed.iter().map(|taken| (taken.seq, taken.at, taken.version, taken.id)).collect();
         assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
@@ -132,7 +132,7 @@ mod tests {
         store.persist(&[LoggedOperation::new(NOW + CHANGE_FEED_RETENTION_MS + 1, Operation::Sweep)]).await.unwrap();
         assert_eq!(store.read_changes(0, 0, 10).await.unwrap(), []);
         // Its numbers go on.
-        store.persist(&[change(State::Hidden)]).await.unwrap();
+        store.persist(&[change(CommentState::Hidden)]).await.unwrap();
         assert_eq!(store.read_changes(0, 2, 10).await.unwrap()[0].seq, 3);
     }
 }

@@ -1,7 +1,7 @@
 //! Changed weights: the keys of replies, made again.
 
 use gailou_shared::rank::{
-    Counts, Sort, {self},
+    EngagementCounts, Sort, {self},
 };
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
@@ -29,9 +29,10 @@ pub(crate) fn rekey(writer: &mut Connection, weights: &WeightsByType) -> Result<
         let mut insert = tx.prepare("INSERT INTO reply_rank (root_id, hot, id) VALUES (?1, ?2, ?3)")?;
         let mut found = replies.query([])?;
         while let Some(r) = found.next()? {
-            let counts = Counts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
+            let counts =
+                EngagementCounts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
             let weights = weights.get(r.get_ref(6)?.as_str().map_err(damaged)?).copied().unwrap_or_default();
-            let hot = rank::key(Sort::Hot, counts, count(r.get(5)?), &weights);
+            let hot = rank::sort_key(Sort::Hot, counts, count(r.get(5)?), &weights);
             insert.execute([r.get::<_, i64>(0)?, hot, r.get(1)?])?;
         }
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::path::{Path, Threading};
-use gailou_shared::wire::Named;
+use gailou_shared::wire::MemberRef;
 
 use crate::cli::record::Line;
 
@@ -31,7 +31,7 @@ pub(super) type Name = (usize, String);
 #[derive(Debug, Clone)]
 pub(super) struct Stored {
     pub(super) path: Path,
-    pub(super) author: Named,
+    pub(super) author: MemberRef,
 }
 
 /// Where a comment stands.
@@ -154,11 +154,11 @@ impl Placing<'_> {
     fn under(&self, i: usize, above: Option<(Path, (u64, usize))>, mut reparented: bool) -> Result<Place, String> {
         let entry = &self.entries[i];
         let (mut parent, turn) = above.map_or((None, (0, 0)), |(path, turn)| (Some(path), turn));
-        if let Some(path) = parent.as_mut().filter(|path| path.depth() >= limits::DEPTH) {
-            *path = path.truncated(limits::DEPTH - 1);
+        if let Some(path) = parent.as_mut().filter(|path| path.depth() >= limits::MAX_DEPTH) {
+            *path = path.truncated(limits::MAX_DEPTH - 1);
             reparented = true;
         }
-        let path = entry.threading.place(parent.as_ref(), entry.id).map_err(|e| e.to_string())?;
+        let path = entry.threading.path_under(parent.as_ref(), entry.id).map_err(|e| e.to_string())?;
         let own = (entry.line.created_at, entry.number);
         // Roots are written before all replies, and a flat answer is one.
         let turn = if path.depth() > 2 { turn.max(own) } else { own };

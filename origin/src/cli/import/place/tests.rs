@@ -33,7 +33,8 @@ fn entries(mode: Mode, text: &str) -> Vec<Entry> {
 fn check(mode: Mode, text: &str, expected: &str, bad: &[usize]) {
     let entries = entries(mode, text);
     let path = Path::root(id(60)).child(id(61)).unwrap();
-    let stored = Stored { path, author: Named { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
+    let stored =
+        Stored { path, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
     let places = place_all(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
     let called = |n: CommentId| match entries.iter().find(|e| e.id == n) {
         Some(entry) => entry.line.id.clone(),
@@ -96,7 +97,7 @@ fn the_deepest_stand_beside_each_other() {
     // 60 lines above 128 levels: the first stands at level 100.
     let deep = (1..100).fold(Path::root(id(0)), |path, n| path.child(CommentId::new(n).unwrap()).unwrap());
     let stored =
-        Stored { path: deep, author: Named { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
+        Stored { path: deep, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
     entries[0].line.parent = Some("stored".into());
     let places = place_all(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
     let depths: Vec<(usize, bool)> =

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, Reaction, State, Visibility};
+use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 use proptest::prelude::*;
 use tables::FoldTables;
 
@@ -25,7 +25,7 @@ enum Step {
         /// One of the comments before it, or none.
         parent: Option<prop::sample::Index>,
         member: u64,
-        state: State,
+        state: CommentState,
         key: Option<(u8, u8)>,
         source: Option<u8>,
     },
@@ -38,7 +38,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let index = any::<prop::sample::Index>;
-    let state = prop_oneof![4 => Just(State::Published), 1 => Just(State::Review)];
+    let state = prop_oneof![4 => Just(CommentState::Published), 1 => Just(CommentState::Review)];
     let key = prop::option::weighted(0.4, (0u8..2, 0u8..2));
     let parent = prop::option::weighted(0.6, index());
     let publish = (0usize..2, parent, 1u64..4, state, key, prop::option::weighted(0.2, 0u8..2)).prop_map(
@@ -47,7 +47,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let reaction = prop_oneof![Just(Reaction::Like), Just(Reaction::Dislike)];
     let react = (reaction, any::<bool>())
         .prop_map(|(r, put)| if put { ReactionChange::Put(r) } else { ReactionChange::Take(r) });
-    let states = [State::Published, State::Hidden, State::Deleted, State::Rejected];
+    let states = [CommentState::Published, CommentState::Hidden, CommentState::Deleted, CommentState::Rejected];
     let change = prop_oneof![
         prop::sample::select(states.to_vec()).prop_map(CommentChange::State),
         any::<bool>().prop_map(CommentChange::Feature),
@@ -55,7 +55,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             content: "edited".into(),
             html: String::new(),
             written: None,
-            state: State::Published
+            state: CommentState::Published
         }),
     ];
     let step = prop_oneof![
@@ -78,7 +78,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
         path: parent.map_or(Path::root(id), |parent| parent.child(id).unwrap()),
         parent_id: parent.map(Path::id),
         reply_to: None,
-        state: State::Published,
+        state: CommentState::Published,
         visibility: Visibility::Everyone,
         author: Author { id: MemberId::new(7).unwrap(), name: "reader".into(), avatar: None, level: 1 },
         created_at: NOW + n,
@@ -231,8 +231,12 @@ fn two_comments_never_share_an_id() {
     let new = comment(0, &subject(0), None);
     let mut tables = FoldTables::default();
     tables.persist(Reach::Slots, &[logged(0, publish(&new))]).unwrap();
-    let edit =
-        CommentChange::Edit { content: "better".into(), html: String::new(), written: None, state: State::Published };
+    let edit = CommentChange::Edit {
+        content: "better".into(),
+        html: String::new(),
+        written: None,
+        state: CommentState::Published,
+    };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
     tables.persist(Reach::Slots, &[LoggedOperation::new(NOW, edit)]).unwrap();
     let outcomes = tables.persist(Reach::Slots, &[logged(1, publish(&new))]).unwrap().outcomes;
@@ -257,18 +261,18 @@ fn what_was_seen_is_told_again() {
 fn a_key_that_is_forgotten_is_free_again() {
     let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
     let mut tables = FoldTables::default();
-    let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_MS, publish(&once(1)));
+    let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS, publish(&once(1)));
     tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
     assert_eq!(tables.comments.len(), 2);
     let other = NewCommentRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
-    let at = NOW + gailou_shared::limits::IDEMPOTENCY_MS + 1;
+    let at = NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS + 1;
     let outcomes = tables.persist(Reach::Whole, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Mismatch]));
 }
 
 #[test]
 fn the_feed_has_what_readers_saw_and_nothing_else() {
-    let check = |state: State, change: CommentChange, expected: bool| {
+    let check = |state: CommentState, change: CommentChange, expected: bool| {
         let new = NewCommentRow { state, ..comment(0, &subject(0), None) };
         let mut tables = FoldTables::default();
         tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
@@ -277,12 +281,12 @@ fn the_feed_has_what_readers_saw_and_nothing_else() {
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
     let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), written: None, state };
-    check(State::Published, edit(State::Published), true);
-    check(State::Published, edit(State::Review), true);
-    check(State::Published, CommentChange::State(State::Deleted), true);
-    check(State::Published, CommentChange::Feature(true), false);
-    check(State::Review, CommentChange::State(State::Published), false);
-    check(State::Review, CommentChange::State(State::Rejected), false);
+    check(CommentState::Published, edit(CommentState::Published), true);
+    check(CommentState::Published, edit(CommentState::Review), true);
+    check(CommentState::Published, CommentChange::State(CommentState::Deleted), true);
+    check(CommentState::Published, CommentChange::Feature(true), false);
+    check(CommentState::Review, CommentChange::State(CommentState::Published), false);
+    check(CommentState::Review, CommentChange::State(CommentState::Rejected), false);
 }
 
 #[test]

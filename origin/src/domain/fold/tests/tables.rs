@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::{
-    Counts, Sort, Weights, {self},
+    EngagementCounts, HotWeights, Sort, {self},
 };
 use gailou_shared::wire::Reaction;
 
@@ -39,7 +39,7 @@ pub(super) struct FoldTables {
     pub(super) subjects: BTreeMap<SubjectKey, Subject>,
     pub(super) comments: BTreeMap<CommentId, Comment>,
     pub(super) reactions: BTreeMap<(CommentId, MemberId), Reaction>,
-    pub(super) roots: BTreeMap<CommentId, Counts>,
+    pub(super) roots: BTreeMap<CommentId, EngagementCounts>,
     pub(super) replies: BTreeSet<HotKey>,
     pub(super) keys: BTreeMap<(Slot, MemberId, String), StoredKey>,
     pub(super) sources: BTreeMap<(i64, String), CommentId>,
@@ -62,7 +62,7 @@ impl FoldTables {
         }
         let mut fold = Fold::new(loaded)?;
         let outcomes: Vec<OperationOutcome> = batch.iter().map(|stamped| fold.apply(stamped)).collect::<Result<_>>()?;
-        let (persisted, changes) = fold.finish(|_| Weights::default());
+        let (persisted, changes) = fold.finish(|_| HotWeights::default());
         self.flush(&changes);
         for stamped in batch {
             if let Some(LogPosition { stream, slot, .. }) = LogPosition::of(stamped) {
@@ -182,15 +182,15 @@ impl FoldTables {
             let below = |other: &&Comment| c.row.path.is_ancestor_of(&other.row.path);
             let (likes, dislikes) = self.votes(*id);
             let replies = self.comments.values().filter(below).filter(|c| c.row.visible()).count() as u64;
-            let counts = Counts { likes: c.base.0 + likes, dislikes: c.base.1 + dislikes, replies };
+            let counts = EngagementCounts { likes: c.base.0 + likes, dislikes: c.base.1 + dislikes, replies };
             assert_eq!(c.row.counts, counts, "{id}");
             assert!(c.row.floor.is_some() || !c.row.visible(), "{id} has no floor");
             let listed = c.row.listed();
             if c.row.path.depth() == 1 {
                 floors(self.comments.values().filter(below), c.row.floors);
-                assert_eq!(self.roots.get(id), Some(&counts).filter(|c| listed && c.any()), "{id}");
+                assert_eq!(self.roots.get(id), Some(&counts).filter(|c| listed && c.has_any()), "{id}");
             } else {
-                let hot = rank::key(Sort::Hot, counts, c.row.created_at, &Weights::default());
+                let hot = rank::sort_key(Sort::Hot, counts, c.row.created_at, &HotWeights::default());
                 let key = HotKey { root: c.row.path.root_id(), hot, id: *id };
                 assert_eq!(self.replies.contains(&key), listed, "{id}");
             }

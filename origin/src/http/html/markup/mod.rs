@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{Comment, Flag, Page, Subject, SubjectState};
+use gailou_shared::wire::{Comment, CommentFlag, CommentPage, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -27,7 +27,7 @@ pub(super) const DOCUMENT_STYLE: &str = include_str!("../page.css");
 const MAX_INDENT_LEVELS: usize = 3;
 
 /// The whole document.
-pub(super) fn document(subject: &Subject, page: &Page, is_first_page: bool) -> String {
+pub(super) fn document(subject: &Subject, page: &CommentPage, is_first_page: bool) -> String {
     let address = web_address(subject);
     let is_hidden = subject.state == SubjectState::Hidden;
     // A page that is not registered must not fill search engines with strangers' texts.
@@ -64,7 +64,7 @@ pub(super) fn document(subject: &Subject, page: &Page, is_first_page: bool) -> S
 }
 
 /// The comments alone, for a page of the host's.
-pub(super) fn fragment(subject: &Subject, page: &Page) -> String {
+pub(super) fn fragment(subject: &Subject, page: &CommentPage) -> String {
     thread(subject, page).into_string()
 }
 
@@ -74,7 +74,7 @@ fn next_address(subject: &Subject, cursor: &str) -> String {
     format!("/t/{}/{key}?cursor={cursor}", subject.r#type)
 }
 
-fn thread(subject: &Subject, page: &Page) -> Markup {
+fn thread(subject: &Subject, page: &CommentPage) -> Markup {
     let note = match subject.state {
         SubjectState::Open => None,
         SubjectState::Closed => Some("Comments are closed here. · 评论已关闭。"),
@@ -97,7 +97,7 @@ fn thread(subject: &Subject, page: &Page) -> Markup {
     }
 }
 
-fn list(subject: &Subject, page: &Page) -> Markup {
+fn list(subject: &Subject, page: &CommentPage) -> Markup {
     let roots = listed_roots(subject, page);
     html! {
         @if roots.is_empty() && !page.page.has_more {
@@ -112,7 +112,7 @@ fn list(subject: &Subject, page: &Page) -> Markup {
 }
 
 /// The roots of the list, each once: the pinned ones first, with the replies the page has of them.
-fn listed_roots<'p>(subject: &'p Subject, page: &'p Page) -> Vec<&'p Comment> {
+fn listed_roots<'p>(subject: &'p Subject, page: &'p CommentPage) -> Vec<&'p Comment> {
     let in_page = |pinned: &'p Comment| page.data.iter().find(|c| c.id == pinned.id).unwrap_or(pinned);
     let is_pinned = |c: &&Comment| subject.pinned.iter().any(|pinned| pinned.id == c.id);
     subject.pinned.iter().map(in_page).chain(page.data.iter().filter(|c| !is_pinned(c))).collect()
@@ -193,7 +193,7 @@ fn initial(comment: &Comment) -> String {
 fn head(comment: &Comment) -> Markup {
     let author = comment.author.as_ref();
     let level = author.map_or(0, |author| author.level);
-    let is_pinned = comment.flags.iter().any(|flag| matches!(flag, Flag::Pinned | Flag::OwnerPinned));
+    let is_pinned = comment.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned));
     let at = rfc3339(comment.created_at);
     let day = at.get(..10).unwrap_or_default();
     html! {
@@ -201,7 +201,7 @@ fn head(comment: &Comment) -> Markup {
             strong.author { bdi { (author.map_or("Deleted · 已删除", |author| &author.name)) } }
             @if level > 0 { span.badge { "Lv " (level) } }
             @if is_pinned { span.badge { "Pinned · 置顶" } }
-            @if comment.flags.contains(&Flag::Featured) { span.badge { "Featured · 神评论" } }
+            @if comment.flags.contains(&CommentFlag::Featured) { span.badge { "Featured · 神评论" } }
             a.when href={ "#comment-" (comment.id) } { time datetime=(at) { (day) } }
             @if comment.edited_at.is_some() && author.is_some() { span.edited { "edited · 已编辑" } }
             @if let Some(floor) = comment.floor { span.floor { "#" (floor) } }

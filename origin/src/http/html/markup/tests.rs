@@ -28,10 +28,10 @@ fn subject(more: &Value) -> Subject {
     serde_json::from_value(subject).unwrap()
 }
 
-fn page(data: Vec<Comment>, next: Option<&str>) -> Page {
+fn page(data: Vec<Comment>, next: Option<&str>) -> CommentPage {
     let info =
         PageInfo { next: next.map(str::to_owned), has_more: next.is_some(), sort: <_>::default(), epoch: "1".into() };
-    Page { data, page: info, subject: None }
+    CommentPage { data, page: info, subject: None }
 }
 
 /// The tags in their order, without attributes.

@@ -1,7 +1,7 @@
 //! How the edge vouches for a request it forwards: one header, signed with the edge secret.
 //!
 //! The signature covers the time, method, path with query, client address and body, so that none
-//! of them can be changed or sent again later than [`WINDOW_SECONDS`]. It says nothing of who the
+//! of them can be changed or sent again later than [`SIGNATURE_WINDOW_SECONDS`]. It says nothing of who the
 //! member is (that is [`crate::token`]), and within the window the same request can be sent
 //! again: writes have their idempotency keys for that. The time is a parameter.
 
@@ -17,23 +17,23 @@ use sha2::{Digest, Sha256};
 pub const CLIENT_HEADER: &str = "x-gailou-client";
 /// The header with time and signature: `t=<unix seconds>,v1=<hex>`.
 pub const SIGNATURE_HEADER: &str = "x-gailou-edge";
-/// The header in which the origin says which comments a page shows ([`crate::shows::Shows`]). An
+/// The header in which the origin says which comments a page shows ([`crate::cache_tags::CacheTags`]). An
 /// answer without it is kept nowhere. For the edge alone, as are the next two.
-pub const SHOWS_HEADER: &str = "x-gailou-shows";
+pub const CACHE_TAGS_HEADER: &str = "x-gailou-shows";
 /// The header with the moment before the rows of a page were read, in Unix milliseconds by the
 /// origin's clock.
 pub const MADE_HEADER: &str = "x-gailou-made";
 /// The header with the subject's version of a page; 0 where it is about no one subject.
-pub const VERSION_HEADER: &str = "x-gailou-version";
+pub const SUBJECT_VERSION_HEADER: &str = "x-gailou-version";
 /// The header in which the origin declares the subjects of a page hot: for how many seconds it may
 /// be served without asking.
 pub const HOT_FOR_HEADER: &str = "x-gailou-hot-for";
 /// How far the time of a signature may be from the verifier's, in seconds, either way.
-pub const WINDOW_SECONDS: u64 = 60;
+pub const SIGNATURE_WINDOW_SECONDS: u64 = 60;
 
 /// What is signed of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct SignedRequest<'a> {
     /// The method, in capitals.
     pub method: &'a str,
     /// Path and query, as on the request line.
@@ -46,16 +46,16 @@ pub struct Signed<'a> {
 
 /// Why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadSignature {
+pub enum SignatureError {
     /// Not `t=<digits>,v1=<64 hex digits>`.
     Malformed,
-    /// Its time is more than [`WINDOW_SECONDS`] away.
+    /// Its time is more than [`SIGNATURE_WINDOW_SECONDS`] away.
     Time,
     /// Signed with another secret, or for another request.
     Mismatch,
 }
 
-impl fmt::Display for BadSignature {
+impl fmt::Display for SignatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "the edge signature is malformed",
@@ -65,19 +65,19 @@ impl fmt::Display for BadSignature {
     }
 }
 
-impl core::error::Error for BadSignature {}
+impl core::error::Error for SignatureError {}
 
 /// The value of [`SIGNATURE_HEADER`] for `request` at `now` (Unix seconds).
 ///
 /// ```
-/// use gailou_shared::edge::{Signed, sign, verify};
-/// let request = Signed { method: "GET", path_query: "/v1/me/overlay?ids=7", client: "192.0.2.1", body: b"" };
-/// let header = sign(b"secret", 1_800_000_000, &request);
+/// use gailou_shared::edge_protocol::{SignedRequest, sign_request, verify_request};
+/// let request = SignedRequest { method: "GET", path_query: "/v1/me/overlay?ids=7", client: "192.0.2.1", body: b"" };
+/// let header = sign_request(b"secret", 1_800_000_000, &request);
 /// assert!(header.starts_with("t=1800000000,v1="));
-/// assert_eq!(verify(b"secret", 1_800_000_030, &request, &header), Ok(()));
+/// assert_eq!(verify_request(b"secret", 1_800_000_030, &request, &header), Ok(()));
 /// ```
 #[must_use]
-pub fn sign(secret: &[u8], now: u64, request: &Signed<'_>) -> String {
+pub fn sign_request(secret: &[u8], now: u64, request: &SignedRequest<'_>) -> String {
     let Some(mac) = mac(secret, now, request) else { return String::new() };
     format!("t={now},v1={}", hex(&mac.finalize().into_bytes()))
 }
@@ -85,20 +85,25 @@ pub fn sign(secret: &[u8], now: u64, request: &Signed<'_>) -> String {
 /// Whether `header` vouches for `request` at `now` (Unix seconds). Compares in constant time.
 ///
 /// # Errors
-/// [`BadSignature`] says which rule it breaks.
-pub fn verify(secret: &[u8], now: u64, request: &Signed<'_>, header: &str) -> Result<(), BadSignature> {
-    let (time, signature) = parse(header).ok_or(BadSignature::Malformed)?;
-    if now.abs_diff(time) > WINDOW_SECONDS {
-        return Err(BadSignature::Time);
+/// [`SignatureError`] says which rule it breaks.
+pub fn verify_request(
+    secret: &[u8],
+    now: u64,
+    request: &SignedRequest<'_>,
+    header: &str,
+) -> Result<(), SignatureError> {
+    let (time, signature) = parse(header).ok_or(SignatureError::Malformed)?;
+    if now.abs_diff(time) > SIGNATURE_WINDOW_SECONDS {
+        return Err(SignatureError::Time);
     }
-    let mac = mac(secret, time, request).ok_or(BadSignature::Mismatch)?;
-    mac.verify_slice(&signature).map_err(|_| BadSignature::Mismatch)
+    let mac = mac(secret, time, request).ok_or(SignatureError::Mismatch)?;
+    mac.verify_slice(&signature).map_err(|_| SignatureError::Mismatch)
 }
 
 /// HMAC takes keys of any length; `None` is not expected.
-fn mac(secret: &[u8], time: u64, request: &Signed<'_>) -> Option<Hmac<Sha256>> {
+fn mac(secret: &[u8], time: u64, request: &SignedRequest<'_>) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
-    let Signed { method, path_query, client, body } = request;
+    let SignedRequest { method, path_query, client, body } = request;
     let body = hex(&Sha256::digest(body));
     mac.update(format!("{time}\n{method}\n{path_query}\n{client}\n{body}").as_bytes());
     Some(mac)
@@ -133,54 +138,54 @@ mod tests {
     use proptest::prelude::*;
 
     const NOW: u64 = 1_800_000_000;
-    const REQUEST: Signed<'_> =
-        Signed { method: "POST", path_query: "/v1/guests?x=1", client: "192.0.2.1", body: br#"{"name":"a"}"# };
+    const REQUEST: SignedRequest<'_> =
+        SignedRequest { method: "POST", path_query: "/v1/guests?x=1", client: "192.0.2.1", body: br#"{"name":"a"}"# };
 
     #[test]
     fn the_format_is_fixed() {
         // Computed by another implementation from the documented five lines.
         let expected = "e7ffba85339d1bf63a48a1f6ac42d666c14992282cd4c2d85e5b3825ccb9650d";
-        assert_eq!(sign(b"secret", NOW, &REQUEST), format!("t={NOW},v1={expected}"));
+        assert_eq!(sign_request(b"secret", NOW, &REQUEST), format!("t={NOW},v1={expected}"));
     }
 
     #[test]
     fn it_fits_one_request_for_a_minute() {
-        let header = sign(b"secret", NOW, &REQUEST);
-        let check = |now, request: Signed<'_>, expected| {
-            assert_eq!(verify(b"secret", now, &request, &header), expected, "{now} {request:?}");
+        let header = sign_request(b"secret", NOW, &REQUEST);
+        let check = |now, request: SignedRequest<'_>, expected| {
+            assert_eq!(verify_request(b"secret", now, &request, &header), expected, "{now} {request:?}");
         };
         check(NOW + 60, REQUEST, Ok(()));
         check(NOW - 60, REQUEST, Ok(()));
-        check(NOW + 61, REQUEST, Err(BadSignature::Time));
-        check(NOW - 61, REQUEST, Err(BadSignature::Time));
-        check(NOW, Signed { method: "PUT", ..REQUEST }, Err(BadSignature::Mismatch));
-        check(NOW, Signed { path_query: "/v1/guests", ..REQUEST }, Err(BadSignature::Mismatch));
-        check(NOW, Signed { client: "192.0.2.2", ..REQUEST }, Err(BadSignature::Mismatch));
-        check(NOW, Signed { body: b"{}", ..REQUEST }, Err(BadSignature::Mismatch));
-        assert_eq!(verify(b"other", NOW, &REQUEST, &header), Err(BadSignature::Mismatch));
+        check(NOW + 61, REQUEST, Err(SignatureError::Time));
+        check(NOW - 61, REQUEST, Err(SignatureError::Time));
+        check(NOW, SignedRequest { method: "PUT", ..REQUEST }, Err(SignatureError::Mismatch));
+        check(NOW, SignedRequest { path_query: "/v1/guests", ..REQUEST }, Err(SignatureError::Mismatch));
+        check(NOW, SignedRequest { client: "192.0.2.2", ..REQUEST }, Err(SignatureError::Mismatch));
+        check(NOW, SignedRequest { body: b"{}", ..REQUEST }, Err(SignatureError::Mismatch));
+        assert_eq!(verify_request(b"other", NOW, &REQUEST, &header), Err(SignatureError::Mismatch));
     }
 
     #[test]
     fn nothing_else_is_a_signature() {
-        let good = sign(b"secret", NOW, &REQUEST);
+        let good = sign_request(b"secret", NOW, &REQUEST);
         for bad in ["", "t=", "t=1", "t=,v1=", "t=+1,v1=", &good.replace("v1", "v2"), &good[..good.len() - 1]] {
-            assert_eq!(verify(b"secret", NOW, &REQUEST, bad), Err(BadSignature::Malformed), "{bad}");
+            assert_eq!(verify_request(b"secret", NOW, &REQUEST, bad), Err(SignatureError::Malformed), "{bad}");
         }
         let later = good.replace(&NOW.to_string(), &(NOW + 1).to_string());
-        assert_eq!(verify(b"secret", NOW, &REQUEST, &later), Err(BadSignature::Mismatch));
+        assert_eq!(verify_request(b"secret", NOW, &REQUEST, &later), Err(SignatureError::Mismatch));
     }
 
     proptest! {
         #[test]
         fn noise_is_refused(header: String, body: Vec<u8>) {
-            let request = Signed { body: &body, ..REQUEST };
-            prop_assert!(verify(b"secret", NOW, &request, &header).is_err());
+            let request = SignedRequest { body: &body, ..REQUEST };
+            prop_assert!(verify_request(b"secret", NOW, &request, &header).is_err());
         }
 
         #[test]
         fn what_is_signed_is_accepted(secret: Vec<u8>, path_query: String, client: String, body: Vec<u8>) {
-            let request = Signed { method: "PATCH", path_query: &path_query, client: &client, body: &body };
-            prop_assert_eq!(verify(&secret, NOW, &request, &sign(&secret, NOW, &request)), Ok(()));
+            let request = SignedRequest { method: "PATCH", path_query: &path_query, client: &client, body: &body };
+            prop_assert_eq!(verify_request(&secret, NOW, &request, &sign_request(&secret, NOW, &request)), Ok(()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a text to a [`Verdict`]: one walk that folds, steps the automaton and settles what it
+//! From a text to a [`FilterVerdict`]: one walk that folds, steps the automaton and settles what it
 //! finds, a second over the folded characters if there are words in pieces, and one over the
 //! graphemes if there is something to mask.
 
@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use daachorse::charwise::iter::FindOverlappingStepper;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::normal::{BREAKABLE, Class, Gap, LINE, START, STOP, SYMBOL, classify, mark};
-use super::{Action, Dictionary, Entry, Verdict};
+use super::normalize::{BREAKABLE, Class, Gap, LINE, START, STOP, SYMBOL, classify, mark};
+use super::{Dictionary, DictionaryEntry, FilterVerdict, TermAction};
 
 /// How often a text is masked before it is held instead. Two are already rare: `日黄片本` with the
 /// terms `黄片` and `日本`. A bound keeps a text of nested terms from costing its length squared.
@@ -31,9 +31,9 @@ struct Kept {
 #[derive(Default)]
 struct Found {
     /// The most severe.
-    action: Option<Action>,
+    action: Option<TermAction>,
     categories: BTreeSet<u32>,
-    /// Matches as `start..end` in bytes; complete only as long as `action` is [`Action::Mask`].
+    /// Matches as `start..end` in bytes; complete only as long as `action` is [`TermAction::Mask`].
     spans: Vec<(usize, usize)>,
 }
 
@@ -44,7 +44,7 @@ impl Dictionary {
     /// Takes time and memory proportional to the text and its matches, whatever the number of
     /// terms: up to 32 bytes of memory per character, and a few walks at most.
     #[must_use]
-    pub fn check(&self, text: &str) -> Verdict {
+    pub fn check(&self, text: &str) -> FilterVerdict {
         let mut categories = BTreeSet::new();
         let mut masked: Option<String> = None;
         for _ in 0..PASSES {
@@ -54,18 +54,18 @@ impl Dictionary {
             match found.action {
                 None => {
                     return match masked {
-                        None => Verdict::Pass,
-                        Some(text) => Verdict::Mask { text, categories: self.names(&categories) },
+                        None => FilterVerdict::Pass,
+                        Some(text) => FilterVerdict::Mask { text, categories: self.names(&categories) },
                     };
                 }
-                Some(Action::Mask) => masked = Some(mask(now, found.spans)),
-                Some(Action::Review) => break,
-                Some(Action::Block) => {
-                    return Verdict::Block { categories: self.names(&categories) };
+                Some(TermAction::Mask) => masked = Some(mask(now, found.spans)),
+                Some(TermAction::Review) => break,
+                Some(TermAction::Block) => {
+                    return FilterVerdict::Block { categories: self.names(&categories) };
                 }
             }
         }
-        Verdict::Review { categories: self.names(&categories) }
+        FilterVerdict::Review { categories: self.names(&categories) }
     }
 
     fn names(&self, categories: &BTreeSet<u32>) -> Vec<String> {
@@ -179,7 +179,7 @@ impl Search<'_> {
             };
             for entry in self.words.entries.get(from as usize..to as usize).unwrap_or_default() {
                 let found = &self.found;
-                let held = found.action > Some(Action::Mask);
+                let held = found.action > Some(TermAction::Mask);
                 // Places matter only to masking.
                 if held && found.action >= Some(entry.action) && found.categories.contains(&entry.category) {
                     continue;
@@ -197,7 +197,7 @@ impl Search<'_> {
     }
 
     /// The bytes `entry` covers if it stands before the kept character `end`.
-    fn span(&self, entry: &Entry, end: usize) -> Option<(usize, usize)> {
+    fn span(&self, entry: &DictionaryEntry, end: usize) -> Option<(usize, usize)> {
         let begin = end.checked_sub(usize::from(entry.len))?;
         let run = self.kept.get(begin..end)?;
         let (first, last) = (run.first()?, run.last()?);
@@ -232,7 +232,7 @@ impl Search<'_> {
     }
 
     /// Whether what stands between two kept characters lets them follow each other in `entry`.
-    fn joined(&self, entry: &Entry, a: &Kept, b: &Kept, at: u16) -> bool {
+    fn joined(&self, entry: &DictionaryEntry, a: &Kept, b: &Kept, at: u16) -> bool {
         if a.dense || b.dense {
             return b.gap & (STOP | LINE) == 0 || self.marks(entry, at).is_some();
         }
@@ -251,7 +251,7 @@ impl Search<'_> {
     }
 
     /// The marks the term has after `at` of its kept characters, if it has a gap there.
-    fn marks(&self, entry: &Entry, at: u16) -> Option<&str> {
+    fn marks(&self, entry: &DictionaryEntry, at: u16) -> Option<&str> {
         let from = entry.gaps as usize;
         let gaps = self.words.gaps.get(from..from + usize::from(entry.gaps_len))?;
         let gap = gaps.iter().find(|g| g.at == at)?;

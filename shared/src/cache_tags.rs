@@ -16,34 +16,34 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 const FORMAT: u8 = 1;
 
-/// Comments by id, each with a version. At most [`Shows::MOST`].
+/// Comments by id, each with a version. At most [`CacheTags::MAX_ENTRIES`].
 ///
 /// ```
-/// use gailou_shared::shows::Shows;
-/// let shows = Shows::new([(300, 7), (2, 9), (300, 5)]).unwrap();
+/// use gailou_shared::cache_tags::CacheTags;
+/// let shows = CacheTags::new([(300, 7), (2, 9), (300, 5)]).unwrap();
 /// assert_eq!(shows.entries(), [(2, 9), (300, 5)]);
 /// assert_eq!(shows.encode(), "AQIJqgIF");
-/// assert_eq!(Shows::decode("AQIJqgIF"), Some(shows));
+/// assert_eq!(CacheTags::decode("AQIJqgIF"), Some(shows));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shows(Vec<(u64, u64)>);
+pub struct CacheTags(Vec<(u64, u64)>);
 
-impl Shows {
+impl CacheTags {
     /// Most entries: a page of 100 roots with three replies each, and the comments they answer, has
     /// 810 with the pinned ones. What shows more is not kept by caches.
-    pub const MOST: usize = 4_096;
+    pub const MAX_ENTRIES: usize = 4_096;
 
     /// Longest text of so many entries, in bytes: 10 for a number, 4 characters for 3 bytes.
-    const MOST_TEXT: usize = (1 + Self::MOST * 20).div_ceil(3) * 4;
+    const MAX_TEXT_BYTES: usize = (1 + Self::MAX_ENTRIES * 20).div_ceil(3) * 4;
 
     /// These ids with these versions, in any order; of an id named twice the smaller version counts.
-    /// `None` when they are more than [`Shows::MOST`].
+    /// `None` when they are more than [`CacheTags::MAX_ENTRIES`].
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.sort_unstable();
         entries.dedup_by_key(|(id, _)| *id);
-        (entries.len() <= Self::MOST).then_some(Self(entries))
+        (entries.len() <= Self::MAX_ENTRIES).then_some(Self(entries))
     }
 
     /// Ids with versions, by growing id.
@@ -73,10 +73,10 @@ impl Shows {
         BASE64_URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// What a text says; `None` for what [`Shows::encode`] never writes.
+    /// What a text says; `None` for what [`CacheTags::encode`] never writes.
     #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
-        if text.len() > Self::MOST_TEXT {
+        if text.len() > Self::MAX_TEXT_BYTES {
             return None;
         }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -92,7 +92,7 @@ impl Shows {
             entries.push((id, take(&mut rest)?));
             before = Some(id);
         }
-        (entries.len() <= Self::MOST).then_some(Self(entries))
+        (entries.len() <= Self::MAX_ENTRIES).then_some(Self(entries))
     }
 }
 
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn the_format_is_fixed() {
         let check = |entries: &[(u64, u64)], bytes: &[u8]| {
-            let shows = Shows::new(entries.iter().copied()).unwrap();
+            let shows = CacheTags::new(entries.iter().copied()).unwrap();
             assert_eq!(shows.encode(), text_of(bytes), "{entries:?}");
-            assert_eq!(Shows::decode(&text_of(bytes)), Some(shows), "{entries:?}");
+            assert_eq!(CacheTags::decode(&text_of(bytes)), Some(shows), "{entries:?}");
         };
         check(&[], &[1]);
         check(&[(0, 0)], &[1, 0, 0]);
@@ -150,27 +150,27 @@ mod tests {
         let over = [&[1, 1, 0, 0xff][..], &[0xff; 8], &[1, 0]].concat();
         let bad: [&[u8]; 9] = [&[], &[0], &[2], &[1, 5], &[1, 0x80], &[1, 5, 0x80, 0], &[1, 5, 1, 0, 1], &long, &over];
         for bytes in bad {
-            assert_eq!(Shows::decode(&text_of(bytes)), None, "{bytes:?}");
+            assert_eq!(CacheTags::decode(&text_of(bytes)), None, "{bytes:?}");
         }
         for text in ["", "=", "AQ==", "AR", "AQI J", "汉"] {
-            assert_eq!(Shows::decode(text), None, "{text:?}");
+            assert_eq!(CacheTags::decode(text), None, "{text:?}");
         }
     }
 
     #[test]
     fn the_bound_is_kept() {
-        let most = Shows::MOST as u64;
-        let at_most = Shows::new((0..most).map(|n| (n << 50, u64::MAX))).unwrap();
+        let most = CacheTags::MAX_ENTRIES as u64;
+        let at_most = CacheTags::new((0..most).map(|n| (n << 50, u64::MAX))).unwrap();
         let text = at_most.encode();
-        assert!(text.len() <= Shows::MOST_TEXT);
-        assert_eq!(Shows::decode(&text), Some(at_most));
-        assert_eq!(Shows::new((0..=most).map(|n| (n, 1))), None);
+        assert!(text.len() <= CacheTags::MAX_TEXT_BYTES);
+        assert_eq!(CacheTags::decode(&text), Some(at_most));
+        assert_eq!(CacheTags::new((0..=most).map(|n| (n, 1))), None);
         let twice = (0..most).chain(0..most).map(|n| (n, 1));
-        assert!(Shows::new(twice).is_some());
+        assert!(CacheTags::new(twice).is_some());
         let mut bytes = vec![1, 0, 0];
-        bytes.extend([1, 0].repeat(Shows::MOST));
-        assert_eq!(Shows::decode(&text_of(&bytes)), None);
-        assert_eq!(Shows::decode(&"A".repeat(Shows::MOST_TEXT + 1)), None);
+        bytes.extend([1, 0].repeat(CacheTags::MAX_ENTRIES));
+        assert_eq!(CacheTags::decode(&text_of(&bytes)), None);
+        assert_eq!(CacheTags::decode(&"A".repeat(CacheTags::MAX_TEXT_BYTES + 1)), None);
     }
 
     fn entry() -> impl Strategy<Value = (u64, u64)> {
@@ -180,27 +180,27 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(entries in proptest::collection::vec(entry(), 0..50)) {
-            let shows = Shows::new(entries.iter().copied()).unwrap();
+            let shows = CacheTags::new(entries.iter().copied()).unwrap();
             prop_assert!(shows.entries().is_sorted_by(|a, b| a.0 < b.0));
             for (id, _) in &entries {
                 let least = entries.iter().filter(|(other, _)| other == id).map(|(_, version)| *version).min();
                 prop_assert_eq!(shows.version_of(*id), least);
             }
-            prop_assert_eq!(Shows::decode(&shows.encode()), Some(shows));
+            prop_assert_eq!(CacheTags::decode(&shows.encode()), Some(shows));
         }
 
         #[test]
         fn a_set_has_one_text(mut bytes: Vec<u8>) {
             bytes.insert(0, FORMAT);
             let text = text_of(&bytes);
-            if let Some(shows) = Shows::decode(&text) {
+            if let Some(shows) = CacheTags::decode(&text) {
                 prop_assert_eq!(shows.encode(), text);
             }
         }
 
         #[test]
         fn noise_does_no_harm(text: String) {
-            if let Some(shows) = Shows::decode(&text) {
+            if let Some(shows) = CacheTags::decode(&text) {
                 prop_assert_eq!(shows.encode(), text);
             }
         }

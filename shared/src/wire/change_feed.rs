@@ -14,14 +14,14 @@ const DOCUMENT: u8 = 1;
 /// were read at `now`. All times are the origin's.
 ///
 /// ```
-/// use gailou_shared::wire::{Changed, ChangesDoc};
+/// use gailou_shared::wire::{ChangedComment, ChangeFeedPage};
 /// let text = r#"{"v":1,"now":1700000000000,"since":1699999880000,"behind":40,"words":3,"rows":[["77","12"]]}"#;
-/// let document = ChangesDoc::parse(text.as_bytes()).unwrap();
-/// assert_eq!(document.rows, [Changed { id: "77".parse().unwrap(), version: 12 }]);
+/// let document = ChangeFeedPage::parse(text.as_bytes()).unwrap();
+/// assert_eq!(document.rows, [ChangedComment { id: "77".parse().unwrap(), version: 12 }]);
 /// assert_eq!(document.to_json(), text);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangesDoc {
+pub struct ChangeFeedPage {
     v: u8,
     /// Everything committed before this moment is known, in Unix milliseconds.
     pub now: u64,
@@ -35,27 +35,27 @@ pub struct ChangesDoc {
     /// The version of the dictionary in force.
     pub words: u64,
     /// Each comment once, with the version of its last change.
-    pub rows: Vec<Changed>,
+    pub rows: Vec<ChangedComment>,
 }
 
-impl ChangesDoc {
+impl ChangeFeedPage {
     /// Where the origin answers it; with `?day=1`, for all that is kept.
     pub const PATH: &str = "/v1/edge/changes";
     /// Most rows.
-    pub const MOST_ROWS: usize = 10_000;
+    pub const MAX_ROWS: usize = 10_000;
 
     /// A document of version 1.
     #[must_use]
-    pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<Changed>) -> Self {
+    pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<ChangedComment>) -> Self {
         Self { v: DOCUMENT, now, since, behind, words, rows }
     }
 
     /// What the origin answered; `None` for what is no such document, of another version, or longer
-    /// than [`ChangesDoc::MOST_ROWS`].
+    /// than [`ChangeFeedPage::MAX_ROWS`].
     #[must_use]
     pub fn parse(json: &[u8]) -> Option<Self> {
         let document: Self = serde_json::from_slice(json).ok()?;
-        (document.v == DOCUMENT && document.rows.len() <= Self::MOST_ROWS).then_some(document)
+        (document.v == DOCUMENT && document.rows.len() <= Self::MAX_ROWS).then_some(document)
     }
 
     /// As it is sent.
@@ -68,20 +68,20 @@ impl ChangesDoc {
 
 /// A comment and the subject's version with its last change, written as two strings of digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedComment {
     /// The comment.
     pub id: CommentId,
     /// What shows it at a smaller version is void.
     pub version: u64,
 }
 
-impl Serialize for Changed {
+impl Serialize for ChangedComment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.id, alloc::format!("{}", self.version)).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Changed {
+impl<'de> Deserialize<'de> for ChangedComment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (id, version) = <(CommentId, alloc::borrow::Cow<'de, str>)>::deserialize(deserializer)?;
         let digits = version.bytes().all(|b| b.is_ascii_digit());
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn nothing_else_is_a_document() {
         let check = |json: &str, good: bool| {
-            assert_eq!(ChangesDoc::parse(json.as_bytes()).is_some(), good, "{json}");
+            assert_eq!(ChangeFeedPage::parse(json.as_bytes()).is_some(), good, "{json}");
         };
         let with = |rows: &str| format!(r#"{{"v":1,"now":5,"since":1,"words":0,"rows":{rows}}}"#);
         check(&with("[]"), true);
@@ -110,21 +110,21 @@ mod tests {
             check(&with(&format!("[{row}]")), false);
         }
         let rows = |n: usize| with(&format!("[{}]", alloc::vec![r#"["1","1"]"#; n].join(",")));
-        check(&rows(ChangesDoc::MOST_ROWS), true);
-        check(&rows(ChangesDoc::MOST_ROWS + 1), false);
+        check(&rows(ChangeFeedPage::MAX_ROWS), true);
+        check(&rows(ChangeFeedPage::MAX_ROWS + 1), false);
     }
 
     proptest! {
         #[test]
         fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>) {
-            let rows = rows.into_iter().filter_map(|(id, version)| Some(Changed { id: CommentId::new(id).ok()?, version }));
-            let document = ChangesDoc::new(times.0, times.1, times.2, times.3, rows.collect());
-            prop_assert_eq!(ChangesDoc::parse(document.to_json().as_bytes()), Some(document));
+            let rows = rows.into_iter().filter_map(|(id, version)| Some(ChangedComment { id: CommentId::new(id).ok()?, version }));
+            let document = ChangeFeedPage::new(times.0, times.1, times.2, times.3, rows.collect());
+            prop_assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
         }
 
         #[test]
         fn noise_does_no_harm(json: Vec<u8>) {
-            prop_assert_eq!(ChangesDoc::parse(&json), None);
+            prop_assert_eq!(ChangeFeedPage::parse(&json), None);
         }
     }
 }

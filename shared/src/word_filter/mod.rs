@@ -1,7 +1,7 @@
 //! The word filter: finds listed terms in a comment and says what is to be done.
 //!
 //! A [`Dictionary`] is built once from [`Term`]s and then only read. [`Dictionary::check`] walks
-//! the text once, whatever the number of terms, and answers with a [`Verdict`]. It does not store,
+//! the text once, whatever the number of terms, and answers with a [`FilterVerdict`]. It does not store,
 //! load or reload terms, does not read pinyin, homophones, look-alike letters, `NFKC` forms
 //! (`𝐱`, `ⓧ`) or the meaning of a sentence, and does no IO.
 //!
@@ -56,12 +56,12 @@ use daachorse::CharwiseDoubleArrayAhoCorasick;
 use serde::{Deserialize, Serialize};
 
 mod build;
-mod normal;
+mod normalize;
 mod scan;
 mod simplified;
 mod tsv;
 
-pub use tsv::{BadLine, TsvError, parse_tsv};
+pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 
 /// Most terms a dictionary takes.
 pub const MAX_TERMS: usize = 200_000;
@@ -69,14 +69,14 @@ pub const MAX_TERMS: usize = 200_000;
 pub const MAX_TERM_BYTES: usize = 256;
 /// Most bytes in all terms of a dictionary together: 200,000 terms of 20 bytes. The automaton
 /// has at most one state of 16 bytes per byte of a term, so 67 MB at the very worst.
-pub const MAX_BYTES: usize = 4 << 20;
+pub const MAX_DICTIONARY_BYTES: usize = 4 << 20;
 /// Longest category, in bytes.
 pub const MAX_CATEGORY_BYTES: usize = 64;
 
 /// What is to be done with a text that holds a term. Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum TermAction {
     /// Publish, with `*` in place of the term.
     Mask,
     /// Hold until a person has looked at it.
@@ -93,7 +93,7 @@ pub struct Term {
     /// Why it is listed, such as `ad`; 1 to [`MAX_CATEGORY_BYTES`] bytes.
     pub category: String,
     /// What is to be done.
-    pub action: Action,
+    pub action: TermAction,
 }
 
 /// Why a dictionary cannot be built.
@@ -101,14 +101,14 @@ pub struct Term {
 pub enum DictionaryError {
     /// More than [`MAX_TERMS`] terms; their number.
     TooMany(usize),
-    /// More than [`MAX_BYTES`] bytes in all terms together; their number.
+    /// More than [`MAX_DICTIONARY_BYTES`] bytes in all terms together; their number.
     TooLarge(usize),
     /// A term that cannot be taken.
     Term {
         /// Its place among the terms given, from 0.
         index: usize,
         /// What is wrong with it.
-        reason: BadTerm,
+        reason: InvalidTerm,
     },
     /// The automaton does not fit its own limits. Not expected within the limits above.
     Automaton,
@@ -116,7 +116,7 @@ pub enum DictionaryError {
 
 /// What is wrong with a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadTerm {
+pub enum InvalidTerm {
     /// More than [`MAX_TERM_BYTES`] bytes.
     TooLong,
     /// Nothing is left of it to compare: it is empty, or spaces, marks and invisible characters.
@@ -129,14 +129,14 @@ impl fmt::Display for DictionaryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMany(n) => write!(f, "{n} terms are more than {MAX_TERMS}"),
-            Self::TooLarge(n) => write!(f, "{n} bytes of terms are more than {MAX_BYTES}"),
+            Self::TooLarge(n) => write!(f, "{n} bytes of terms are more than {MAX_DICTIONARY_BYTES}"),
             Self::Term { index, reason } => write!(f, "term at index {index}: {reason}"),
             Self::Automaton => f.write_str("the terms do not fit an automaton"),
         }
     }
 }
 
-impl fmt::Display for BadTerm {
+impl fmt::Display for InvalidTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "longer than {MAX_TERM_BYTES} bytes"),
@@ -147,12 +147,12 @@ impl fmt::Display for BadTerm {
 }
 
 impl core::error::Error for DictionaryError {}
-impl core::error::Error for BadTerm {}
+impl core::error::Error for InvalidTerm {}
 
 /// What a dictionary says of a text. Categories are those of every matched term, whatever its
 /// action, sorted and without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FilterVerdict {
     /// No term was found.
     Pass,
     /// Only terms to mask were found.
@@ -179,15 +179,15 @@ pub enum Verdict {
 /// An immutable set of terms, ready to be searched for. Share it in an `Arc`.
 ///
 /// ```
-/// use gailou_shared::words::{Action, Dictionary, Term, Verdict};
+/// use gailou_shared::word_filter::{TermAction, Dictionary, Term, FilterVerdict};
 /// let term = |term: &str, action| Term { term: term.into(), category: "ad".into(), action };
-/// let words = Dictionary::build(7, &[term("兼职", Action::Mask), term("x.com", Action::Block)])?;
+/// let words = Dictionary::build(7, &[term("兼职", TermAction::Mask), term("x.com", TermAction::Block)])?;
 /// assert_eq!(
 ///     words.check("诚招 兼-職 ，日结"),
-///     Verdict::Mask { text: "诚招 *** ，日结".into(), categories: vec!["ad".into()] }
+///     FilterVerdict::Mask { text: "诚招 *** ，日结".into(), categories: vec!["ad".into()] }
 /// );
-/// assert_eq!(words.check("見 Ｘ.COM"), Verdict::Block { categories: vec!["ad".into()] });
-/// # Ok::<(), gailou_shared::words::DictionaryError>(())
+/// assert_eq!(words.check("見 Ｘ.COM"), FilterVerdict::Block { categories: vec!["ad".into()] });
+/// # Ok::<(), gailou_shared::word_filter::DictionaryError>(())
 /// ```
 pub struct Dictionary {
     version: u64,
@@ -195,7 +195,7 @@ pub struct Dictionary {
     automaton: Option<CharwiseDoubleArrayAhoCorasick<u32>>,
     /// Entries that share their kept characters, as `start..end` in `entries`.
     groups: Box<[(u32, u32)]>,
-    entries: Box<[Entry]>,
+    entries: Box<[DictionaryEntry]>,
     /// The gaps inside terms that the text must or may show, each entry's together.
     gaps: Box<[TermGap]>,
     /// Every distinct run of marks in `gaps`.
@@ -207,14 +207,14 @@ pub struct Dictionary {
 }
 
 /// A term, reduced.
-struct Entry {
+struct DictionaryEntry {
     category: u32,
     /// Place of the first of its gaps.
     gaps: u32,
     gaps_len: u16,
     /// Number of kept characters, at least 1.
     len: u16,
-    action: Action,
+    action: TermAction,
     /// The match must begin, or end, at the edge of a word.
     edge: (bool, bool),
 }

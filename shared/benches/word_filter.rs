@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gailou_shared::words::{Action, Dictionary, Term, Verdict, parse_tsv};
+use gailou_shared::word_filter::{Dictionary, FilterVerdict, Term, TermAction, parse_tsv};
 
 const ROUNDS: usize = 60;
 const FEW: usize = 100;
@@ -18,7 +18,7 @@ fn main() {
     let comments = comments();
     let bytes: usize = comments.iter().map(String::len).sum();
     println!("{} terms, {} comments, {bytes} bytes", terms.len(), comments.len());
-    for action in [Action::Review, Action::Mask] {
+    for action in [TermAction::Review, TermAction::Mask] {
         let with: Vec<Term> = terms.iter().map(|t| Term { action, ..t.clone() }).collect();
         for (name, few) in [("first", first(&with)), ("spread", spread(&with))] {
             compare(&format!("{action:?}, {name} {FEW}"), &few, &with, &comments, bytes);
@@ -44,7 +44,7 @@ fn compare(name: &str, few: &[Term], all: &[Term], comments: &[String], bytes: u
         best_few = best_few.min(round(&few, comments));
         best_all = best_all.min(round(&all, comments));
     }
-    let hits = |words: &Dictionary| comments.iter().filter(|c| words.check(c) != Verdict::Pass).count();
+    let hits = |words: &Dictionary| comments.iter().filter(|c| words.check(c) != FilterVerdict::Pass).count();
     let rate = |took: Duration| bytes as f64 / took.as_secs_f64() / 1e6;
     println!("{name}:");
     println!("  {:>6} terms  {:7.1} MB/s  {} texts hit", few.len(), rate(best_few), hits(&few));
@@ -76,7 +76,7 @@ fn tsv() -> PathBuf {
 
 fn terms() -> Vec<Term> {
     if let Ok(text) = std::fs::read_to_string(tsv()) {
-        return parse_tsv(&text, Action::Review).expect("a dictionary");
+        return parse_tsv(&text, TermAction::Review).expect("a dictionary");
     }
     println!("no word list found: terms are made up, hit less of the text, and flatter the ratio");
     let mut random = Random(1);
@@ -87,7 +87,7 @@ fn terms() -> Vec<Term> {
             } else {
                 format!("www.{}.{}", random.letters(4 + i % 9), ["com", "cn", "net"][i % 3])
             };
-            Term { term, category: "made-up".into(), action: Action::Review }
+            Term { term, category: "made-up".into(), action: TermAction::Review }
         })
         .collect()
 }

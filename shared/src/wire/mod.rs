@@ -1,7 +1,7 @@
 //! The types of the HTTP contract, version 1. Nothing else in the workspace describes its JSON.
 
-mod changes;
-mod events;
+mod change_feed;
+mod live_events;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -14,8 +14,8 @@ use crate::id::{CommentId, MemberId, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
 
-pub use changes::{Changed, ChangesDoc};
-pub use events::{EventsDoc, Gone, LiveEvent, Place, What};
+pub use change_feed::{ChangeFeedPage, ChangedComment};
+pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 
 /// `application/problem+json` (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ pub struct Author {
 
 /// A member named by a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct MemberRef {
     /// The member.
     pub id: MemberId,
     /// The last name known, empty when none is.
@@ -178,7 +178,7 @@ pub struct Named {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
-pub enum State {
+pub enum CommentState {
     Published,
     Review,
     Rejected,
@@ -201,7 +201,7 @@ pub enum Visibility {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the contract's own words")]
-pub enum Flag {
+pub enum CommentFlag {
     Pinned,
     OwnerPinned,
     Featured,
@@ -225,7 +225,7 @@ pub struct Comment {
     /// The root of its thread; of a root, itself.
     pub root_id: CommentId,
     /// The member it answers; `null` when that comment is a tombstone.
-    pub reply_to: Option<Named>,
+    pub reply_to: Option<MemberRef>,
     /// The true chain from the root to the comment itself.
     pub path: Vec<CommentId>,
     /// How deep it is drawn, from 1.
@@ -237,15 +237,15 @@ pub struct Comment {
     /// The text as safe HTML.
     pub html: String,
     /// Members it mentions.
-    pub mentions: Vec<Named>,
+    pub mentions: Vec<MemberRef>,
     /// Pictures.
     pub media: Vec<Media>,
     /// What has become of it.
-    pub state: State,
+    pub state: CommentState,
     /// Who may see it.
     pub visibility: Visibility,
     /// Its marks.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CommentFlag>,
     /// Members who like it.
     pub likes: u64,
     /// Members who dislike it.
@@ -331,7 +331,7 @@ pub struct PageInfo {
 
 /// A page of comments. Histories have no subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
+pub struct CommentPage {
     /// The comments.
     pub data: Vec<Comment>,
     /// Where the page stands.
@@ -343,11 +343,11 @@ pub struct Page {
 
 /// A comment with what is drawn under it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tree {
+pub struct CommentTree {
     /// The comment.
     pub comment: Comment,
     /// What is drawn under it.
-    pub children: Vec<Tree>,
+    pub children: Vec<CommentTree>,
     /// What is not in this answer.
     pub more: Option<TreeMore>,
 }
@@ -363,7 +363,7 @@ pub struct TreeMore {
 
 /// What a permalink needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct CommentContext {
     /// The chain above the comment, root first, without the comment.
     pub ancestors: Vec<Comment>,
     /// The comment.
@@ -371,12 +371,12 @@ pub struct Context {
     /// Others that answer the same comment.
     pub siblings: Vec<Comment>,
     /// The subject's first page.
-    pub root_page: Page,
+    pub root_page: CommentPage,
 }
 
 /// Most answers carry what was asked for in `data`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Data<T> {
+pub struct DataEnvelope<T> {
     /// What was asked for.
     pub data: T,
 }
@@ -404,7 +404,7 @@ pub enum Reaction {
 
 /// The answer to a reaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reacted {
+pub struct ReactionResult {
     /// The comment.
     pub id: CommentId,
     /// Members who like it now.
@@ -417,7 +417,7 @@ pub struct Reacted {
 
 /// What one reader may see and do on one comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Own {
+pub struct OverlayEntry {
     /// What they think of it.
     pub reaction: Option<Reaction>,
     /// Whether they may edit it now.
@@ -430,16 +430,16 @@ pub struct Own {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
     /// By comment id.
-    pub data: BTreeMap<CommentId, Own>,
+    pub data: BTreeMap<CommentId, OverlayEntry>,
     /// The reader's own comments that are not in the lists.
     pub pending: Vec<Comment>,
 }
 
 /// The answer to a new guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Guest {
+pub struct GuestCreated {
     /// The bearer token.
     pub token: String,
     /// Who the guest is now.
-    pub member: Named,
+    pub member: MemberRef,
 }

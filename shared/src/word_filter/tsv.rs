@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Action, Term};
+use super::{Term, TermAction};
 
 /// A line that is not a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub struct TsvError {
     /// Its number, from 1.
     pub line: usize,
     /// What is wrong with it.
-    pub reason: BadLine,
+    pub reason: InvalidTsvLine,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadLine {
+pub enum InvalidTsvLine {
     /// Not two or three fields.
     Fields,
     /// The first field is empty.
@@ -34,7 +34,7 @@ impl fmt::Display for TsvError {
     }
 }
 
-impl fmt::Display for BadLine {
+impl fmt::Display for InvalidTsvLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fields => "not `term TAB category` or `term TAB category TAB action`",
@@ -59,13 +59,13 @@ impl core::error::Error for TsvError {}
 /// [`TsvError`] names the first line that is not a term.
 ///
 /// ```
-/// use gailou_shared::words::{Action, parse_tsv};
-/// let terms = parse_tsv("# term, category\n兼职\tad\nx.com\tspam\tblock\n", Action::Review)?;
-/// assert_eq!((terms[0].action, terms[1].action), (Action::Review, Action::Block));
-/// assert_eq!(parse_tsv("兼职", Action::Mask).unwrap_err().line, 1);
-/// # Ok::<(), gailou_shared::words::TsvError>(())
+/// use gailou_shared::word_filter::{TermAction, parse_tsv};
+/// let terms = parse_tsv("# term, category\n兼职\tad\nx.com\tspam\tblock\n", TermAction::Review)?;
+/// assert_eq!((terms[0].action, terms[1].action), (TermAction::Review, TermAction::Block));
+/// assert_eq!(parse_tsv("兼职", TermAction::Mask).unwrap_err().line, 1);
+/// # Ok::<(), gailou_shared::word_filter::TsvError>(())
 /// ```
-pub fn parse_tsv(text: &str, default_action: Action) -> Result<Vec<Term>, TsvError> {
+pub fn parse_tsv(text: &str, default_action: TermAction) -> Result<Vec<Term>, TsvError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines()
         .enumerate()
@@ -79,24 +79,24 @@ fn is_comment_or_blank(line: &str) -> bool {
     line.is_empty() || line == "#" || line.starts_with("# ")
 }
 
-fn parse_line(line: &str, default_action: Action) -> Result<Term, BadLine> {
+fn parse_line(line: &str, default_action: TermAction) -> Result<Term, InvalidTsvLine> {
     let mut fields = line.split('\t').map(str::trim);
     let (Some(term), Some(category), action, None) = (fields.next(), fields.next(), fields.next(), fields.next())
     else {
-        return Err(BadLine::Fields);
+        return Err(InvalidTsvLine::Fields);
     };
     if term.is_empty() {
-        return Err(BadLine::Term);
+        return Err(InvalidTsvLine::Term);
     }
     if category.is_empty() {
-        return Err(BadLine::Category);
+        return Err(InvalidTsvLine::Category);
     }
     let action = match action {
         None | Some("") => default_action,
-        Some("mask") => Action::Mask,
-        Some("review") => Action::Review,
-        Some("block") => Action::Block,
-        Some(_) => return Err(BadLine::Action),
+        Some("mask") => TermAction::Mask,
+        Some("review") => TermAction::Review,
+        Some("block") => TermAction::Block,
+        Some(_) => return Err(InvalidTsvLine::Action),
     };
     Ok(Term { term: term.to_string(), category: category.to_string(), action })
 }

@@ -1,24 +1,24 @@
 //! The word filter from outside: tables of what it finds, laws it keeps.
 
-use gailou_shared::words::{
-    Action, BadLine, BadTerm, Dictionary, DictionaryError, MAX_TERMS, Term, Verdict, parse_tsv,
+use gailou_shared::word_filter::{
+    Dictionary, DictionaryError, FilterVerdict, InvalidTerm, InvalidTsvLine, MAX_TERMS, Term, TermAction, parse_tsv,
 };
 use proptest::prelude::*;
 
-fn term(term: &str, category: &str, action: Action) -> Term {
+fn term(term: &str, category: &str, action: TermAction) -> Term {
     Term { term: term.into(), category: category.into(), action }
 }
 
 fn masking(terms: &[&str]) -> Dictionary {
-    let terms: Vec<Term> = terms.iter().map(|t| term(t, "x", Action::Mask)).collect();
+    let terms: Vec<Term> = terms.iter().map(|t| term(t, "x", TermAction::Mask)).collect();
     Dictionary::build(1, &terms).unwrap()
 }
 
 /// What a reader sees if every term is masked.
 fn masked(words: &Dictionary, text: &str) -> String {
     match words.check(text) {
-        Verdict::Pass => text.into(),
-        Verdict::Mask { text, .. } => text,
+        FilterVerdict::Pass => text.into(),
+        FilterVerdict::Mask { text, .. } => text,
         other => panic!("{text:?}: {other:?}"),
     }
 }
@@ -101,7 +101,7 @@ fn addresses_match_as_written_and_with_noise() {
         "ab.cn/c",
         "a.b-cn/c",
     ] {
-        assert_eq!(words.check(text), Verdict::Pass, "{text}");
+        assert_eq!(words.check(text), FilterVerdict::Pass, "{text}");
     }
     assert_eq!(masked(&words, "http://www.x.com/y?z"), "http://*********/y?z");
 }
@@ -135,7 +135,7 @@ fn masking_repeats_until_nothing_is_left() {
     check(&[(&["日本", "黄片"], "日黄片本", "****"), (&["fucking", "js"], "fuckingjs", "*********")]);
     let nested = format!("{}黄片{}", "日".repeat(9), "本".repeat(9));
     let words = masking(&["日本", "黄片"]);
-    assert_eq!(words.check(&nested), Verdict::Review { categories: vec!["x".into()] });
+    assert_eq!(words.check(&nested), FilterVerdict::Review { categories: vec!["x".into()] });
 }
 
 #[test]
@@ -143,24 +143,24 @@ fn the_most_severe_action_decides_and_every_category_counts() {
     let words = Dictionary::build(
         3,
         &[
-            term("黄片", "porn", Action::Mask),
-            term("片子", "film", Action::Review),
-            term("子弹", "weapon", Action::Block),
-            term("黄片", "ad", Action::Mask),
-            term("黄 片", "ad", Action::Mask),
-            term("黃片", "late", Action::Mask),
-            term("看黄片", "a", Action::Mask),
+            term("黄片", "porn", TermAction::Mask),
+            term("片子", "film", TermAction::Review),
+            term("子弹", "weapon", TermAction::Block),
+            term("黄片", "ad", TermAction::Mask),
+            term("黄 片", "ad", TermAction::Mask),
+            term("黃片", "late", TermAction::Mask),
+            term("看黄片", "a", TermAction::Mask),
         ],
     )
     .unwrap();
     assert_eq!((words.version(), words.len(), words.is_empty()), (3, 6, false));
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     for (text, expected) in [
-        ("片", Verdict::Pass),
-        ("黄片", Verdict::Mask { text: "**".into(), categories: names(&["ad", "late", "porn"]) }),
-        ("黄片子", Verdict::Review { categories: names(&["ad", "film", "late", "porn"]) }),
-        ("子弹，黄片", Verdict::Block { categories: names(&["ad", "late", "porn", "weapon"]) }),
-        ("看黄片子弹", Verdict::Block { categories: names(&["a", "ad", "film", "late", "porn", "weapon"]) }),
+        ("片", FilterVerdict::Pass),
+        ("黄片", FilterVerdict::Mask { text: "**".into(), categories: names(&["ad", "late", "porn"]) }),
+        ("黄片子", FilterVerdict::Review { categories: names(&["ad", "film", "late", "porn"]) }),
+        ("子弹，黄片", FilterVerdict::Block { categories: names(&["ad", "late", "porn", "weapon"]) }),
+        ("看黄片子弹", FilterVerdict::Block { categories: names(&["a", "ad", "film", "late", "porn", "weapon"]) }),
     ] {
         assert_eq!(words.check(text), expected, "{text}");
     }
@@ -168,29 +168,29 @@ fn the_most_severe_action_decides_and_every_category_counts() {
 
 #[test]
 fn of_equal_terms_the_most_severe_wins() {
-    for actions in [[Action::Mask, Action::Block], [Action::Block, Action::Mask]] {
+    for actions in [[TermAction::Mask, TermAction::Block], [TermAction::Block, TermAction::Mask]] {
         let words = Dictionary::build(1, &actions.map(|a| term("赌博", "x", a))).unwrap();
         assert_eq!(words.len(), 1);
-        assert_eq!(words.check("賭博"), Verdict::Block { categories: vec!["x".into()] });
+        assert_eq!(words.check("賭博"), FilterVerdict::Block { categories: vec!["x".into()] });
     }
 }
 
 #[test]
 fn terms_that_cannot_be_taken_are_named() {
-    let good = term("赌博", "x", Action::Mask);
+    let good = term("赌博", "x", TermAction::Mask);
     for (bad, reason) in [
-        (term("", "x", Action::Mask), BadTerm::Nothing),
-        (term(" \u{200b}*", "x", Action::Mask), BadTerm::Nothing),
-        (term(&"a".repeat(257), "x", Action::Mask), BadTerm::TooLong),
-        (term("a", "", Action::Mask), BadTerm::Category),
-        (term("a", &"c".repeat(65), Action::Mask), BadTerm::Category),
+        (term("", "x", TermAction::Mask), InvalidTerm::Nothing),
+        (term(" \u{200b}*", "x", TermAction::Mask), InvalidTerm::Nothing),
+        (term(&"a".repeat(257), "x", TermAction::Mask), InvalidTerm::TooLong),
+        (term("a", "", TermAction::Mask), InvalidTerm::Category),
+        (term("a", &"c".repeat(65), TermAction::Mask), InvalidTerm::Category),
     ] {
         let error = Dictionary::build(1, &[good.clone(), bad]).unwrap_err();
         assert_eq!(error, DictionaryError::Term { index: 1, reason });
     }
     let many = vec![good; MAX_TERMS + 1];
     assert_eq!(Dictionary::build(1, &many).unwrap_err(), DictionaryError::TooMany(MAX_TERMS + 1));
-    let large = vec![term(&"a".repeat(256), "x", Action::Mask); 16_385];
+    let large = vec![term(&"a".repeat(256), "x", TermAction::Mask); 16_385];
     assert_eq!(Dictionary::build(1, &large).unwrap_err(), DictionaryError::TooLarge(16_385 * 256));
 }
 
@@ -206,7 +206,7 @@ fn the_longest_terms_are_found() {
 fn an_empty_dictionary_passes_everything() {
     for words in [Dictionary::empty(), Dictionary::build(0, &[]).unwrap(), Dictionary::default()] {
         assert_eq!((words.version(), words.len(), words.is_empty()), (0, 0, true));
-        assert_eq!(words.check("赌博"), Verdict::Pass);
+        assert_eq!(words.check("赌博"), FilterVerdict::Pass);
     }
 }
 
@@ -215,32 +215,32 @@ fn tsv_rows() {
     let text =
         "\u{feff}# term\tcategory\r\n赌博\tad\r\n\r\n  \n#\n#topic\tad\tblock\n hot sex \t porn \tmask \nx\ty\t\n";
     assert_eq!(
-        parse_tsv(text, Action::Review).unwrap(),
+        parse_tsv(text, TermAction::Review).unwrap(),
         [
-            term("赌博", "ad", Action::Review),
-            term("#topic", "ad", Action::Block),
-            term("hot sex", "porn", Action::Mask),
-            term("x", "y", Action::Review),
+            term("赌博", "ad", TermAction::Review),
+            term("#topic", "ad", TermAction::Block),
+            term("hot sex", "porn", TermAction::Mask),
+            term("x", "y", TermAction::Review),
         ]
     );
     for (text, line, reason) in [
-        ("赌博", 1, BadLine::Fields),
-        ("a\tb\n\na\tb\tmask\td", 3, BadLine::Fields),
-        ("# c\n\tb", 2, BadLine::Term),
-        ("a\t \n", 1, BadLine::Category),
-        ("a\tb\tMASK", 1, BadLine::Action),
+        ("赌博", 1, InvalidTsvLine::Fields),
+        ("a\tb\n\na\tb\tmask\td", 3, InvalidTsvLine::Fields),
+        ("# c\n\tb", 2, InvalidTsvLine::Term),
+        ("a\t \n", 1, InvalidTsvLine::Category),
+        ("a\tb\tMASK", 1, InvalidTsvLine::Action),
     ] {
-        let error = parse_tsv(text, Action::Mask).unwrap_err();
+        let error = parse_tsv(text, TermAction::Mask).unwrap_err();
         assert_eq!((error.line, error.reason), (line, reason), "{text:?}");
     }
 }
 
 #[test]
 fn actions_are_lower_case_and_ordered() {
-    assert_eq!(serde_json::to_string(&Action::Review).unwrap(), "\"review\"");
+    assert_eq!(serde_json::to_string(&TermAction::Review).unwrap(), "\"review\"");
     let read: Term = serde_json::from_str(r#"{"term":"a","category":"b","action":"block"}"#).unwrap();
-    assert_eq!(read, term("a", "b", Action::Block));
-    assert!(Action::Mask < Action::Review && Action::Review < Action::Block);
+    assert_eq!(read, term("a", "b", TermAction::Block));
+    assert!(TermAction::Mask < TermAction::Review && TermAction::Review < TermAction::Block);
 }
 
 #[test]
@@ -253,12 +253,12 @@ fn a_real_list_finds_every_one_of_its_terms() {
     let Ok(text) = std::fs::read_to_string(path) else {
         return;
     };
-    let terms = parse_tsv(&text, Action::Block).unwrap();
+    let terms = parse_tsv(&text, TermAction::Block).unwrap();
     let words = Dictionary::build(1, &terms).unwrap();
     assert!(words.heap_bytes() < 10_000_000, "{} bytes", words.heap_bytes());
     for t in &terms {
         for text in [t.term.clone(), format!("看{}吧", t.term), t.term.to_uppercase()] {
-            assert!(matches!(words.check(&text), Verdict::Block { .. }), "{text}");
+            assert!(matches!(words.check(&text), FilterVerdict::Block { .. }), "{text}");
         }
     }
 }
@@ -278,34 +278,34 @@ const LAW_TERMS: [&str; 10] = ["赌博", "日本", "黄片", "本片子", "qq", 
 proptest! {
     #[test]
     fn any_text_gets_a_verdict(text in ".*", terms in prop::collection::vec(".{1,8}", 0..6)) {
-        let terms: Vec<Term> = terms.iter().map(|t| term(t, "x", Action::Mask)).collect();
+        let terms: Vec<Term> = terms.iter().map(|t| term(t, "x", TermAction::Mask)).collect();
         if let Ok(words) = Dictionary::build(1, &terms) {
             let _ = words.check(&text);
             for t in &terms {
-                prop_assert_ne!(words.check(&t.term), Verdict::Pass, "{:?}", t.term);
+                prop_assert_ne!(words.check(&t.term), FilterVerdict::Pass, "{:?}", t.term);
             }
         }
     }
 
     #[test]
     fn any_text_is_a_list_or_an_error(text in ".*(\t.*){0,3}(\n.*(\t.*){0,3}){0,3}") {
-        let _ = parse_tsv(&text, Action::Mask);
+        let _ = parse_tsv(&text, TermAction::Mask);
     }
 
     #[test]
     fn masking_changes_matched_characters_only_and_leaves_nothing_to_mask(text in text()) {
         let words = masking(&LAW_TERMS);
-        if let Verdict::Mask { text: out, .. } = words.check(&text) {
+        if let FilterVerdict::Mask { text: out, .. } = words.check(&text) {
             prop_assert_eq!(out.chars().count(), text.chars().count());
             prop_assert!(out.chars().zip(text.chars()).all(|(o, c)| o == c || o == '*'));
             prop_assert_ne!(&out, &text);
-            prop_assert_eq!(words.check(&out), Verdict::Pass, "{}", out);
+            prop_assert_eq!(words.check(&out), FilterVerdict::Pass, "{}", out);
         }
     }
 
     #[test]
     fn zero_width_characters_never_evade(text in text(), places in prop::collection::vec((0usize..60, 0usize..4), 1..9)) {
-        let terms = LAW_TERMS.map(|t| term(t, "x", Action::Review));
+        let terms = LAW_TERMS.map(|t| term(t, "x", TermAction::Review));
         let words = Dictionary::build(1, &terms).unwrap();
         let mut noisy: Vec<char> = text.chars().collect();
         for (place, which) in places {
@@ -318,9 +318,9 @@ proptest! {
 
     #[test]
     fn width_case_and_separators_do_not_evade(before in "[好a]{0,3}", gaps in prop::collection::vec("[ .*_|·-]{0,3}", 2), after in "[好，]{0,3}") {
-        let terms = [term("法轮功", "x", Action::Block)];
+        let terms = [term("法轮功", "x", TermAction::Block)];
         let words = Dictionary::build(1, &terms).unwrap();
         let text = format!("{before}法{}輪{}功{after}", gaps[0], gaps[1]);
-        prop_assert_eq!(words.check(&text), Verdict::Block { categories: vec!["x".into()] });
+        prop_assert_eq!(words.check(&text), FilterVerdict::Block { categories: vec!["x".into()] });
     }
 }

@@ -11,15 +11,15 @@ use crate::id::CommentId;
 /// What happened since a version of a subject: `GET /v1/subjects/{type}/{key}/events?after=N`.
 ///
 /// ```
-/// use gailou_shared::wire::{EventsDoc, What};
+/// use gailou_shared::wire::{LiveEventPage, LiveEventKind};
 /// let text = r#"{"version":"12","reset":false,"events":[{"id":"12","type":"removed","data":{"id":"77"}}]}"#;
-/// let document: EventsDoc = serde_json::from_str(text).unwrap();
-/// assert_eq!((document.version, document.events[0].what.name()), (12, "removed"));
-/// assert_eq!(document.events[0].what.data(), r#"{"id":"77"}"#);
+/// let document: LiveEventPage = serde_json::from_str(text).unwrap();
+/// assert_eq!((document.version, document.events[0].kind.name()), (12, "removed"));
+/// assert_eq!(document.events[0].kind.data(), r#"{"id":"77"}"#);
 /// assert_eq!(serde_json::to_string(&document).unwrap(), text);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventsDoc {
+pub struct LiveEventPage {
     /// Where to go on from.
     #[serde(with = "decimal")]
     pub version: u64,
@@ -37,24 +37,24 @@ pub struct LiveEvent {
     pub id: u64,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: LiveEventKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "lowercase")]
-pub enum What {
+pub enum LiveEventKind {
     /// There is a comment to be read, or it reads differently now.
-    Comment(Place),
+    Comment(CommentLocation),
     /// A comment cannot be read any more.
-    Removed(Gone),
+    Removed(RemovedComment),
     /// The subject's counts now.
     Counts(SubjectCounts),
 }
 
 /// A comment, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CommentLocation {
     /// The comment.
     pub id: CommentId,
     /// The root of its thread; of a root, itself.
@@ -65,12 +65,12 @@ pub struct Place {
 
 /// A comment that is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gone {
+pub struct RemovedComment {
     /// The comment.
     pub id: CommentId,
 }
 
-impl What {
+impl LiveEventKind {
     /// Its name, as in `type` and in the `event` field of server-sent events.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -121,10 +121,10 @@ mod tests {
     fn every_event_is_written_and_read() {
         let id = CommentId::new(7).unwrap();
         let all = [
-            What::Comment(Place { id, root_id: id, parent_id: None }),
-            What::Comment(Place { id, root_id: id, parent_id: Some(id) }),
-            What::Removed(Gone { id }),
-            What::Counts(SubjectCounts { roots: 1, comments: 2 }),
+            LiveEventKind::Comment(CommentLocation { id, root_id: id, parent_id: None }),
+            LiveEventKind::Comment(CommentLocation { id, root_id: id, parent_id: Some(id) }),
+            LiveEventKind::Removed(RemovedComment { id }),
+            LiveEventKind::Counts(SubjectCounts { roots: 1, comments: 2 }),
         ];
         let expected = [
             r#"{"id":"7","root_id":"7","parent_id":null}"#,
@@ -132,14 +132,14 @@ mod tests {
             r#"{"id":"7"}"#,
             r#"{"roots":1,"comments":2}"#,
         ];
-        for (what, data) in all.into_iter().zip(expected) {
-            assert_eq!(what.data(), data);
-            let document = EventsDoc { version: 9, reset: true, events: vec![LiveEvent { id: 8, what }] };
+        for (kind, data) in all.into_iter().zip(expected) {
+            assert_eq!(kind.data(), data);
+            let document = LiveEventPage { version: 9, reset: true, events: vec![LiveEvent { id: 8, kind }] };
             let json = serde_json::to_string(&document).unwrap();
-            assert_eq!(serde_json::from_str::<EventsDoc>(&json).unwrap(), document, "{json}");
+            assert_eq!(serde_json::from_str::<LiveEventPage>(&json).unwrap(), document, "{json}");
         }
         for bad in [r#"{"version":9,"reset":false,"events":[]}"#, r#"{"version":"-1","reset":false,"events":[]}"#] {
-            assert!(serde_json::from_str::<EventsDoc>(bad).is_err(), "{bad}");
+            assert!(serde_json::from_str::<LiveEventPage>(bad).is_err(), "{bad}");
         }
     }
 }

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use daachorse::{CharwiseDoubleArrayAhoCorasick, CharwiseDoubleArrayAhoCorasickBuilder};
 
-use super::normal::{BREAKABLE, Class, LINE, START, STOP, classify, mark};
+use super::normalize::{BREAKABLE, Class, LINE, START, STOP, classify, mark};
 use super::{
-    Action, BadTerm, Dictionary, DictionaryError, Entry, MAX_BYTES, MAX_CATEGORY_BYTES, MAX_TERM_BYTES, MAX_TERMS,
-    Term, TermGap,
+    Dictionary, DictionaryEntry, DictionaryError, InvalidTerm, MAX_CATEGORY_BYTES, MAX_DICTIONARY_BYTES,
+    MAX_TERM_BYTES, MAX_TERMS, Term, TermAction, TermGap,
 };
 
 /// Up to so many word characters at an end of a term ask for the edge of a word there: most
@@ -26,7 +26,7 @@ struct Reduced {
     /// Number of kept characters before the gap, and its marks.
     gaps: Vec<(usize, String)>,
     category: u32,
-    severity: core::cmp::Reverse<Action>,
+    severity: core::cmp::Reverse<TermAction>,
     edge: (bool, bool),
     /// Number of kept characters.
     len: usize,
@@ -45,7 +45,7 @@ impl Dictionary {
         if terms.len() > MAX_TERMS {
             return Err(DictionaryError::TooMany(terms.len()));
         }
-        if bytes > MAX_BYTES {
+        if bytes > MAX_DICTIONARY_BYTES {
             return Err(DictionaryError::TooLarge(bytes));
         }
         let categories: BTreeSet<&str> = terms.iter().map(|t| t.category.as_str()).collect();
@@ -82,7 +82,7 @@ impl Dictionary {
             let len = number(first.len)?;
             let start = number(entries.len())?;
             for one in same {
-                entries.push(Entry {
+                entries.push(DictionaryEntry {
                     category: one.category,
                     gaps: number(gaps.len())?,
                     gaps_len: number(one.gaps.len())?,
@@ -145,12 +145,12 @@ impl Interned {
     }
 }
 
-fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<Reduced, BadTerm> {
+fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<Reduced, InvalidTerm> {
     if term.term.len() > MAX_TERM_BYTES {
-        return Err(BadTerm::TooLong);
+        return Err(InvalidTerm::TooLong);
     }
     if !(1..=MAX_CATEGORY_BYTES).contains(&term.category.len()) {
-        return Err(BadTerm::Category);
+        return Err(InvalidTerm::Category);
     }
     let mut pattern = String::new();
     // Whether each kept character is dense.
@@ -195,7 +195,7 @@ fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<R
         gaps.push((dense.len(), marks));
     }
     if dense.is_empty() {
-        return Err(BadTerm::Nothing);
+        return Err(InvalidTerm::Nothing);
     }
     let edge = |run: usize| run > 0 && (inner || run <= SHORT);
     let edge = (edge(dense.iter().take_while(|&&d| !d).count()), edge(dense.iter().rev().take_while(|&&d| !d).count()));
