@@ -20,7 +20,7 @@ setup_rust && setup_services || exit 1
 step "build the suite (release)" build-chaos "${suite[@]}" --no-run || exit 1
 # In a group of its own, as every child; its table is for whoever reads this.
 set -m
-"${suite[@]}" --quiet -- acknowledged_writes_survive_every_fault </dev/null &
+"${suite[@]}" --quiet -- --ignored </dev/null &
 set +m
 children+=($!)
 finish $!

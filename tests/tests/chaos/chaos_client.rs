@@ -166,7 +166,7 @@ impl ChaosClient {
         }
         let request = ReactionRequest::ALL[[0, 0, 0, 1, 2, 3].choose(&mut self.rng).copied().unwrap_or_default()];
         let line = format!("{} /v1/comments/{}/{}", request.method, target.id, request.what);
-        let word = self.send(clients, round, |client| client.request(&line)).await;
+        let outcome = self.send(clients, round, |client| client.request(&line)).await;
         let reactions = self.reactions.entry(target.id.clone()).or_default();
         match outcome {
             RequestOutcome::Accepted(answer) => {
@@ -192,7 +192,7 @@ impl ChaosClient {
         let Some(n) = own.choose(&mut self.rng).copied() else { return };
         let PostOutcome::Acknowledged(id) = &self.posts[n].outcome else { return };
         let line = format!("DELETE /v1/comments/{id}");
-        let word = self.send(clients, round, |client| client.request(&line)).await;
+        let outcome = self.send(clients, round, |client| client.request(&line)).await;
         self.posts[n].deletion = match outcome {
             RequestOutcome::Accepted(_) => DeletionState::Yes,
             RequestOutcome::Refused(answer) => {
@@ -219,11 +219,11 @@ impl ChaosClient {
         clients.choose(&mut self.rng).expect("two")
     }
 
-    async fn call(
+    async fn send(
         &mut self,
         clients: &[ApiClient; 2],
         round: &ChaosRound,
-        call: impl Fn(&ApiClient) -> ApiRequest,
+        request: impl Fn(&ApiClient) -> ApiRequest,
     ) -> RequestOutcome {
         let response = request(self.random_client(clients)).by(&self.me).try_send().await;
         match response {

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::stream::{self, StreamExt as _};
-use gailou_tests::{ApiClient, id};
+use gailou_tests::{ApiClient, id, poll_until};
 use serde_json::Value;
 
-use crate::chaos_client::{ChaosClient, ChaosRound, reaction};
+use crate::chaos_client::{ChaosClient, ChaosRound, parse_reaction};
 use crate::chaos_cluster::ChaosCluster;
-use crate::oracle::{Deleted, Fate, Post, Shown, Verdict, find_floor_error, judge};
+use crate::oracle::{
+    DeletionState, ListedComment, PostOutcome, PostRecord, WalkDifferences, compare, find_floor_error,
+};
 
 /// How many requests are open at the same time.
 const CONCURRENT_REQUESTS: usize = 16;
@@ -40,7 +42,11 @@ impl RoundFindings {
     }
 }
 
-/// Compares everything, after the fault has ended and the jobs have caught up.
+/// Likes and dislikes of a comment.
+type ReactionCounts = (u64, u64);
+
+/// Compares everything, after the fault has ended and the jobs have caught up. What an origin may still
+/// serve from memory is polled.
 pub(crate) async fn check_round(
     cluster: &ChaosCluster,
     round: &ChaosRound,
@@ -49,24 +55,31 @@ pub(crate) async fn check_round(
     let mut findings = RoundFindings::default();
     let clients = cluster.clients();
     // Acknowledged posts are listed before any request is repeated.
-    let listed = list_everything(&clients[0], round, "old").await;
-    findings.add("before repetitions", compare(&posts(members), &listed_of(&listed)));
+    let (_, differences) = poll_walk(&clients[0], round, "old", &posts(members)).await;
+    findings.add("before repetitions", differences);
     repeat_unknown(&clients, round, members, &mut findings).await;
     if let Err(problem) = cluster.wait_until_caught_up().await {
         findings.report(problem);
     }
-    let mut listed = Vec::new();
+    let posts = posts(members);
     for (client, sort) in clients.iter().cycle().zip(["old", "new", "hot"]) {
-        listed = list_everything(client, round, sort).await;
-        findings.add(&format!("by {sort}"), compare(&posts(members), &listed_of(&listed)));
+        let (_, differences) = poll_walk(client, round, sort, &posts).await;
+        findings.add(&format!("by {sort}"), differences);
     }
-    let comments = fetch_unlisted(&clients[1], &listed, &posts(members), &mut findings).await;
-    check_floors(&comments, &mut findings);
-    check_reactions(&clients, members, &comments, cluster, &mut findings).await;
+    let counts = check_reactions(&clients, members, &mut findings).await;
+    let check_comments = async || {
+        let mut problems = Vec::new();
+        let listed = list_everything(&clients[1], round, "old").await;
+        let comments = fetch_unlisted(&clients[1], &listed, &posts, &mut problems).await;
+        check_floors(&comments, &mut problems);
+        check_counts(&comments, &counts, cluster, &mut problems);
+        problems
+    };
+    findings.problems.extend(poll_until(check_comments, Vec::is_empty).await);
     check_idempotency(cluster, round, members, &mut findings);
     for (arguments, last) in [(&["reconcile"][..], None), (&["dlq", "list"], Some("0 dead letters"))] {
         let output = cluster.run(arguments).await;
-        if ran.code != Some(0) || last.is_some_and(|last| ran.last_line() != last) {
+        if output.code != Some(0) || last.is_some_and(|last| output.last_line() != last) {
             findings.report(format!(
                 "gailou {}: {:?}\n{}{}",
                 arguments.join(" "),
@@ -87,6 +100,21 @@ fn posts(members: &[ChaosClient]) -> Vec<PostRecord> {
 fn listed_of(comments: &[Value]) -> Vec<ListedComment> {
     let text = |comment: &Value| comment["content"].as_str().unwrap_or_default().to_owned();
     comments.iter().map(|comment| ListedComment { id: id(comment).to_owned(), text: text(comment) }).collect()
+}
+
+/// Walks over all lists until they have every post as it must be; the last walk and its differences.
+async fn poll_walk(
+    client: &ApiClient,
+    round: &ChaosRound,
+    sort: &str,
+    posts: &[PostRecord],
+) -> (Vec<Value>, WalkDifferences) {
+    let walk = async || {
+        let listed = list_everything(client, round, sort).await;
+        let differences = compare(posts, &listed_of(&listed));
+        (listed, differences)
+    };
+    poll_until(walk, |(_, differences)| *differences == WalkDifferences::default()).await
 }
 
 /// Every listed comment: the roots of each subject and everything below them.
@@ -133,7 +161,7 @@ async fn fetch_unlisted(
     client: &ApiClient,
     listed: &[Value],
     posts: &[PostRecord],
-    findings: &mut RoundFindings,
+    problems: &mut Vec<String>,
 ) -> Vec<Value> {
     let mut comments: BTreeMap<String, Value> =
         listed.iter().map(|comment| (id(comment).to_owned(), comment.clone())).collect();
@@ -155,39 +183,37 @@ async fn fetch_unlisted(
         if is_expected {
             comments.insert(id(&answer.json).to_owned(), answer.json);
         } else {
-            findings.report(format!("{post:?} is answered {} {}", answer.status, answer.text));
+            problems.push(format!("{post:?} is answered {} {}", answer.status, answer.text));
         }
     }
     comments.into_values().collect()
 }
 
 /// Checks that floors count from 1 in each list, those of deleted comments included.
-fn check_floors(comments: &[Value], findings: &mut RoundFindings) {
+fn check_floors(comments: &[Value], problems: &mut Vec<String>) {
     let mut floors_of: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for comment in comments {
         let is_root = comment["root_id"] == comment["id"];
         let list = if is_root { comment["subject"].to_string() } else { comment["root_id"].to_string() };
         match comment["floor"].as_u64() {
             Some(floor) => floors_of.entry(list).or_default().push(floor),
-            None => findings.report(format!("no floor: {comment}")),
+            None => problems.push(format!("no floor: {comment}")),
         }
     }
     for (list, floors) in floors_of {
-        if let Some(wrong) = find_floor_error(&floors) {
-            findings.report(format!("{list}: {wrong}"));
+        if let Some(error) = find_floor_error(&floors) {
+            problems.push(format!("{list}: {error}"));
         }
     }
 }
 
-/// Checks that each reaction is a possible one, and that responses and rows count it.
+/// Checks that each reaction is a possible one; the counts of all reactions by comment.
 async fn check_reactions(
     clients: &[ApiClient; 2],
     members: &mut [ChaosClient],
-    comments: &[Value],
-    cluster: &ChaosCluster,
     findings: &mut RoundFindings,
-) {
-    let mut counted: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+) -> BTreeMap<String, ReactionCounts> {
+    let mut counted: BTreeMap<String, ReactionCounts> = BTreeMap::new();
     for (member, client) in members.iter_mut().zip(clients.iter().cycle()) {
         let reacted: Vec<String> = member.reactions.keys().cloned().collect();
         for ids in reacted.chunks(400) {
@@ -210,8 +236,18 @@ async fn check_reactions(
             }
         }
     }
+    counted
+}
+
+/// Checks that responses and rows count the reactions.
+fn check_counts(
+    comments: &[Value],
+    counted: &BTreeMap<String, ReactionCounts>,
+    cluster: &ChaosCluster,
+    problems: &mut Vec<String>,
+) {
     let pair = |a: &str, b: &str| (a.parse().unwrap_or(u64::MAX), b.parse().unwrap_or(u64::MAX));
-    let rows: BTreeMap<String, (u64, u64)> = cluster
+    let rows: BTreeMap<String, ReactionCounts> = cluster
         .query("SELECT id, likes, dislikes FROM comment_{n}")
         .into_iter()
         .map(|row| (row[0].clone(), pair(&row[1], &row[2])))
@@ -221,11 +257,11 @@ async fn check_reactions(
         let counted = counted.get(id).copied().unwrap_or_default();
         let row = rows.get(id).copied();
         if row != Some(counted) {
-            findings.report(format!("the row of {id} counts {row:?}, its members have {counted:?}"));
+            problems.push(format!("the row of {id} counts {row:?}, its members have {counted:?}"));
         }
         let answer = (comment["likes"].as_u64(), comment["dislikes"].as_u64());
         if answer != (Some(counted.0), Some(counted.1)) && comment["state"] != "deleted" {
-            findings.report(format!("the response for {id} counts {answer:?}, its members have {counted:?}"));
+            problems.push(format!("the response for {id} counts {answer:?}, its members have {counted:?}"));
         }
     }
 }
