@@ -145,19 +145,19 @@ pub(super) async fn open(
         None
     };
     let job = Arc::new(PersistJob {
-        log: broker.clone(),
+        broker: broker.clone(),
         tables: tables.clone(),
         clock: clock.clone(),
-        settings: persist::Settings {
+        settings: persist::PersistSettings {
             batch: settings.batch,
-            comments: Duration::from_millis(settings.comments_ms),
-            reactions: Duration::from_millis(settings.reactions_ms),
+            comments_wait: Duration::from_millis(settings.comments_ms),
+            reactions_wait: Duration::from_millis(settings.reactions_ms),
         },
-        committed: listener,
-        figures: Arc::default(),
+        listener,
+        metrics: Arc::default(),
     });
     let change_feed = Arc::new(ChangeFeed::new(tables.count_databases()));
-    let collectors = vec![job.figures.clone() as Arc<_>, cached_store.clone() as Arc<_>];
+    let collectors = vec![job.metrics.clone() as Arc<_>, cached_store.clone() as Arc<_>];
     let cluster = Arc::new(Cluster {
         tables: tables.clone(),
         broker,
@@ -205,7 +205,7 @@ impl Cluster {
 
     fn start_jobs(&self, popularity: Arc<dyn Popularity>) {
         let (job, cached_store, stop) = (self.job.clone(), self.cached_store.clone(), self.stop_jobs.clone());
-        self.jobs.spawn(rebuild::run(cached_store.clone(), job.log.clone(), stop.clone()));
+        self.jobs.spawn(rebuild::run(cached_store.clone(), job.broker.clone(), stop.clone()));
         self.jobs.spawn(warm::run(cached_store.clone(), popularity, stop.clone()));
         let (tables, databases) = (self.tables.clone(), self.tables.count_databases());
         self.jobs.spawn(invalidate_changed::run(cached_store, tables, databases, job.clock.clone(), stop.clone()));

@@ -1,5 +1,7 @@
-//! Follows the change feed and tells the caches of every takedown in it: a process that dies between
-//! its commit and telling leaves nothing on show for longer than a second or two.
+//! Follows the change feed and invalidates the caches of every comment in it.
+//!
+//! The process that commits a takedown invalidates the caches itself. Should it die in between, this
+//! job does so within about two seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,56 +17,56 @@ use crate::domain::operation::ChangeRow;
 use crate::ports::cache::FRESH;
 use crate::ports::store::{ChangeFeedReader, Result};
 
-/// How often the feed is looked at.
-const EVERY: Duration = Duration::from_secs(1);
-/// Rows read at once.
-const ROWS: usize = 1_000;
-/// How long a cache may believe what nobody told it, in milliseconds.
-const BELIEVED_MS: u64 = 2 * FRESH.as_millis() as u64;
-/// How long a transaction that took a smaller number may still be under way, in milliseconds.
-const LATE_MS: u64 = 15_000;
+/// How often the feed is read.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Rows of one query.
+const ROWS_PER_QUERY: usize = 1_000;
+/// How long a cache may hold a value without being invalidated, in milliseconds.
+const MAX_CACHE_AGE_MS: u64 = 2 * FRESH.as_millis() as u64;
+/// How long a transaction with a smaller number may still be uncommitted, in milliseconds.
+const LATE_COMMIT_MS: u64 = 15_000;
 
-/// Tells the caches, until it is told to stop. What the caches believe ages out within a minute, so
-/// rows that are there when this begins are passed over but for the last minutes.
+/// Invalidates until `stop` is cancelled. Cached values expire within a minute, so of the rows that
+/// exist at the start only those of the last minutes are read.
 pub async fn run(
-    layered: Arc<CachedStore>,
+    cached_store: Arc<CachedStore>,
     tables: Arc<dyn ChangeFeedReader>,
     databases: usize,
     clock: Clock,
     stop: CancellationToken,
 ) {
-    let mut tails: Vec<_> = (0..databases).map(|_| Tail::default()).collect();
-    let mut tick = tokio::time::interval(EVERY);
+    let mut positions: Vec<_> = (0..databases).map(|_| FeedPosition::default()).collect();
+    let mut tick = tokio::time::interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        for (shard, tail) in tails.iter_mut().enumerate() {
-            if let Err(error) = follow(&layered, &*tables, shard, tail, &clock).await {
-                tracing::debug!(shard, %error, "the change feed is not followed");
+        for (shard, position) in positions.iter_mut().enumerate() {
+            if let Err(error) = follow(&cached_store, &*tables, shard, position, &clock).await {
+                tracing::debug!(shard, %error, "Could not follow the change feed of database {shard}");
             }
         }
     }
 }
 
-/// Reads one database's feed to its end.
+/// Reads the feed of one database to its end.
 async fn follow(
-    layered: &CachedStore,
+    cached_store: &CachedStore,
     tables: &dyn ChangeFeedReader,
     shard: usize,
-    tail: &mut Tail,
+    position: &mut FeedPosition,
     clock: &Clock,
 ) -> Result<()> {
-    let mut after = tail.after();
+    let mut after = position.after();
     loop {
-        let rows = tables.read_changes(shard, after, ROWS).await?;
-        let fresh = tail.unknown(&rows, clock.now());
-        layered.tell_again(&fresh, true).await?;
-        tail.take(&rows, clock.now());
+        let rows = tables.read_changes(shard, after, ROWS_PER_QUERY).await?;
+        let fresh = position.unknown(&rows, clock.now());
+        cached_store.tell_again(&fresh, true).await?;
+        position.take(&rows, clock.now());
         match rows.last() {
-            Some(last) if rows.len() == ROWS => after = last.seq,
+            Some(last) if rows.len() == ROWS_PER_QUERY => after = last.seq,
             _ => return Ok(()),
         }
     }
@@ -73,29 +75,29 @@ async fn follow(
 /// How far a feed was followed. A smaller number may be committed after a larger one, so the last
 /// rows are read again each time.
 #[derive(Debug, Default)]
-struct Tail {
-    /// Everything up to here is known.
+struct FeedPosition {
+    /// Everything up to this number is known.
     known: u64,
-    /// The numbers beyond it that are known too, with the moments of their rows.
+    /// Known numbers beyond it, with the times of their rows.
     late: BTreeMap<u64, u64>,
 }
 
-impl Tail {
-    /// Where to read on.
+impl FeedPosition {
+    /// The number to read after.
     fn after(&self) -> u64 {
         self.known
     }
 
-    /// The comments of rows that are not known and may still be believed otherwise somewhere.
+    /// The comments of unknown rows that a cache may still hold an older version of.
     fn unknown(&self, rows: &[ChangeRow], now: u64) -> Vec<CommentId> {
-        let old = now.saturating_sub(BELIEVED_MS);
+        let old = now.saturating_sub(MAX_CACHE_AGE_MS);
         let fresh = rows.iter().filter(|row| row.at >= old && !self.late.contains_key(&row.seq));
         fresh.map(|row| row.id).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn take(&mut self, rows: &[ChangeRow], now: u64) {
         self.late.extend(rows.iter().map(|row| (row.seq, row.at)));
-        let settled = now.saturating_sub(LATE_MS);
+        let settled = now.saturating_sub(LATE_COMMIT_MS);
         while let Some(first) = self.late.first_entry().filter(|row| *row.get() < settled) {
             self.known = *first.key();
             first.remove();
@@ -116,21 +118,25 @@ mod tests {
         ChangeRow { seq, at, subject: SubjectKey::new("article", "1").unwrap(), version: seq, id }
     }
 
-    fn told(tail: &mut Tail, rows: &[ChangeRow], now: u64) -> Vec<u64> {
-        let read: Vec<_> = rows.iter().filter(|row| row.seq > tail.after()).cloned().collect();
-        let ids = tail.unknown(&read, now);
-        tail.take(&read, now);
+    fn take_new(position: &mut FeedPosition, rows: &[ChangeRow], now: u64) -> Vec<u64> {
+        let read: Vec<_> = rows.iter().filter(|row| row.seq > position.after()).cloned().collect();
+        let ids = position.unknown(&read, now);
+        position.take(&read, now);
         ids.into_iter().map(|id| id.get() - 1_000).collect()
     }
 
     #[test]
-    fn rows_are_told_once_whatever_the_order_of_their_commits() {
-        let mut tail = Tail::default();
-        assert_eq!(told(&mut tail, &[row(1, NOW - 600_000), row(3, NOW)], NOW), [3], "the first is long known");
-        assert_eq!(told(&mut tail, &[row(2, NOW - 10), row(3, NOW)], NOW + 10), [2], "committed late");
-        assert_eq!(told(&mut tail, &[row(2, NOW - 10), row(3, NOW)], NOW + 20), [0; 0]);
-        let later = NOW + LATE_MS + 1;
-        assert_eq!(told(&mut tail, &[row(3, NOW), row(4, later)], later), [4]);
-        assert_eq!((tail.after(), tail.late.len()), (3, 1), "what is settled is not read again");
+    fn late_commit_is_invalidated_once() {
+        let mut position = FeedPosition::default();
+        assert_eq!(
+            take_new(&mut position, &[row(1, NOW - 600_000), row(3, NOW)], NOW),
+            [3],
+            "row 1 is too old for any cache"
+        );
+        assert_eq!(take_new(&mut position, &[row(2, NOW - 10), row(3, NOW)], NOW + 10), [2], "committed late");
+        assert_eq!(take_new(&mut position, &[row(2, NOW - 10), row(3, NOW)], NOW + 20), [0; 0]);
+        let later = NOW + LATE_COMMIT_MS + 1;
+        assert_eq!(take_new(&mut position, &[row(3, NOW), row(4, later)], later), [4]);
+        assert_eq!((position.after(), position.late.len()), (3, 1), "settled rows are not read again");
     }
 }

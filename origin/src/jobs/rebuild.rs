@@ -1,6 +1,6 @@
-//! Fills lists in the cache that were read past it, and reads ahead.
+//! Loads lists into the cache that readers had to read from the tables, and reads ahead.
 //!
-//! Notes are only notes: one that is lost comes again with the next reader.
+//! A rebuild request may be lost: the next reader of the list appends another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,19 +15,20 @@ use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
 use crate::ports::cache::{CacheError, End, Filling, ListKey, Loaded, Part, WINDOW};
 use crate::ports::store::StoreError;
 
-/// Floors that are loaded from where a reader was: fifty pages.
-pub const READ_AHEAD: usize = 1_000;
-/// Comments whose contents are put with them: what the next pages show.
-const CONTENTS: usize = 100;
-/// Notes that are taken together, and how long they are waited for.
-const NOTES: usize = 500;
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Floors that are loaded from the position of a reader: fifty pages.
+pub const FLOORS_READ_AHEAD: usize = 1_000;
+/// Comments that are cached with them: what the next pages show.
+const COMMENTS_READ_AHEAD: usize = 100;
+/// Requests of one batch.
+const MAX_REQUESTS_PER_BATCH: usize = 500;
+/// How long a request waits for others.
+const BATCH_WAIT: Duration = Duration::from_millis(50);
 /// Lists that are filled at the same time.
-const AT_ONCE: usize = 8;
-/// How often a list is loaded again that changes while it is loaded.
-const TRIES: usize = 5;
-/// How long after a failure of the log it is asked again.
-const AGAIN: Duration = Duration::from_secs(1);
+const MAX_CONCURRENT_FILLS: usize = 8;
+/// How often a list is loaded again because it changed meanwhile.
+const MAX_FILL_TRIES: usize = 5;
+/// How long to wait after a failure of the broker.
+const BROKER_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a list was not filled.
 #[derive(Debug, thiserror::Error)]
@@ -38,101 +39,101 @@ pub enum FillError {
     Cache(#[from] CacheError),
 }
 
-/// Fills what is noted, until it is told to stop.
-pub async fn run(layered: Arc<CachedStore>, log: Arc<dyn Broker>, stop: CancellationToken) {
+/// Fills the requested lists until `stop` is cancelled.
+pub async fn run(cached_store: Arc<CachedStore>, broker: Arc<dyn Broker>, stop: CancellationToken) {
     let work = async {
         loop {
-            if let Err(error) = follow(&layered, &*log).await {
-                tracing::warn!(%error, "rebuild");
+            if let Err(error) = consume(&cached_store, &*broker).await {
+                let retry_ms = BROKER_RETRY_INTERVAL.as_millis();
+                tracing::warn!(topic = "rebuild", retry_ms, %error, "Could not read rebuild requests; retrying in {retry_ms} ms");
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(BROKER_RETRY_INTERVAL).await;
         }
     };
-    // What is cut off is noted again by whoever reads past the cache then.
+    // A request that is cut off is appended again by the next reader of its list.
     tokio::select! {
         () = stop.cancelled() => {}
         () = work => {}
     }
 }
 
-async fn follow(layered: &CachedStore, log: &dyn Broker) -> Result<(), BrokerError> {
-    let mut reader = log.consumer(Topic::Rebuild)?;
+async fn consume(cached_store: &CachedStore, broker: &dyn Broker) -> Result<(), BrokerError> {
+    let mut consumer = broker.consumer(Topic::Rebuild)?;
     loop {
-        step(layered, &mut *reader).await?;
+        fill_next_batch(cached_store, &mut *consumer).await?;
     }
 }
 
-/// Takes what is noted, fills it, commits.
-async fn step(layered: &CachedStore, reader: &mut dyn Consumer) -> Result<(), BrokerError> {
-    let messages = reader.next(NOTES, PATIENCE).await?;
-    let (mut offsets, mut notes) = (HashMap::new(), HashMap::new());
-    for message in messages {
-        let offset = offsets.entry(message.partition).or_insert(0);
-        *offset = message.offset.max(*offset) + 1;
-        if let Some(note) = RebuildRequest::from_bytes(&message.payload)
-            && let Some(key) = kept(&note.list)
+/// Reads a batch of requests, fills their lists, commits.
+async fn fill_next_batch(cached_store: &CachedStore, consumer: &mut dyn Consumer) -> Result<(), BrokerError> {
+    let records = consumer.next(MAX_REQUESTS_PER_BATCH, BATCH_WAIT).await?;
+    let (mut offsets, mut requests) = (HashMap::new(), HashMap::new());
+    for record in records {
+        let offset = offsets.entry(record.partition).or_insert(0);
+        *offset = record.offset.max(*offset) + 1;
+        if let Some(request) = RebuildRequest::from_bytes(&record.payload)
+            && let Some(key) = kept(&request.list)
         {
-            // The last says best where readers are now.
-            notes.insert((key, note.range.ascending), note);
+            // The last request is the closest to where readers are.
+            requests.insert((key, request.range.ascending), request);
         }
     }
-    stream::iter(notes.into_values())
-        .for_each_concurrent(AT_ONCE, |note| async move {
-            if let Err(error) = fill(layered, &note, true).await {
-                tracing::debug!(%error, "a list is not filled");
+    stream::iter(requests.into_values())
+        .for_each_concurrent(MAX_CONCURRENT_FILLS, |request| async move {
+            if let Err(error) = fill(cached_store, &request, true).await {
+                tracing::debug!(list = ?request.list, %error, "Could not fill {:?}", request.list);
             }
         })
         .await;
-    reader.commit(&offsets.into_iter().collect::<Vec<_>>()).await
+    consumer.commit(&offsets.into_iter().collect::<Vec<_>>()).await
 }
 
-/// Loads a list on from where a reader was and puts it into the cache, with the contents of the next
-/// pages. How many entries that are. Unless it is to go on `ahead`, a list that is kept is left as it
-/// is.
+/// Loads a list from the position of a reader into the cache, with the comments of the next pages, and
+/// returns how many entries those are. Unless `ahead`, a list that is cached already stays as it is.
 ///
 /// # Errors
 /// When the tables or the cache do not answer.
-pub async fn fill(layered: &CachedStore, note: &RebuildRequest, ahead: bool) -> Result<usize, FillError> {
-    let Some(key) = kept(&note.list) else { return Ok(0) };
-    for _ in 0..TRIES {
-        let filling = layered.cache().begin(&key).await?;
-        let Some(beyond) = from(note, &filling, ahead) else { return Ok(0) };
-        let Some(part) = load(layered, note, &key, beyond).await? else { return Ok(0) };
-        if layered.cache().fill(&key, &filling, &part).await? {
-            let next: Vec<CommentId> = part.floors.iter().take(CONTENTS).map(|(_, id)| *id).collect();
-            return Ok(part.floors.len() + layered.warm_comments(&next).await?);
+pub async fn fill(cached_store: &CachedStore, request: &RebuildRequest, ahead: bool) -> Result<usize, FillError> {
+    let Some(key) = kept(&request.list) else { return Ok(0) };
+    for _ in 0..MAX_FILL_TRIES {
+        let filling = cached_store.cache().begin(&key).await?;
+        let Some(beyond) = load_position(request, &filling, ahead) else { return Ok(0) };
+        let Some(part) = load(cached_store, request, &key, beyond).await? else { return Ok(0) };
+        if cached_store.cache().fill(&key, &filling, &part).await? {
+            let next: Vec<CommentId> = part.floors.iter().take(COMMENTS_READ_AHEAD).map(|(_, id)| *id).collect();
+            return Ok(part.floors.len() + cached_store.warm_comments(&next).await?);
         }
     }
-    tracing::debug!(?key, "a list changes faster than it is loaded");
+    tracing::debug!(?key, "{key:?} changes faster than it can be loaded");
     Ok(0)
 }
 
-/// The floor beyond which to load; `None` where there is nothing to add. A reader who jumped far
-/// beyond what is loaded is read from the tables: what lies between would have to be loaded too.
-fn from(note: &RebuildRequest, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
+/// The floor beyond which to load; `None` when there is nothing to add. A reader far beyond the loaded
+/// part is answered from the tables: the part between would have to be loaded too.
+fn load_position(request: &RebuildRequest, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
     let whole = |loaded: &Loaded| loaded.low == 0 && loaded.high.is_none();
     if [filling.newest, filling.oldest].iter().flatten().any(whole) {
         return None;
     }
-    let (loaded, asked) = (if note.range.ascending { filling.oldest } else { filling.newest }, note.range.beyond);
+    let (loaded, asked) = (if request.range.ascending { filling.oldest } else { filling.newest }, request.range.beyond);
     match loaded {
         None => Some(None),
         Some(loaded) if !ahead || loaded.entries >= WINDOW => None,
-        Some(Loaded { high: Some(end), .. }) if note.range.ascending => {
+        Some(Loaded { high: Some(end), .. }) if request.range.ascending => {
             asked.is_none_or(|floor| floor <= end).then_some(Some(end))
         }
         Some(Loaded { low, .. }) => asked.is_none_or(|floor| floor >= low).then_some(Some(low)),
     }
 }
 
-/// The next floors of a list; `None` where it is the list of a comment that is not there.
+/// The next floors of a list; `None` for replies to a comment that does not exist.
 async fn load(
-    layered: &CachedStore,
-    note: &RebuildRequest,
+    cached_store: &CachedStore,
+    request: &RebuildRequest,
     key: &ListKey,
     beyond: Option<u64>,
 ) -> Result<Option<Part>, StoreError> {
-    let (tables, ascending) = (layered.tables(), note.range.ascending);
+    let (tables, ascending) = (cached_store.tables(), request.range.ascending);
     let version = match key {
         ListKey::Roots(subject) => {
             tables.read_subjects(std::slice::from_ref(subject)).await?.pop().map(|row| row.map_or(0, |row| row.version))
@@ -140,8 +141,8 @@ async fn load(
         ListKey::Replies(root) => tables.read_comments(&[*root]).await?.get(root).map(|row| row.version),
     };
     let Some(version) = version else { return Ok(None) };
-    let floors = tables.list_floors(&note.list, ascending, beyond, READ_AHEAD).await?;
-    let last = floors.last().map(|(floor, _)| *floor).filter(|_| floors.len() == READ_AHEAD);
+    let floors = tables.list_floors(&request.list, ascending, beyond, FLOORS_READ_AHEAD).await?;
+    let last = floors.last().map(|(floor, _)| *floor).filter(|_| floors.len() == FLOORS_READ_AHEAD);
     let (end, low, high) = if ascending {
         (End::Oldest, beyond.map_or(0, |floor| floor + 1), last)
     } else {

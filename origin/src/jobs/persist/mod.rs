@@ -1,150 +1,137 @@
-//! From the log into the tables: one loop a topic, over free functions.
+//! From the broker into the tables: one loop per topic, over free functions.
 //!
-//! A batch is written, then counters and caches are told, then the broker. Promise: an event is
-//! committed only when the tables have it, or the dead letters; a database that is away is waited
-//! for as long as it takes and holds up its own slots alone; an event that fails by itself, with
-//! its database healthy, is buried after three tries and the others go on.
+//! A batch is written, then counters and caches are invalidated, then its offsets are committed.
+//! Promise: an offset is committed only when the tables or the dead letters have its record; a
+//! database that does not answer is waited for as long as it takes and delays its own slots alone; a
+//! record that fails by itself, while its database is healthy, becomes a dead letter after three
+//! tries and the others go on.
 
+mod lag;
+pub(crate) mod position_check;
 pub(crate) mod queue;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
-use metrics::{counter, describe_counter, describe_gauge, gauge};
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::positions::OperationStream;
-use crate::jobs::persist::queue::{Flight, Queue, QueuedRecord};
-use crate::jobs::persist::write::{Landed, bury_unreadable, verify, write};
+use crate::jobs::persist::lag::LagMeter;
+use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
+use crate::jobs::persist::queue::{Batch, QueuedRecord, RecordQueue};
+use crate::jobs::persist::write::{WriteOutcome, dead_letter_unreadable, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
-pub use crate::ports::journal::CommitListener;
+use crate::ports::journal::CommitListener;
+use crate::domain::positions::OperationStream;
 use crate::ports::store::SlotTables;
-use crate::telemetry::Collector;
+use crate::telemetry::{Collector, Exposition};
 
-/// How long what was taken may still be written after the loops are told to stop. What is left is
-/// not committed, and another process reads it.
-const LAST: Duration = Duration::from_secs(10);
-/// How often the lag is asked for.
-const MEASURE: Duration = Duration::from_secs(5);
+/// How long the loops may go on writing what they have taken, after the stop. The rest is not
+/// committed, and another process reads it.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the loops need.
 #[derive(Debug)]
 pub struct PersistJob {
-    pub log: Arc<dyn Broker>,
+    pub broker: Arc<dyn Broker>,
     pub tables: Arc<dyn SlotTables>,
     pub clock: Clock,
-    pub settings: Settings,
-    pub committed: Arc<dyn CommitListener>,
-    pub figures: Arc<PersistMetrics>,
+    pub settings: PersistSettings,
+    pub listener: Arc<dyn CommitListener>,
+    pub metrics: Arc<PersistMetrics>,
 }
 
+/// How records wait for each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    /// Events written in one transaction at most.
+pub struct PersistSettings {
+    /// Records of one transaction, at most.
     pub batch: usize,
-    /// How long a comment waits for others to be written with.
-    pub comments: Duration,
-    /// How long a reaction waits for others to be written with.
-    pub reactions: Duration,
+    /// How long a comment waits for others to be written with it.
+    pub comments_wait: Duration,
+    /// How long a reaction waits for others to be written with it.
+    pub reactions_wait: Duration,
 }
 
-/// What the loops have done in this process.
+/// What the loops of this process have done.
 #[derive(Debug, Default)]
 pub struct PersistMetrics {
     pub comments: TopicCounts,
     pub reactions: TopicCounts,
 }
 
-/// The figures of one topic.
+/// The metrics of one topic.
 #[derive(Debug, Default)]
 pub struct TopicCounts {
-    /// Events stored, and how many of them had been before.
+    /// Records stored, replays included.
     pub stored: AtomicU64,
-    pub seen: AtomicU64,
+    /// Replays among them: records that had been stored before.
+    pub replayed: AtomicU64,
     pub batches: AtomicU64,
-    /// Batches that were not known to be stored and tried again.
+    /// Batches that were not known to be stored and were retried.
     pub retries: AtomicU64,
-    /// Messages put among the dead letters.
-    pub buried: AtomicU64,
-    /// Events that were taken and are not stored now.
+    pub dead_letters: AtomicU64,
+    /// Records taken from the broker and not stored yet.
     pub waiting: AtomicU64,
-    /// Messages in this process's partitions that are not stored, as of the last few seconds.
+    /// Records of this process's partitions that are not stored, as of the last few seconds.
     pub lag: AtomicU64,
 }
 
-/// One of the counts of a topic.
-type ReadCount = fn(&TopicCounts) -> &AtomicU64;
-
 impl Collector for PersistMetrics {
-    fn collect(&self) {
-        let topics = [("comments", &self.comments), ("reactions", &self.reactions)];
-        let counters: [(_, _, ReadCount); 5] = [
-            ("gailou_log_stored_total", "Records written to the tables.", |counts| &counts.stored),
-            ("gailou_log_seen_total", "Records that had been written before.", |counts| &counts.seen),
-            ("gailou_log_batches_total", "Batches written.", |counts| &counts.batches),
-            ("gailou_log_retries_total", "Batches retried.", |counts| &counts.retries),
-            ("gailou_dead_letters_total", "Records that could not be stored.", |counts| &counts.buried),
-        ];
-        for (name, help, count) in counters {
-            describe_counter!(name, help);
-            for (topic, counts) in topics {
-                counter!(name, "topic" => topic).absolute(count(counts).load(Ordering::Relaxed));
-            }
-        }
-        let gauges: [(_, _, ReadCount); 2] = [
-            ("gailou_log_waiting", "Records taken and not stored yet.", |counts| &counts.waiting),
-            ("gailou_log_lag", "Records of this process's partitions that are not stored.", |counts| &counts.lag),
-        ];
-        for (name, help, count) in gauges {
-            describe_gauge!(name, help);
-            for (topic, counts) in topics {
-                gauge!(name, "topic" => topic).set(count(counts).load(Ordering::Relaxed) as f64);
-            }
-        }
+    fn collect(&self, text: &mut Exposition) {
+        let topics = |read: fn(&TopicCounts) -> &AtomicU64| {
+            [("comments", &self.comments), ("reactions", &self.reactions)]
+                .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
+        };
+        text.counter("gailou_log_stored_total", "Records written to the tables.", topics(|c| &c.stored));
+        text.counter("gailou_log_seen_total", "Records that had been written before.", topics(|c| &c.replayed));
+        text.counter("gailou_log_batches_total", "Batches written.", topics(|c| &c.batches));
+        text.counter("gailou_log_retries_total", "Batches retried.", topics(|c| &c.retries));
+        text.counter("gailou_dead_letters_total", "Records that could not be stored.", topics(|c| &c.dead_letters));
+        text.gauge("gailou_log_waiting", "Records taken and not stored yet.", topics(|c| &c.waiting));
+        text.gauge("gailou_log_lag", "Records of this process's partitions that are not stored.", topics(|c| &c.lag));
     }
 }
 
 impl PersistJob {
-    pub(super) fn counts(&self, stream: OperationStream) -> &TopicCounts {
+    fn counts(&self, stream: OperationStream) -> &TopicCounts {
         match stream {
-            OperationStream::Comments => &self.figures.comments,
-            OperationStream::Reactions => &self.figures.reactions,
+            OperationStream::Comments => &self.metrics.comments,
+            OperationStream::Reactions => &self.metrics.reactions,
         }
     }
 
-    fn patience(&self, stream: OperationStream) -> Duration {
+    fn batch_wait(&self, stream: OperationStream) -> Duration {
         match stream {
-            OperationStream::Comments => self.settings.comments,
-            OperationStream::Reactions => self.settings.reactions,
+            OperationStream::Comments => self.settings.comments_wait,
+            OperationStream::Reactions => self.settings.reactions_wait,
         }
     }
 }
 
-pub(super) const fn topic(stream: OperationStream) -> Topic {
+const fn topic(stream: OperationStream) -> Topic {
     match stream {
         OperationStream::Comments => Topic::Comments,
         OperationStream::Reactions => Topic::Reactions,
     }
 }
 
-/// Writes what is in the log into the tables until `stop` is true; then what was taken is written
-/// and committed, and the groups are left.
+/// Writes records into the tables until `stop` is cancelled; then it writes and commits what it has
+/// taken, and leaves the consumer groups.
 ///
 /// # Errors
-/// When going on would lose events: a topic was recreated under the tables, or reading is not
-/// possible any more. The process must end.
+/// When going on would lose records: a topic was recreated under the tables, or the broker cannot be
+/// read any more. The process must end.
 pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Result<()> {
     let comments = consume(job.clone(), OperationStream::Comments, stop.clone());
     let reactions = consume(job, OperationStream::Reactions, stop);
@@ -152,215 +139,163 @@ pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Resul
     Ok(())
 }
 
-/// One topic's loop.
+/// The loop of one topic.
 async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: CancellationToken) -> anyhow::Result<()> {
     let name = topic(stream).name();
-    let mut reader = job.log.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
-    let mut state =
-        Loop { queue: Queue::new(job.settings.batch), flights: JoinSet::new(), checked: Arc::default(), job, stream };
-    let mut lag = Lag::default();
-    let mut until = None;
+    let mut consumer = job.broker.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
+    let mut state = ConsumeLoop {
+        queue: RecordQueue::new(job.settings.batch),
+        tasks: JoinSet::new(),
+        checked: Arc::default(),
+        job,
+        stream,
+    };
+    let mut lag = LagMeter::default();
+    let mut drain_until = None;
     loop {
-        state.launch();
-        let Loop { queue, flights, job, .. } = &mut state;
-        if until.is_some() && queue.is_empty() && flights.is_empty() {
+        state.start_batches();
+        let ConsumeLoop { queue, tasks, job, .. } = &mut state;
+        if drain_until.is_some() && queue.is_empty() && tasks.is_empty() {
             break;
         }
-        let (most, patience, due) = (job.settings.batch, job.patience(stream), queue.due(Instant::now()));
-        let reads = until.is_none();
+        let (batch, wait, due) = (job.settings.batch, job.batch_wait(stream), queue.due(Instant::now()));
+        let reading = drain_until.is_none();
         tokio::select! {
             biased;
-            Some(landed) = flights.join_next() => {
-                state.land(landed.context("a writer died")??);
-                commit(&mut *reader, &mut state.queue).await;
+            Some(finished) = tasks.join_next() => {
+                state.finish(finished.context("a task of the persist job panicked")??);
+                commit(&mut *consumer, &mut state.queue, name).await;
             }
-            () = stop.cancelled(), if reads => until = Some(Instant::now() + LAST),
-            () = sleep_until(until.unwrap_or_else(Instant::now)), if !reads => {
-                tracing::warn!(topic = name, events = state.queue.len(), "stopped before everything was stored");
+            () = stop.cancelled(), if reading => drain_until = Some(Instant::now() + DRAIN_TIMEOUT),
+            () = sleep_until(drain_until.unwrap_or_else(Instant::now)), if !reading => {
+                let records = state.queue.len();
+                tracing::warn!(topic = name, records, "Stopped before {records} records of {name} were stored; another process reads them");
                 break;
             }
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
-            messages = reader.next(most, patience), if reads => {
-                let messages = messages.with_context(|| format!("reading {name}"))?;
-                state.moved(&mut *reader);
-                messages.into_iter().for_each(|message| state.take(message));
+            records = consumer.next(batch, wait), if reading => {
+                let records = records.with_context(|| format!("reading {name}"))?;
+                state.follow_assignments(&mut *consumer);
+                records.into_iter().for_each(|record| state.take(record));
             }
         }
-        reader.pause(&state.queue.full());
+        consumer.pause(&state.queue.full());
         let waiting = state.queue.len() as u64;
         state.job.counts(stream).waiting.store(waiting, Ordering::Relaxed);
-        lag.measure(&state.job, stream, &state.queue);
+        lag.measure(&state.job, stream, state.queue.partitions());
     }
-    commit(&mut *reader, &mut state.queue).await;
-    reader.close().await;
-    tracing::info!(topic = name, "stopped");
+    commit(&mut *consumer, &mut state.queue, name).await;
+    consumer.close().await;
+    tracing::info!(topic = name, "Stopped reading {name}");
     Ok(())
 }
 
-async fn commit(reader: &mut dyn Consumer, queue: &mut Queue) {
+async fn commit(consumer: &mut dyn Consumer, queue: &mut RecordQueue, topic: &str) {
     let offsets = queue.committable();
     if offsets.is_empty() {
         return;
     }
-    if let Err(error) = reader.commit(&offsets).await {
-        // The tables know better; what is read again changes nothing.
-        tracing::warn!(%error, "committing");
+    if let Err(error) = consumer.commit(&offsets).await {
+        // The positions in the tables decide; a record that is read again changes nothing.
+        tracing::warn!(topic, %error, "Could not commit offsets of {topic}; its records may be read again");
     }
 }
 
-/// What a loop knows.
-struct Loop {
+/// The state of one topic's loop.
+struct ConsumeLoop {
     job: Arc<PersistJob>,
     stream: OperationStream,
-    queue: Queue,
-    flights: JoinSet<anyhow::Result<Ended>>,
-    checked: Arc<Checked>,
+    queue: RecordQueue,
+    tasks: JoinSet<anyhow::Result<Finished>>,
+    checked: Arc<CheckedSlots>,
 }
 
-/// What has ended.
-enum Ended {
-    Flight(Flight, Landed),
-    /// A message that is no event is among the dead letters.
-    Buried(Record, u64),
-    /// A partition's positions were looked at.
-    Looked,
+/// A task that has finished.
+enum Finished {
+    Batch(Batch, WriteOutcome),
+    /// A record that could not be read is a dead letter; its assignment.
+    DeadLetter(Record, u64),
+    PositionCheck,
 }
 
-impl Loop {
-    /// Sends what can be sent.
-    fn launch(&mut self) {
-        while let Some(flight) = self.queue.pick(Instant::now(), |slot| self.job.tables.database_of(slot)) {
+impl ConsumeLoop {
+    /// Starts every batch that can be written now.
+    fn start_batches(&mut self) {
+        while let Some(batch) = self.queue.pick(Instant::now(), |slot| self.job.tables.database_of(slot)) {
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
-            self.flights.spawn(async move {
-                let landed = write(&job, stream, &flight.events, &checked).await?;
-                Ok(Ended::Flight(flight, landed))
+            self.tasks.spawn(async move {
+                let outcome = write(&job, stream, &batch.records, &checked).await?;
+                Ok(Finished::Batch(batch, outcome))
             });
         }
     }
 
-    /// Partitions that came and went.
-    fn moved(&mut self, reader: &mut dyn Consumer) {
-        for partition in reader.revoked() {
+    /// Follows the partitions that the broker assigned and revoked.
+    fn follow_assignments(&mut self, consumer: &mut dyn Consumer) {
+        for partition in consumer.revoked() {
             self.queue.revoke(partition);
             self.checked.forget(partition);
         }
-        for partition in reader.assigned() {
+        for partition in consumer.assigned() {
             self.queue.assign(partition);
             self.checked.forget(partition);
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
-            self.flights.spawn(async move {
-                let slots: BTreeSet<Slot> = (0..SLOT_COUNT)
-                    .filter_map(Slot::new)
-                    .filter(|slot| job.log.partition(*slot) == partition)
-                    .collect();
-                // When somebody does not answer, each slot is looked at before its first event is written.
-                match verify(&job, stream, partition, &slots, &checked).await {
-                    Ok(Err(error)) => Err(error),
-                    Ok(Ok(())) | Err(_) => Ok(Ended::Looked),
+            self.tasks.spawn(async move {
+                let slots: BTreeSet<Slot> =
+                    (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| job.broker.partition(*slot) == partition).collect();
+                // Without an answer, each slot is checked before its first record is written.
+                match check_positions(&job, stream, partition, &slots, &checked).await {
+                    PositionCheck::Recreated(error) => Err(error),
+                    PositionCheck::Consistent | PositionCheck::Unknown(_) => Ok(Finished::PositionCheck),
                 }
             });
         }
     }
 
-    fn take(&mut self, message: Record) {
-        let before = self.queue.assignment(message.partition);
-        let assignment = self.queue.take(&message);
+    fn take(&mut self, record: Record) {
+        let before = self.queue.assignment(record.partition);
+        let assignment = self.queue.take(&record);
         if before.is_some_and(|before| before != assignment) {
-            tracing::warn!(partition = message.partition, offset = message.offset, "the partition begins again");
-            self.checked.forget(message.partition);
+            let (topic, partition, offset) = (topic(self.stream).name(), record.partition, record.offset);
+            tracing::warn!(topic, partition, offset, "{topic}[{partition}] begins again at offset {offset}");
+            self.checked.forget(partition);
         }
-        match self.read(&message) {
-            Ok((slot, stamped)) => self.queue.push(QueuedRecord { message, slot, stamped, assignment }),
+        match self.decode(&record) {
+            Ok((slot, operation)) => self.queue.push(QueuedRecord { record, slot, operation, assignment }),
             Err(error) => {
                 let (job, stream) = (self.job.clone(), self.stream);
-                self.flights.spawn(async move {
-                    bury_unreadable(&job, stream, &message, &error.to_string()).await;
-                    Ok(Ended::Buried(message, assignment))
+                self.tasks.spawn(async move {
+                    dead_letter_unreadable(&job, stream, &record, &error.to_string()).await;
+                    Ok(Finished::DeadLetter(record, assignment))
                 });
             }
         }
     }
 
-    /// The event of a message, and its slot.
-    fn read(&self, message: &Record) -> Result<(Slot, LoggedOperation), BrokerError> {
-        let stamped = decode(&message.payload)?;
-        let slot = match (&stamped.operation, self.stream) {
+    /// The operation of a record, and its slot.
+    fn decode(&self, record: &Record) -> Result<(Slot, LoggedOperation), BrokerError> {
+        let logged = decode(&record.payload)?;
+        let slot = match (&logged.operation, self.stream) {
             (Operation::Publish(row), OperationStream::Comments) => row.subject.slot(),
             (Operation::React { id, .. }, OperationStream::Reactions) => CommentId::slot(*id),
-            _ => return Err(BrokerError::Damaged("the event belongs to another topic".into())),
+            _ => return Err(BrokerError::Damaged("the operation belongs to another topic".into())),
         };
-        let belongs = self.job.log.partition(slot);
-        if belongs != message.partition {
-            // Its offset is no version of this slot.
-            return Err(BrokerError::Damaged(format!("the event belongs to partition {belongs}")));
+        let partition = self.job.broker.partition(slot);
+        if partition != record.partition {
+            // The offset of another partition is not a position of this slot.
+            return Err(BrokerError::Damaged(format!("the operation belongs to partition {partition}")));
         }
-        Ok((slot, LoggedOperation { position: Some(message.offset), ..stamped }))
+        Ok((slot, LoggedOperation { position: Some(record.offset), ..logged }))
     }
 
-    fn land(&mut self, ended: Ended) {
-        match ended {
-            Ended::Flight(flight, Landed::Stored) => self.queue.landed(flight),
-            Ended::Flight(flight, Landed::Again { refused }) => self.queue.failed(flight, refused, Instant::now()),
-            Ended::Buried(message, assignment) => self.queue.done(&message, assignment),
-            Ended::Looked => {}
-        }
-    }
-}
-
-/// Slots whose positions were compared with the ends of their partitions since those were assigned.
-#[derive(Debug, Default)]
-pub(crate) struct Checked {
-    /// A std mutex: held for a look-up, never across an await.
-    slots: Mutex<HashMap<u32, BTreeSet<Slot>>>,
-}
-
-impl Checked {
-    fn forget(&self, partition: u32) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&partition);
-    }
-
-    pub(super) fn missing(&self, partition: u32, slots: &BTreeSet<Slot>) -> Vec<Slot> {
-        let known = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get(&partition);
-        slots.iter().filter(|slot| !known.is_some_and(|known| known.contains(slot))).copied().collect()
-    }
-
-    pub(super) fn add(&self, partition: u32, slots: &[Slot]) {
-        let mut known = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(partition).or_default().extend(slots);
-    }
-}
-
-/// Asks now and then how much is left in the log.
-#[derive(Default)]
-struct Lag {
-    asking: Option<JoinHandle<()>>,
-}
-
-impl Lag {
-    fn measure(&mut self, job: &Arc<PersistJob>, stream: OperationStream, queue: &Queue) {
-        if self.asking.as_ref().is_some_and(|asking| !asking.is_finished()) {
-            return;
-        }
-        let (job, partitions) = (job.clone(), queue.partitions());
-        self.asking = Some(tokio::spawn(async move {
-            let mut lag = 0;
-            for partition in partitions {
-                let end = job.log.end(topic(stream), partition).await;
-                let done = job.log.committed(topic(stream), partition).await;
-                let (Ok(end), Ok(done)) = (end, done) else { return sleep(MEASURE).await };
-                lag += end.saturating_sub(done);
+    fn finish(&mut self, finished: Finished) {
+        match finished {
+            Finished::Batch(batch, WriteOutcome::Stored) => self.queue.stored(batch),
+            Finished::Batch(batch, WriteOutcome::Retry { refused }) => {
+                self.queue.failed(batch, refused, Instant::now())
             }
-            job.counts(stream).lag.store(lag, Ordering::Relaxed);
-            sleep(MEASURE).await;
-        }));
-    }
-}
-
-impl Drop for Lag {
-    fn drop(&mut self) {
-        if let Some(asking) = &self.asking {
-            asking.abort();
+            Finished::DeadLetter(record, assignment) => self.queue.done(&record, assignment),
+            Finished::PositionCheck => {}
         }
     }
 }

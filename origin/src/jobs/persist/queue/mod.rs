@@ -1,9 +1,10 @@
-//! What was read and is not in the tables yet: one line a slot, and how far each partition is.
+//! Records that were read and are not in the tables yet: one queue per slot, and the progress of each
+//! partition.
 //!
-//! Nothing is awaited and no time is read here. Promise: a slot's events leave in their order, one
-//! batch of a slot at a time; what fails goes back to the front of its line and is tried again in
-//! smaller company, alone at last, so that it holds up only what stands behind it in its own slot;
-//! an offset is committable when everything before it in its partition is done.
+//! Pure: awaits nothing and reads no clock. Promise: the records of a slot leave in their order, one
+//! batch of a slot at a time; a batch that fails returns to the front of its queues and is retried
+//! with fewer others, at last alone, so that it delays only its own slot; an offset is committable
+//! when everything before it in its partition is done.
 
 #[cfg(test)]
 mod tests;
@@ -17,289 +18,290 @@ use tokio::time::Instant;
 use crate::domain::operation::LoggedOperation;
 use crate::ports::broker::Record;
 
-/// A partition is not read on from here: eight full batches wait. With 16 partitions that is 128,000 events.
-const WAITING_EVENTS: usize = 8_000;
-/// The same in bytes: at most 128 MiB with 16 partitions.
-const WAITING_BYTES: usize = 8 << 20;
-/// Slots that are tried together after so many failures in a row: all, a few, one.
-const TOGETHER: [usize; 4] = [usize::MAX, 16, 4, 1];
-/// Batches of slots that have failed before, in flight to one database beside the healthy one.
-const SUSPECT_FLIGHTS: usize = 3;
-/// How long a slot waits after its first failure; twice as long after each one more.
-const BACKOFF: Duration = Duration::from_millis(50);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
+/// Records that may wait per partition: eight full batches. With 16 partitions that is 128,000 records.
+const MAX_WAITING_RECORDS: usize = 8_000;
+/// Bytes that may wait per partition: 128 MiB with 16 partitions.
+const MAX_WAITING_BYTES: usize = 8 << 20;
+/// Slots in one batch after 0, 1, 2, 3 or more failures in a row.
+const SLOTS_BY_CARE: [usize; 4] = [usize::MAX, 16, 4, 1];
+/// Batches in flight to one database whose slots have failed before, beside the one healthy batch.
+const MAX_SUSPECT_BATCHES: usize = 3;
+/// How long a slot waits after its first failure; doubled by each further one.
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+/// The longest wait of a slot.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// An event with the message it came in.
+/// A record with its operation.
 #[derive(Debug)]
 pub(crate) struct QueuedRecord {
-    pub(crate) message: Record,
+    pub(crate) record: Record,
     pub(crate) slot: Slot,
-    pub(crate) stamped: LoggedOperation,
-    /// See [`Progress`].
+    pub(crate) operation: LoggedOperation,
+    /// See [`PartitionProgress`].
     pub(crate) assignment: u64,
 }
 
 /// A batch on its way to a database.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct Batch {
     pub(crate) shard: usize,
-    pub(crate) events: Vec<QueuedRecord>,
+    pub(crate) records: Vec<QueuedRecord>,
     /// Whether its slots have failed before.
     suspect: bool,
 }
 
-impl Flight {
+impl Batch {
     /// Its slots, each once.
     pub(crate) fn slots(&self) -> BTreeSet<Slot> {
-        self.events.iter().map(|event| event.slot).collect()
+        self.records.iter().map(|queued| queued.slot).collect()
     }
 }
 
-/// The events of one slot that wait.
+/// The waiting records of one slot.
 #[derive(Debug, Default)]
-struct Line {
+struct SlotQueue {
     waiting: VecDeque<QueuedRecord>,
-    flying: bool,
+    in_flight: bool,
     /// Failures in a row.
     failures: usize,
-    /// So many of the first events have failed before.
+    /// How many of the first records have failed before.
     suspects: usize,
-    /// How many may fly together; `None` for as many as there are.
+    /// How many records may be in one batch; `None` for all.
     most: Option<usize>,
     not_before: Option<Instant>,
 }
 
-impl Line {
+impl SlotQueue {
     fn is_ready(&self, now: Instant) -> bool {
-        !self.flying && !self.waiting.is_empty() && self.not_before.is_none_or(|at| at <= now)
+        !self.in_flight && !self.waiting.is_empty() && self.not_before.is_none_or(|at| at <= now)
     }
 
-    /// How careful its next batch is: an index into [`TOGETHER`].
+    /// How careful the next batch is: an index into [`SLOTS_BY_CARE`].
     fn care(&self) -> usize {
-        self.failures.min(TOGETHER.len() - 1)
+        self.failures.min(SLOTS_BY_CARE.len() - 1)
     }
 }
 
-/// How far a partition is since it was assigned.
+/// The progress of a partition since it was assigned.
 #[derive(Debug)]
-struct Progress {
-    /// Counts assignments: what was taken under an earlier one is read again.
+struct PartitionProgress {
+    /// Counts assignments: records of an earlier one are read again.
     assignment: u64,
-    /// The offset after the last one taken.
+    /// The offset after the last record taken.
     next: u64,
-    /// Taken and not done.
-    open: BTreeSet<u64>,
+    /// Offsets that are taken and not done.
+    taken: BTreeSet<u64>,
     bytes: usize,
     committed: u64,
 }
 
-impl Progress {
+impl PartitionProgress {
     fn done(&self) -> u64 {
-        self.open.first().copied().unwrap_or(self.next)
+        self.taken.first().copied().unwrap_or(self.next)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Queue {
-    /// Events in a batch at most.
+pub(crate) struct RecordQueue {
+    /// Records of one batch, at most.
     batch: usize,
-    lines: BTreeMap<Slot, Line>,
-    partitions: HashMap<u32, Progress>,
+    slots: BTreeMap<Slot, SlotQueue>,
+    partitions: HashMap<u32, PartitionProgress>,
     assignments: u64,
-    /// Batches in flight to each database: healthy ones and others.
-    flying: HashMap<usize, [usize; 2]>,
-    /// Where the next batch to a database begins, so that a busy slot does not starve those after it.
-    turns: HashMap<usize, Slot>,
+    /// Batches in flight to each database: healthy ones, suspect ones.
+    in_flight: HashMap<usize, [usize; 2]>,
+    /// Where the next batch to each database begins, so that a busy slot does not starve the others.
+    next_slots: HashMap<usize, Slot>,
 }
 
-impl Queue {
+impl RecordQueue {
     pub(crate) fn new(batch: usize) -> Self {
         Self {
             batch: batch.max(1),
-            lines: BTreeMap::new(),
+            slots: BTreeMap::new(),
             partitions: HashMap::new(),
             assignments: 0,
-            flying: HashMap::new(),
-            turns: HashMap::new(),
+            in_flight: HashMap::new(),
+            next_slots: HashMap::new(),
         }
     }
 
-    /// Forgets what waits of a partition: it belongs to somebody else now.
+    /// Drops the waiting records of a partition that was revoked.
     pub(crate) fn revoke(&mut self, partition: u32) {
         self.partitions.remove(&partition);
-        for line in self.lines.values_mut() {
-            let front = line.waiting.iter().take(line.suspects);
-            line.suspects = front.filter(|event| event.message.partition != partition).count();
-            line.waiting.retain(|event| event.message.partition != partition);
+        for queue in self.slots.values_mut() {
+            let front = queue.waiting.iter().take(queue.suspects);
+            queue.suspects = front.filter(|queued| queued.record.partition != partition).count();
+            queue.waiting.retain(|queued| queued.record.partition != partition);
         }
-        self.lines.retain(|_, line| line.flying || !line.waiting.is_empty());
+        self.slots.retain(|_, queue| queue.in_flight || !queue.waiting.is_empty());
     }
 
-    /// The partition is read from the beginning of what was not committed.
+    /// Begins a partition anew: it is read from its committed offset.
     pub(crate) fn assign(&mut self, partition: u32) {
         self.revoke(partition);
         self.assignments += 1;
         let progress =
-            Progress { assignment: self.assignments, next: 0, open: BTreeSet::new(), bytes: 0, committed: 0 };
+            PartitionProgress { assignment: self.assignments, next: 0, taken: BTreeSet::new(), bytes: 0, committed: 0 };
         self.partitions.insert(partition, progress);
     }
 
-    /// The partitions held.
+    /// The assigned partitions.
     pub(crate) fn partitions(&self) -> Vec<u32> {
         self.partitions.keys().copied().collect()
     }
 
-    /// The assignment a partition is held under.
+    /// The current assignment of a partition.
     pub(crate) fn assignment(&self, partition: u32) -> Option<u64> {
         self.partitions.get(&partition).map(|progress| progress.assignment)
     }
 
-    /// Notes that a message was taken; under which assignment. A message before the last one taken
-    /// means that the partition begins again.
-    pub(crate) fn take(&mut self, message: &Record) -> u64 {
-        if self.partitions.get(&message.partition).is_none_or(|progress| message.offset < progress.next) {
-            self.assign(message.partition);
+    /// Adds a record to the progress of its partition and returns the assignment. A record before the
+    /// last one taken means that the partition begins again.
+    pub(crate) fn take(&mut self, record: &Record) -> u64 {
+        if self.partitions.get(&record.partition).is_none_or(|progress| record.offset < progress.next) {
+            self.assign(record.partition);
         }
-        let Some(progress) = self.partitions.get_mut(&message.partition) else { return 0 };
-        progress.next = message.offset + 1;
-        progress.open.insert(message.offset);
-        progress.bytes += message.payload.len();
+        let Some(progress) = self.partitions.get_mut(&record.partition) else { return 0 };
+        progress.next = record.offset + 1;
+        progress.taken.insert(record.offset);
+        progress.bytes += record.payload.len();
         progress.assignment
     }
 
-    /// Puts an event at the end of its slot's line.
-    pub(crate) fn push(&mut self, event: QueuedRecord) {
-        self.lines.entry(event.slot).or_default().waiting.push_back(event);
+    /// Appends a record to the queue of its slot.
+    pub(crate) fn push(&mut self, queued: QueuedRecord) {
+        self.slots.entry(queued.slot).or_default().waiting.push_back(queued);
     }
 
-    /// Whether nothing waits and nothing flies.
+    /// Whether no record waits or is in flight.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.slots.is_empty()
     }
 
-    /// Events that wait or fly.
+    /// Records that wait or are in flight.
     pub(crate) fn len(&self) -> usize {
-        self.partitions.values().map(|progress| progress.open.len()).sum()
+        self.partitions.values().map(|progress| progress.taken.len()).sum()
     }
 
-    /// Partitions of which too much waits.
+    /// Partitions to pause: too many of their records wait.
     pub(crate) fn full(&self) -> BTreeSet<u32> {
-        let is_full = |p: &Progress| p.open.len() >= WAITING_EVENTS || p.bytes >= WAITING_BYTES;
+        let is_full = |p: &PartitionProgress| p.taken.len() >= MAX_WAITING_RECORDS || p.bytes >= MAX_WAITING_BYTES;
         self.partitions.iter().filter(|(_, progress)| is_full(progress)).map(|(partition, _)| *partition).collect()
     }
 
-    /// When the next slot that waits after a failure is due; what is due already waits for a flight
-    /// to end.
+    /// When the next failed slot is due. A slot that is due already starts when a batch ends.
     pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
-        let waiting = self.lines.values().filter(|line| !line.flying && !line.waiting.is_empty());
-        waiting.filter_map(|line| line.not_before).filter(|at| *at > now).min()
+        let waiting = self.slots.values().filter(|queue| !queue.in_flight && !queue.waiting.is_empty());
+        waiting.filter_map(|queue| queue.not_before).filter(|at| *at > now).min()
     }
 
-    /// The next batch to send, if there is one: of one database, of slots that nothing flies of.
-    pub(crate) fn pick(&mut self, now: Instant, shard: impl Fn(Slot) -> usize) -> Option<Flight> {
-        let ready = |(slot, line): (&Slot, &Line)| line.is_ready(now).then(|| (shard(*slot), line.care()));
-        let (at, care) = self.lines.iter().filter_map(ready).find(|(at, care)| self.is_free(*at, *care))?;
-        let turn = self.turns.get(&at).copied().unwrap_or(Slot::FIRST);
-        let order = self.lines.range(turn..).chain(self.lines.range(..turn));
-        let alike = order.filter(|line| ready(*line) == Some((at, care)));
-        let slots: Vec<Slot> = alike.map(|(slot, _)| *slot).take(TOGETHER[care]).collect();
-        let mut events = Vec::new();
+    /// The next batch to write: of one database, of slots that have no batch in flight.
+    pub(crate) fn pick(&mut self, now: Instant, shard: impl Fn(Slot) -> usize) -> Option<Batch> {
+        let ready = |(slot, queue): (&Slot, &SlotQueue)| queue.is_ready(now).then(|| (shard(*slot), queue.care()));
+        let (shard_index, care) =
+            self.slots.iter().filter_map(ready).find(|(shard_index, care)| self.has_room(*shard_index, *care))?;
+        let next_slot = self.next_slots.get(&shard_index).copied().unwrap_or(Slot::FIRST);
+        let order = self.slots.range(next_slot..).chain(self.slots.range(..next_slot));
+        let candidates = order.filter(|queue| ready(*queue) == Some((shard_index, care)));
+        let slots: Vec<Slot> = candidates.map(|(slot, _)| *slot).take(SLOTS_BY_CARE[care]).collect();
+        let mut records = Vec::new();
         for slot in slots {
-            let Some(line) = self.lines.get_mut(&slot).filter(|_| events.len() < self.batch) else { break };
-            let room = self.batch - events.len();
-            let many = line.waiting.len().min(line.most.unwrap_or(usize::MAX)).min(room);
-            line.flying = true;
-            events.extend(line.waiting.drain(..many));
-            self.turns.insert(at, Slot::new(slot.get() + 1).unwrap_or(Slot::FIRST));
+            let Some(queue) = self.slots.get_mut(&slot).filter(|_| records.len() < self.batch) else { break };
+            let room = self.batch - records.len();
+            let count = queue.waiting.len().min(queue.most.unwrap_or(usize::MAX)).min(room);
+            queue.in_flight = true;
+            records.extend(queue.waiting.drain(..count));
+            self.next_slots.insert(shard_index, Slot::new(slot.get() + 1).unwrap_or(Slot::FIRST));
         }
         let suspect = care > 0;
-        self.flying.entry(at).or_default()[usize::from(suspect)] += 1;
-        Some(Flight { shard: at, events, suspect })
+        self.in_flight.entry(shard_index).or_default()[usize::from(suspect)] += 1;
+        Some(Batch { shard: shard_index, records, suspect })
     }
 
-    /// Whether one batch more of such care may fly to a database.
-    fn is_free(&self, shard: usize, care: usize) -> bool {
-        let [healthy, suspect] = self.flying.get(&shard).copied().unwrap_or_default();
-        if care == 0 { healthy == 0 } else { suspect < SUSPECT_FLIGHTS }
+    /// Whether one more batch of this care may be in flight to a database.
+    fn has_room(&self, shard: usize, care: usize) -> bool {
+        let [healthy, suspect] = self.in_flight.get(&shard).copied().unwrap_or_default();
+        if care == 0 { healthy == 0 } else { suspect < MAX_SUSPECT_BATCHES }
     }
 
-    /// A batch is in the tables.
-    pub(crate) fn landed(&mut self, flight: Flight) {
-        self.ended(&flight);
-        for slot in flight.slots() {
-            let Some(line) = self.lines.get_mut(&slot) else { continue };
-            line.flying = false;
-            line.not_before = None;
-            line.suspects = line.suspects.saturating_sub(flight.events.iter().filter(|e| e.slot == slot).count());
-            if line.suspects == 0 {
-                (line.failures, line.most) = (0, None);
+    /// Removes a batch that is in the tables.
+    pub(crate) fn stored(&mut self, batch: Batch) {
+        self.ended(&batch);
+        for slot in batch.slots() {
+            let Some(queue) = self.slots.get_mut(&slot) else { continue };
+            queue.in_flight = false;
+            queue.not_before = None;
+            queue.suspects = queue.suspects.saturating_sub(batch.records.iter().filter(|e| e.slot == slot).count());
+            if queue.suspects == 0 {
+                (queue.failures, queue.most) = (0, None);
             } else {
-                line.most = line.most.map(|most| most.saturating_mul(4));
+                queue.most = queue.most.map(|most| most.saturating_mul(4));
             }
-            if line.waiting.is_empty() {
-                self.lines.remove(&slot);
+            if queue.waiting.is_empty() {
+                self.slots.remove(&slot);
             }
         }
-        for event in flight.events {
-            self.done(&event.message, event.assignment);
+        for queued in batch.records {
+            self.done(&queued.record, queued.assignment);
         }
     }
 
-    /// A batch is not known to be in the tables: its events go back to where they were. What the
-    /// database refused is tried again at once, what it did not answer after a while.
-    pub(crate) fn failed(&mut self, flight: Flight, refused: bool, now: Instant) {
-        self.ended(&flight);
-        let slots = flight.slots();
+    /// Returns a batch that is not known to be in the tables to its queues. What the database refused
+    /// is retried at once, what it did not answer after a backoff.
+    pub(crate) fn failed(&mut self, batch: Batch, refused: bool, now: Instant) {
+        self.ended(&batch);
+        let slots = batch.slots();
         let alone = slots.len() == 1;
         for slot in &slots {
-            let Some(line) = self.lines.get_mut(slot) else { continue };
-            line.flying = false;
-            line.failures += 1;
-            let doubled = BACKOFF.saturating_mul(1 << line.failures.min(10).saturating_sub(1));
-            line.not_before = (!refused).then(|| now + doubled.min(LONGEST_BACKOFF));
+            let Some(queue) = self.slots.get_mut(slot) else { continue };
+            queue.in_flight = false;
+            queue.failures += 1;
+            let doubled = FIRST_BACKOFF.saturating_mul(1 << queue.failures.min(10).saturating_sub(1));
+            queue.not_before = (!refused).then(|| now + doubled.min(MAX_BACKOFF));
             if alone {
-                line.most = Some((flight.events.len() / 4).max(1));
-                // Nothing else was in its company: it need not be made smaller once more.
-                line.failures = line.failures.max(TOGETHER.len() - 1);
+                queue.most = Some((batch.records.len() / 4).max(1));
+                // The batch had no other slot: dividing by slots would not help.
+                queue.failures = queue.failures.max(SLOTS_BY_CARE.len() - 1);
             }
         }
         let mut back: HashMap<Slot, usize> = HashMap::new();
-        for event in flight.events.into_iter().rev() {
-            let is_held = self.partitions.get(&event.message.partition);
-            if is_held.is_none_or(|progress| progress.assignment != event.assignment) {
+        for queued in batch.records.into_iter().rev() {
+            let is_held = self.partitions.get(&queued.record.partition);
+            if is_held.is_none_or(|progress| progress.assignment != queued.assignment) {
                 continue;
             }
-            *back.entry(event.slot).or_default() += 1;
-            if let Some(line) = self.lines.get_mut(&event.slot) {
-                line.waiting.push_front(event);
+            *back.entry(queued.slot).or_default() += 1;
+            if let Some(queue) = self.slots.get_mut(&queued.slot) {
+                queue.waiting.push_front(queued);
             }
         }
         for slot in slots {
-            let Some(line) = self.lines.get_mut(&slot) else { continue };
-            line.suspects = line.suspects.max(back.get(&slot).copied().unwrap_or(0));
-            if line.waiting.is_empty() {
-                self.lines.remove(&slot);
+            let Some(queue) = self.slots.get_mut(&slot) else { continue };
+            queue.suspects = queue.suspects.max(back.get(&slot).copied().unwrap_or(0));
+            if queue.waiting.is_empty() {
+                self.slots.remove(&slot);
             }
         }
     }
 
-    fn ended(&mut self, flight: &Flight) {
-        if let Some(flying) = self.flying.get_mut(&flight.shard) {
-            let count = &mut flying[usize::from(flight.suspect)];
+    fn ended(&mut self, batch: &Batch) {
+        if let Some(in_flight) = self.in_flight.get_mut(&batch.shard) {
+            let count = &mut in_flight[usize::from(batch.suspect)];
             *count = count.saturating_sub(1);
         }
     }
 
-    /// Nothing is to be done with a message any more.
-    pub(crate) fn done(&mut self, message: &Record, assignment: u64) {
-        let progress = self.partitions.get_mut(&message.partition).filter(|p| p.assignment == assignment);
+    /// Marks a record as done: stored, or a dead letter.
+    pub(crate) fn done(&mut self, record: &Record, assignment: u64) {
+        let progress = self.partitions.get_mut(&record.partition).filter(|p| p.assignment == assignment);
         let Some(progress) = progress else { return };
-        if progress.open.remove(&message.offset) {
-            progress.bytes = progress.bytes.saturating_sub(message.payload.len());
+        if progress.taken.remove(&record.offset) {
+            progress.bytes = progress.bytes.saturating_sub(record.payload.len());
         }
     }
 
-    /// What can be committed and was not handed out before: partition, and the offset before which
+    /// The offsets that became committable since the last call: partition, and the offset before which
     /// everything is done.
     pub(crate) fn committable(&mut self) -> Vec<(u32, u64)> {
         let mut offsets = Vec::new();
