@@ -253,11 +253,11 @@ fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
     tracing::info!(url, "Pushing pages of hot subjects and the dictionary to the edge at {url}");
     Some(Pusher {
         edge: Arc::new(WorkerClient::new(url, secret.clone(), state.clock.clone())),
-        heat: state.popularity.clone(),
+        popularity: state.popularity.clone(),
         source: Arc::new(LocalRenderer::new(Arc::downgrade(state))),
-        readers: state.read_counters.clone(),
+        read_counters: state.read_counters.clone(),
         hot_per_minute: edge.hot_per_minute,
         fresh_for: edge.fresh_for,
-        figures: metrics,
+        metrics,
     })
 }

@@ -45,11 +45,11 @@ impl PageSource for LocalRenderer {
         Ok(rows.into_iter().map(|row| row.map_or(0, |row| row.version)).collect())
     }
 
-    async fn words_version(&self) -> Result<u64, PushError> {
+    async fn dictionary_version(&self) -> Result<u64, PushError> {
         Ok(self.app()?.tables.read_dictionary_version().await?)
     }
 
-    async fn words(&self) -> Result<PushedDictionary, PushError> {
+    async fn dictionary(&self) -> Result<PushedDictionary, PushError> {
         let StoredDictionary { version, terms } = self.app()?.tables.read_dictionary().await?;
         Ok(PushedDictionary { version, terms })
     }

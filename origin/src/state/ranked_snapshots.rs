@@ -1,7 +1,7 @@
-//! Which ranked snapshot a first page begins with.
+//! Which ranked snapshot the first page of a list begins with.
 //!
-//! A snapshot is stored only when a walk goes on beyond its first page, and the larger it is the
-//! longer it is used: 3 ms an id, so at most 2.7 kB a second are stored for a list and a sort.
+//! A snapshot is stored only when a reader continues beyond the first page. The larger it is, the
+//! longer it is used: 3 ms per id, so at most 2.7 kB a second are stored per list and sort.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use moka::sync::Cache;
 
-/// Milliseconds a snapshot is used for each id it holds: 3 s for a thousand.
-const USE_MS_PER_ID: u64 = 3;
-/// A snapshot that goes on being the same is stored again after this, in milliseconds, so that it
-/// is kept as long as the newest cursor needs it.
-const KEEP_MS: u64 = 3_600_000;
+/// How long a snapshot is used, in milliseconds per id: 3 s for a thousand ids.
+const USE_PER_ID_MS: u64 = 3;
+/// After how long an unchanged snapshot is stored again, in milliseconds, so that it lives as long as
+/// the newest cursor needs it.
+const SNAPSHOT_TTL_MS: u64 = 3_600_000;
 
 #[derive(Debug, Clone)]
-struct Last {
+struct CurrentSnapshot {
     snapshot: Arc<Snapshot>,
     /// The subject's version when it was made: the epoch of the pages that begin with it.
     version: u64,
@@ -25,26 +25,26 @@ struct Last {
     stored_at: u64,
 }
 
-/// Snapshots kept in memory for walks that go on: about 25 kB each.
-const KEPT: u64 = 400;
+/// Snapshots kept in memory for continued walks: about 25 kB each.
+const MAX_SNAPSHOTS_IN_MEMORY: u64 = 400;
 
-/// The last stored snapshot of each list, and those that walks have named lately.
+/// The current snapshot of each list, and the snapshots that cursors have named lately.
 #[derive(Debug)]
 pub struct RankedSnapshots {
-    last: Cache<(CursorList, Sort), Last>,
-    /// With the moment each was read: what is named by its content never changes, it only ends.
+    last: Cache<(CursorList, Sort), CurrentSnapshot>,
+    /// With the time each was read. A snapshot is named by its content, so it never changes.
     named: Cache<SnapshotId, (u64, Arc<Snapshot>)>,
 }
 
 impl RankedSnapshots {
     pub fn new() -> Self {
-        Self { last: Cache::new(2_000), named: Cache::new(KEPT) }
+        Self { last: Cache::new(2_000), named: Cache::new(MAX_SNAPSHOTS_IN_MEMORY) }
     }
 
-    /// A stored snapshot by its name, read by `read` when it is not in memory.
+    /// A stored snapshot by its id, loaded by `read` when it is not in memory.
     ///
     /// # Errors
-    /// The reader's.
+    /// Those of `read`.
     pub async fn named<E>(
         &self,
         id: SnapshotId,
@@ -52,7 +52,7 @@ impl RankedSnapshots {
         read: impl Future<Output = Result<Option<Snapshot>, E>>,
     ) -> Result<Option<Arc<Snapshot>>, E> {
         if let Some((read_at, snapshot)) = self.named.get(&id)
-            && now.saturating_sub(read_at) < KEEP_MS
+            && now.saturating_sub(read_at) < SNAPSHOT_TTL_MS
         {
             return Ok(Some(snapshot));
         }
@@ -63,10 +63,10 @@ impl RankedSnapshots {
         Ok(found)
     }
 
-    /// The snapshot in use at `now`, if it is young enough, with the subject's version it shows.
+    /// The snapshot in use at `now` (Unix milliseconds), with the version of the subject it was made from.
     pub fn current(&self, list: CursorList, sort: Sort, now: u64) -> Option<(Arc<Snapshot>, u64)> {
         let last = self.last.get(&(list, sort))?;
-        let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_MS_PER_ID;
+        let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_PER_ID_MS;
         young.then_some((last.snapshot, last.version))
     }
 
@@ -74,15 +74,14 @@ impl RankedSnapshots {
     pub fn needs_storing(&self, list: CursorList, sort: Sort, snapshot: &Snapshot, now: u64) -> bool {
         self.last
             .get(&(list, sort))
-            .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > KEEP_MS)
+            .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > SNAPSHOT_TTL_MS)
     }
 
-    /// Notes that `snapshot`, which shows `version`, is in use from `now` on, and whether it was
-    /// stored just now.
+    /// Uses `snapshot`, made from `version`, from `now` on; `stored` when it was stored just now.
     pub fn put(&self, list: CursorList, sort: Sort, snapshot: Arc<Snapshot>, version: u64, now: u64, stored: bool) {
         let before = self.last.get(&(list, sort)).map_or(now, |l| l.stored_at);
         let stored_at = if stored { now } else { before };
-        self.last.insert((list, sort), Last { snapshot, version, made_at: now, stored_at });
+        self.last.insert((list, sort), CurrentSnapshot { snapshot, version, made_at: now, stored_at });
     }
 }
 

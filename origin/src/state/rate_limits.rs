@@ -12,18 +12,18 @@ use governor::{Quota, RateLimiter};
 use crate::config;
 use crate::error::ApiError;
 
-type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 
-/// One limit: so many in a window, per key.
-struct Limit<K: Hash + Eq + Clone> {
+/// A number of requests per window and key.
+struct KeyedLimit<K: Hash + Eq + Clone> {
     name: &'static str,
     count: u32,
     window: Duration,
-    limiter: Keyed<K>,
+    limiter: KeyedLimiter<K>,
 }
 
-impl<K: Hash + Eq + Clone> Limit<K> {
-    /// `None` for a limit of 0, which is none.
+impl<K: Hash + Eq + Clone> KeyedLimit<K> {
+    /// `None` for a limit of 0, which means unlimited.
     fn new(name: &'static str, count: u32, window: Duration) -> Option<Self> {
         let burst = NonZeroU32::new(count)?;
         let quota = Quota::with_period(window / count)?.allow_burst(burst);
@@ -38,12 +38,12 @@ impl<K: Hash + Eq + Clone> Limit<K> {
     }
 }
 
-/// The limits in force; none of them when they are switched off.
+/// The limits in force; none when they are disabled.
 pub struct RateLimits {
-    member: Option<Limit<MemberId>>,
-    address: Option<Limit<String>>,
-    subject: Option<Limit<SubjectKey>>,
-    guests: Option<Limit<String>>,
+    member: Option<KeyedLimit<MemberId>>,
+    address: Option<KeyedLimit<String>>,
+    subject: Option<KeyedLimit<SubjectKey>>,
+    guests: Option<KeyedLimit<String>>,
 }
 
 impl std::fmt::Debug for RateLimits {
@@ -57,14 +57,14 @@ impl RateLimits {
         let on = |count: u32| if config.enabled { count } else { 0 };
         let minute = Duration::from_secs(60);
         Self {
-            member: Limit::new("posts-member", on(config.posts_per_minute_member), minute),
-            address: Limit::new("posts-address", on(config.posts_per_minute_address), minute),
-            subject: Limit::new("posts-subject", on(config.posts_per_second_subject), Duration::from_secs(1)),
-            guests: Limit::new("guests-address", on(config.guests_per_hour_address), minute * 60),
+            member: KeyedLimit::new("posts-member", on(config.posts_per_minute_member), minute),
+            address: KeyedLimit::new("posts-address", on(config.posts_per_minute_address), minute),
+            subject: KeyedLimit::new("posts-subject", on(config.posts_per_second_subject), Duration::from_secs(1)),
+            guests: KeyedLimit::new("guests-address", on(config.guests_per_hour_address), minute * 60),
         }
     }
 
-    /// One post of this member from this address.
+    /// Counts one post of this member from this address.
     ///
     /// # Errors
     /// `rate_limited` with the time to wait.
@@ -74,7 +74,7 @@ impl RateLimits {
         self.subject.as_ref().map_or(Ok(()), |l| l.check(subject))
     }
 
-    /// One new guest from this address.
+    /// Counts one new guest from this address.
     ///
     /// # Errors
     /// `rate_limited` with the time to wait.
@@ -82,7 +82,7 @@ impl RateLimits {
         self.guests.as_ref().map_or(Ok(()), |l| l.check(&address.to_owned()))
     }
 
-    /// Drops the keys nobody has used for a while.
+    /// Drops the keys that were idle for a whole window.
     pub fn forget_idle(&self) {
         self.member.iter().for_each(|l| l.limiter.retain_recent());
         self.address.iter().for_each(|l| l.limiter.retain_recent());

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::jobs::persist::{PersistJob, topic};
 use crate::domain::positions::OperationStream;
+use crate::jobs::persist::{PersistJob, topic};
 
 /// How often the broker is asked.
 const LAG_POLL_INTERVAL: Duration = Duration::from_secs(5);

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -27,15 +28,15 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::lag::LagMeter;
 use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
 use crate::jobs::persist::queue::{Batch, QueuedRecord, RecordQueue};
 use crate::jobs::persist::write::{WriteOutcome, dead_letter_unreadable, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 use crate::ports::journal::CommitListener;
-use crate::domain::positions::OperationStream;
 use crate::ports::store::SlotTables;
-use crate::telemetry::{Collector, Exposition};
+use crate::telemetry::Collector;
 
 /// How long the loops may go on writing what they have taken, after the stop. The rest is not
 /// committed, and another process reads it.
@@ -87,19 +88,35 @@ pub struct TopicCounts {
     pub lag: AtomicU64,
 }
 
+/// One of the counts of a topic.
+type ReadCount = fn(&TopicCounts) -> &AtomicU64;
+
 impl Collector for PersistMetrics {
-    fn collect(&self, text: &mut Exposition) {
-        let topics = |read: fn(&TopicCounts) -> &AtomicU64| {
-            [("comments", &self.comments), ("reactions", &self.reactions)]
-                .map(|(topic, counts)| (format!("topic=\"{topic}\""), read(counts).load(Ordering::Relaxed)))
-        };
-        text.counter("gailou_log_stored_total", "Records written to the tables.", topics(|c| &c.stored));
-        text.counter("gailou_log_seen_total", "Records that had been written before.", topics(|c| &c.replayed));
-        text.counter("gailou_log_batches_total", "Batches written.", topics(|c| &c.batches));
-        text.counter("gailou_log_retries_total", "Batches retried.", topics(|c| &c.retries));
-        text.counter("gailou_dead_letters_total", "Records that could not be stored.", topics(|c| &c.dead_letters));
-        text.gauge("gailou_log_waiting", "Records taken and not stored yet.", topics(|c| &c.waiting));
-        text.gauge("gailou_log_lag", "Records of this process's partitions that are not stored.", topics(|c| &c.lag));
+    fn collect(&self) {
+        let topics = [("comments", &self.comments), ("reactions", &self.reactions)];
+        let counters: [(_, _, ReadCount); 5] = [
+            ("gailou_log_stored_total", "Records written to the tables.", |counts| &counts.stored),
+            ("gailou_log_seen_total", "Records that had been written before.", |counts| &counts.replayed),
+            ("gailou_log_batches_total", "Batches written.", |counts| &counts.batches),
+            ("gailou_log_retries_total", "Batches retried.", |counts| &counts.retries),
+            ("gailou_dead_letters_total", "Records that could not be stored.", |counts| &counts.dead_letters),
+        ];
+        for (name, help, count) in counters {
+            describe_counter!(name, help);
+            for (topic, counts) in topics {
+                counter!(name, "topic" => topic).absolute(count(counts).load(Ordering::Relaxed));
+            }
+        }
+        let gauges: [(_, _, ReadCount); 2] = [
+            ("gailou_log_waiting", "Records taken and not stored yet.", |counts| &counts.waiting),
+            ("gailou_log_lag", "Records of this process's partitions that are not stored.", |counts| &counts.lag),
+        ];
+        for (name, help, count) in gauges {
+            describe_gauge!(name, help);
+            for (topic, counts) in topics {
+                gauge!(name, "topic" => topic).set(count(counts).load(Ordering::Relaxed) as f64);
+            }
+        }
     }
 }
 
@@ -241,8 +258,10 @@ impl ConsumeLoop {
             self.checked.forget(partition);
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
             self.tasks.spawn(async move {
-                let slots: BTreeSet<Slot> =
-                    (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| job.broker.partition(*slot) == partition).collect();
+                let slots: BTreeSet<Slot> = (0..SLOT_COUNT)
+                    .filter_map(Slot::new)
+                    .filter(|slot| job.broker.partition(*slot) == partition)
+                    .collect();
                 // Without an answer, each slot is checked before its first record is written.
                 match check_positions(&job, stream, partition, &slots, &checked).await {
                     PositionCheck::Recreated(error) => Err(error),

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::bail;
 use gailou_shared::id::Slot;
 
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::{PersistJob, topic};
 use crate::ports::broker::BrokerError;
-use crate::domain::positions::OperationStream;
 use crate::ports::store::StoreError;
 
 /// Slots whose positions were compared since their partitions were assigned.

@@ -9,11 +9,11 @@ use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
 
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
+use crate::domain::positions::OperationStream;
 use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
 use crate::jobs::persist::queue::QueuedRecord;
 use crate::jobs::persist::{PersistJob, topic};
 use crate::ports::broker::Record;
-use crate::domain::positions::OperationStream;
 use crate::ports::store::StoreError;
 
 /// How often a record is tried alone before it becomes a dead letter.
@@ -59,7 +59,8 @@ pub(crate) async fn write(
         let error = match job.tables.persist(&batch).await {
             Ok(persisted) => {
                 job.listener.on_commit(&batch, &persisted).await;
-                let replayed = persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
+                let replayed =
+                    persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
                 let counts = job.counts(stream);
                 counts.stored.fetch_add(records.len() as u64, Ordering::Relaxed);
                 counts.replayed.fetch_add(replayed as u64, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Pushes what is read most to the edge: pages of hot subjects when they change, the dictionary.
+//! Pushes the most read pages to the edge: pages of hot subjects when they change, and the dictionary.
 //!
-//! A subject's pages go together, the next ones after the last were answered. In a cluster one
-//! process pushes a subject, by a lease; should two do so for a moment, the edge keeps the newer
-//! pages. Promise: what changed is pushed until the edge has answered, and nothing is pushed that
-//! does not look as the origin's own answer does.
+//! The pages of a subject are pushed together, the next ones after the last were answered. In a
+//! cluster one process pushes a subject, by a lease; if two do so for a moment, the edge keeps the
+//! newer pages. Promise: a change is pushed until the edge has acknowledged it, and every pushed page
+//! equals the origin's own answer.
 
 #[cfg(test)]
 mod tests;
@@ -19,9 +19,7 @@ use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use metrics::{counter, describe_counter};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tokio::task::{
-    JoinSet, {self},
-};
+use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::ports::edge::{EdgeClient, EdgeError, PushedDictionary, PushedPage};
@@ -29,45 +27,46 @@ use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError,
 use crate::ports::store::StoreError;
 use crate::telemetry::Collector;
 
-/// How often it is looked for what changed. The edge's store takes one write a second of a key.
-const EVERY: Duration = Duration::from_secs(1);
+/// How often changes are pushed. The edge's store accepts one write per key and second.
+const PUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// Subjects that are pushed at the same time.
-const AT_ONCE: usize = 8;
-/// How long a subject belongs to the process that pushes it: longer than a push may take.
-const LEASE: Duration = Duration::from_secs(10);
-/// How often the dictionary is looked at, and after how long it is pushed again.
-const WORDS: Duration = Duration::from_secs(2);
-const WORDS_AGAIN: Duration = Duration::from_secs(3_600);
-/// Bytes of pages that go together: half of what the edge takes, for in JSON a page is at most twice
-/// as long.
-const TOGETHER: usize = 4 * 1_024 * 1_024 - 64 * 1_024;
-/// How long nothing is pushed after the edge failed: at first, doubled with each further failure, and at most.
-const REST: Duration = Duration::from_secs(1);
-const LONGEST_REST: Duration = Duration::from_secs(30);
-/// The dictionary's name among the leases; subjects have a slash in theirs.
-const DICTIONARY: &str = "words";
+const MAX_CONCURRENT_PUSHES: usize = 8;
+/// How long a process owns a subject: longer than a push may take.
+const PUSH_LEASE: Duration = Duration::from_secs(10);
+/// How often the dictionary's version is read.
+const DICTIONARY_POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// After how long an unchanged dictionary is pushed again.
+const DICTIONARY_REFRESH_INTERVAL: Duration = Duration::from_secs(3_600);
+/// Bytes of pages in one push: half of what the edge accepts, because JSON at most doubles a page.
+const MAX_PUSH_BYTES: usize = 4 * 1_024 * 1_024 - 64 * 1_024;
+/// How long nothing is pushed after a failure of the edge; doubled by each further failure.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+/// The longest pause after failures of the edge.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// The dictionary's name among the leases; the names of subjects contain a slash.
+const DICTIONARY_LEASE_NAME: &str = "dictionary";
 /// Everything but the unreserved characters of RFC 3986.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const PATH_RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What there is to be pushed, as the origin answers it.
+/// Renders what is pushed, as the origin answers it.
 #[async_trait]
 pub trait PageSource: Send + Sync + std::fmt::Debug {
-    /// The subjects' versions now, in their order.
+    /// The current versions of the subjects, in their order.
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError>;
-    /// The page at this path; `Ok(None)` where the edge must keep no copy of it.
+    /// The page at this path; `Ok(None)` when the edge must keep no copy of it.
     async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError>;
-    /// The dictionary's version now.
-    async fn words_version(&self) -> Result<u64, PushError>;
-    async fn words(&self) -> Result<PushedDictionary, PushError>;
+    /// The current version of the dictionary.
+    async fn dictionary_version(&self) -> Result<u64, PushError>;
+    async fn dictionary(&self) -> Result<PushedDictionary, PushError>;
 }
 
-/// Why something was not pushed now. It is tried again.
+/// Why a push failed. It is retried.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     #[error(transparent)]
     Edge(#[from] EdgeError),
     #[error(transparent)]
-    Heat(#[from] PopularityError),
+    Popularity(#[from] PopularityError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the origin answers {0} with {1}")]
@@ -76,7 +75,7 @@ pub enum PushError {
     Stopping,
 }
 
-/// What has been pushed by this process.
+/// What this process has pushed.
 #[derive(Debug, Default)]
 pub struct PushMetrics {
     pub stored: AtomicU64,
@@ -99,187 +98,216 @@ impl Collector for PushMetrics {
 #[derive(Debug)]
 pub struct Pusher {
     pub edge: Arc<dyn EdgeClient>,
-    pub heat: Arc<dyn Popularity>,
+    pub popularity: Arc<dyn Popularity>,
     pub source: Arc<dyn PageSource>,
-    /// Told which subjects are hot before their pages are rendered, which say so.
-    pub readers: Arc<ReadCounters>,
-    /// Reads a minute that make a subject hot.
+    /// Marks hot subjects before their pages are rendered, because the pages say so.
+    pub read_counters: Arc<ReadCounters>,
+    /// Reads per minute that make a subject hot.
     pub hot_per_minute: u32,
-    /// For how many seconds its pages are fresh then.
+    /// For how many seconds the pages of a hot subject are fresh.
     pub fresh_for: u8,
-    pub figures: Arc<PushMetrics>,
+    pub metrics: Arc<PushMetrics>,
 }
 
 /// What the edge has of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pushed {
+struct PushedVersion {
     version: u64,
     lists: ReadLists,
 }
 
-/// What has ended: a subject's push, or the dictionary's.
-enum Ended {
-    Subject(SubjectKey, Result<Pushed, PushError>),
-    Words(Result<u64, PushError>),
+/// A push that has finished.
+enum FinishedPush {
+    Subject(SubjectKey, Result<PushedVersion, PushError>),
+    Dictionary(Result<u64, PushError>),
 }
 
 /// Pushes until it is dropped.
 pub async fn run(pusher: Arc<Pusher>) {
-    let mut state = Loop { pusher, hot: vec![], pushed: HashMap::new(), words: None, looked: None, rest: None };
-    let mut flights = Flights::default();
-    let mut tick = interval(EVERY);
+    let mut state = PushLoop {
+        pusher,
+        hot: vec![],
+        pushed: HashMap::new(),
+        dictionary: None,
+        dictionary_checked_at: None,
+        backoff: None,
+    };
+    let mut running = RunningPushes::default();
+    let mut tick = interval(PUSH_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            Some(ended) = flights.land() => state.land(ended),
+            Some(finished) = running.next_finished() => state.finish(finished),
             _ = tick.tick() => {
-                if let Err(error) = state.launch(&mut flights).await {
-                    tracing::debug!(%error, "nothing is pushed");
+                if let Err(error) = state.start_pushes(&mut running).await {
+                    tracing::debug!(%error, "Could not find out what to push");
                 }
             }
         }
     }
 }
 
-/// What is under way, each under a name.
+/// The running pushes by name.
 #[derive(Default)]
-struct Flights {
-    tasks: JoinSet<Ended>,
+struct RunningPushes {
+    tasks: JoinSet<FinishedPush>,
     names: HashMap<task::Id, String>,
 }
 
-impl Flights {
-    /// Whether there is room for one of this name, and none under way.
+impl RunningPushes {
+    /// Whether another push may start, and none of this name is running.
     fn admits(&self, name: &str) -> bool {
-        self.names.len() < AT_ONCE && self.names.values().all(|flying| flying != name)
+        self.names.len() < MAX_CONCURRENT_PUSHES && self.names.values().all(|flying| flying != name)
     }
 
-    fn launch(&mut self, name: String, push: impl Future<Output = Ended> + Send + 'static) {
+    fn start(&mut self, name: String, push: impl Future<Output = FinishedPush> + Send + 'static) {
         let task = self.tasks.spawn(push);
         self.names.insert(task.id(), name);
     }
 
-    /// The next that has ended; `None` while there is none.
-    async fn land(&mut self) -> Option<Ended> {
+    /// The next finished push; `None` when none is running.
+    async fn next_finished(&mut self) -> Option<FinishedPush> {
         let joined = self.tasks.join_next_with_id().await?;
         let id = joined.as_ref().map_or_else(task::JoinError::id, |(id, _)| *id);
         self.names.remove(&id);
-        joined.ok().map(|(_, ended)| ended)
+        joined.ok().map(|(_, finished)| finished)
     }
 }
 
-struct Loop {
+struct PushLoop {
     pusher: Arc<Pusher>,
     hot: Vec<PopularSubject>,
-    /// What the edge has of the subjects that are this process's.
-    pushed: HashMap<SubjectKey, Pushed>,
-    /// The dictionary's version at the edge, and since when.
-    words: Option<(u64, Instant)>,
-    /// When the dictionary was last looked at.
-    looked: Option<Instant>,
-    /// How long after the last failure nothing is pushed, and until when that is.
-    rest: Option<(Duration, Instant)>,
+    /// What the edge has of the subjects that this process owns.
+    pushed: HashMap<SubjectKey, PushedVersion>,
+    /// The dictionary's version at the edge, and when it was pushed.
+    dictionary: Option<(u64, Instant)>,
+    /// When the dictionary's version was last read.
+    dictionary_checked_at: Option<Instant>,
+    /// The pause after the last failure, and its end.
+    backoff: Option<(Duration, Instant)>,
 }
 
-impl Loop {
-    /// Sends what is to be sent.
-    async fn launch(&mut self, flights: &mut Flights) -> Result<(), PushError> {
+impl PushLoop {
+    /// Starts every push that is due.
+    async fn start_pushes(&mut self, running: &mut RunningPushes) -> Result<(), PushError> {
         let pusher = self.pusher.clone();
-        self.hot = hot(pusher.heat.most_read(HOT).await?, &self.hot, pusher.hot_per_minute);
-        pusher.readers.declare(&self.hot, pusher.fresh_for);
-        let names: Vec<_> =
-            self.hot.iter().map(|warm| warm.subject.to_string()).chain([DICTIONARY.to_owned()]).collect();
-        let owned = pusher.heat.claim(&names, LEASE).await?;
-        let owns_words = owned.last() == Some(&true);
-        let mine: Vec<_> = self.hot.iter().zip(owned).filter(|(_, mine)| *mine).map(|(warm, _)| warm.clone()).collect();
-        self.pushed.retain(|subject, _| mine.iter().any(|warm| warm.subject == *subject));
-        if self.rest.is_some_and(|(_, until)| Instant::now() < until) {
+        self.hot = hot(pusher.popularity.most_read(HOT).await?, &self.hot, pusher.hot_per_minute);
+        pusher.read_counters.declare(&self.hot, pusher.fresh_for);
+        let names: Vec<_> = self
+            .hot
+            .iter()
+            .map(|popular| popular.subject.to_string())
+            .chain([DICTIONARY_LEASE_NAME.to_owned()])
+            .collect();
+        let owned = pusher.popularity.claim(&names, PUSH_LEASE).await?;
+        let owns_dictionary = owned.last() == Some(&true);
+        let owned_here: Vec<_> = self
+            .hot
+            .iter()
+            .zip(owned)
+            .filter(|(_, owned_here)| *owned_here)
+            .map(|(popular, _)| popular.clone())
+            .collect();
+        self.pushed.retain(|subject, _| owned_here.iter().any(|popular| popular.subject == *subject));
+        if self.backoff.is_some_and(|(_, until)| Instant::now() < until) {
             return Ok(());
         }
-        if !owns_words {
-            self.words = None;
-        } else if self.looked.is_none_or(|then| then.elapsed() >= WORDS) && flights.admits(DICTIONARY) {
-            self.looked = Some(Instant::now());
-            let version = pusher.source.words_version().await?;
-            if self.words.is_none_or(|(known, since)| known != version || since.elapsed() >= WORDS_AGAIN) {
+        if !owns_dictionary {
+            self.dictionary = None;
+        } else if self.dictionary_checked_at.is_none_or(|then| then.elapsed() >= DICTIONARY_POLL_INTERVAL)
+            && running.admits(DICTIONARY_LEASE_NAME)
+        {
+            self.dictionary_checked_at = Some(Instant::now());
+            let version = pusher.source.dictionary_version().await?;
+            if self
+                .dictionary
+                .is_none_or(|(known, since)| known != version || since.elapsed() >= DICTIONARY_REFRESH_INTERVAL)
+            {
                 let pusher = pusher.clone();
-                flights.launch(DICTIONARY.to_owned(), async move { Ended::Words(push_words(&pusher).await) });
+                running.start(DICTIONARY_LEASE_NAME.to_owned(), async move {
+                    FinishedPush::Dictionary(push_dictionary(&pusher).await)
+                });
             }
         }
-        let subjects: Vec<_> = mine.iter().map(|warm| warm.subject.clone()).collect();
+        let subjects: Vec<_> = owned_here.iter().map(|popular| popular.subject.clone()).collect();
         let versions = pusher.source.versions(&subjects).await?;
-        for (warm, version) in mine.into_iter().zip(versions) {
-            let wanted = Pushed { version, lists: warm.lists.and(ReadLists::DEFAULT) };
-            let has = self.pushed.get(&warm.subject);
+        for (popular, version) in owned_here.into_iter().zip(versions) {
+            let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::DEFAULT) };
+            let has = self.pushed.get(&popular.subject);
             let has = has.is_some_and(|has| has.version >= wanted.version && has.lists.has(wanted.lists));
-            let name = warm.subject.to_string();
-            if !has && flights.admits(&name) {
+            let name = popular.subject.to_string();
+            if !has && running.admits(&name) {
                 let pusher = pusher.clone();
-                flights.launch(name, async move {
-                    let pushed = push_subject(&pusher, &warm.subject, wanted).await;
-                    Ended::Subject(warm.subject, pushed)
+                running.start(name, async move {
+                    let pushed = push_subject(&pusher, &popular.subject, wanted).await;
+                    FinishedPush::Subject(popular.subject, pushed)
                 });
             }
         }
         Ok(())
     }
 
-    fn land(&mut self, ended: Ended) {
-        let failed = match ended {
-            Ended::Subject(subject, Ok(pushed)) => {
+    fn finish(&mut self, finished: FinishedPush) {
+        let failed = match finished {
+            FinishedPush::Subject(subject, Ok(pushed)) => {
                 self.pushed.insert(subject, pushed);
                 None
             }
-            Ended::Words(Ok(version)) => {
-                self.words = Some((version, Instant::now()));
+            FinishedPush::Dictionary(Ok(version)) => {
+                self.dictionary = Some((version, Instant::now()));
                 None
             }
-            Ended::Subject(_, Err(error)) => Some(error),
-            Ended::Words(Err(error)) => {
-                self.looked = None;
+            FinishedPush::Subject(_, Err(error)) => Some(error),
+            FinishedPush::Dictionary(Err(error)) => {
+                self.dictionary_checked_at = None;
                 Some(error)
             }
         };
         match failed {
             None => {
-                if self.rest.take().is_some() {
-                    tracing::info!("the edge takes what is pushed again");
+                if self.backoff.take().is_some() {
+                    tracing::info!("The edge accepts pushes again");
                 }
             }
             Some(PushError::Edge(error)) => {
-                self.pusher.figures.failed.fetch_add(1, Ordering::Relaxed);
-                if self.rest.is_none() {
-                    tracing::warn!(%error, "nothing can be pushed");
+                self.pusher.metrics.failed.fetch_add(1, Ordering::Relaxed);
+                if self.backoff.is_none() {
+                    let retry_ms = FIRST_BACKOFF.as_millis();
+                    tracing::warn!(dependency = "edge", retry_ms, %error, "Could not push to the edge; retrying in {retry_ms} ms");
                 }
-                // Those that were under way together fail together, and count as one.
-                let (last, until) = self.rest.unwrap_or((REST / 2, Instant::now()));
+                // Pushes that ran together fail together, and count as one failure.
+                let (last, until) = self.backoff.unwrap_or((FIRST_BACKOFF / 2, Instant::now()));
                 if Instant::now() >= until {
-                    let rest = (last * 2).min(LONGEST_REST);
-                    self.rest = Some((rest, Instant::now() + rest));
+                    let backoff = (last * 2).min(MAX_BACKOFF);
+                    self.backoff = Some((backoff, Instant::now() + backoff));
                 }
             }
-            Some(error) => tracing::debug!(%error, "a subject is not pushed"),
+            Some(error) => tracing::debug!(%error, "Could not push a subject"),
         }
     }
 }
 
-/// Renders a subject's pages and pushes them; what the edge has then.
-async fn push_subject(pusher: &Pusher, subject: &SubjectKey, wanted: Pushed) -> Result<Pushed, PushError> {
+/// Renders and pushes the pages of a subject; returns what the edge has afterwards.
+async fn push_subject(
+    pusher: &Pusher,
+    subject: &SubjectKey,
+    wanted: PushedVersion,
+) -> Result<PushedVersion, PushError> {
     let (mut pages, mut version, mut bytes) = (Vec::new(), None, 0);
     for key in keys(subject, wanted.lists) {
         let Some(page) = pusher.source.page(&key).await? else { continue };
-        // A page may come from a memory that is a moment behind: then it is looked at again. Those
-        // that do not say their version do not count.
+        // A page may come from a cache that is a moment old: then it is pushed again. Pages without a
+        // version do not count.
         if page.version > 0 {
             version = Some(version.map_or(page.version, |least: u64| least.min(page.version)));
         }
         let size = page.body.len() + page.shows.len();
-        if size > TOGETHER {
-            tracing::warn!(key, size, "a page is too large to be pushed");
+        if size > MAX_PUSH_BYTES {
+            tracing::warn!(key, size_bytes = size, "The page {key} is too large to be pushed: {size} bytes");
             continue;
         }
-        if bytes + size > TOGETHER {
+        if bytes + size > MAX_PUSH_BYTES {
             send(pusher, &pages).await?;
             (pages, bytes) = (Vec::new(), 0);
         }
@@ -287,7 +315,7 @@ async fn push_subject(pusher: &Pusher, subject: &SubjectKey, wanted: Pushed) -> 
         pages.push(page);
     }
     send(pusher, &pages).await?;
-    Ok(Pushed { version: version.unwrap_or(wanted.version), lists: wanted.lists })
+    Ok(PushedVersion { version: version.unwrap_or(wanted.version), lists: wanted.lists })
 }
 
 async fn send(pusher: &Pusher, pages: &[PushedPage]) -> Result<(), PushError> {
@@ -295,24 +323,24 @@ async fn send(pusher: &Pusher, pages: &[PushedPage]) -> Result<(), PushError> {
         return Ok(());
     }
     let stored = pusher.edge.push(pages, None).await?;
-    pusher.figures.stored.fetch_add(stored.stored, Ordering::Relaxed);
-    pusher.figures.older.fetch_add(stored.older, Ordering::Relaxed);
+    pusher.metrics.stored.fetch_add(stored.stored, Ordering::Relaxed);
+    pusher.metrics.older.fetch_add(stored.older, Ordering::Relaxed);
     Ok(())
 }
 
-async fn push_words(pusher: &Pusher) -> Result<u64, PushError> {
-    let words = pusher.source.words().await?;
-    pusher.edge.push(&[], Some(&words)).await?;
-    Ok(words.version)
+async fn push_dictionary(pusher: &Pusher) -> Result<u64, PushError> {
+    let dictionary = pusher.source.dictionary().await?;
+    pusher.edge.push(&[], Some(&dictionary)).await?;
+    Ok(dictionary.version)
 }
 
-/// The pages of a subject that are pushed, by the names the edge has for them.
+/// The pages of a subject that are pushed, by their keys at the edge.
 fn keys(subject: &SubjectKey, lists: ReadLists) -> Vec<String> {
     if matches!(subject.key(), "." | "..") {
-        // In a path these mean another one, so the edge has no name for them.
+        // In a path these name another one, so the edge has no key for them.
         return vec![];
     }
-    let [kind, key] = [subject.kind(), subject.key()].map(|text| utf8_percent_encode(text, RESERVED));
+    let [kind, key] = [subject.kind(), subject.key()].map(|text| utf8_percent_encode(text, PATH_RESERVED));
     let path = format!("/v1/subjects/{kind}/{key}");
     let list = |(sort, limit): (Sort, usize)| {
         let sort = (sort != Sort::default()).then(|| format!("sort={}", sort.name()));

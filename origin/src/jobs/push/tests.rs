@@ -1,3 +1,5 @@
+//! Pushing under leases, failures, sizes and stale pages, by a paused clock.
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
@@ -8,20 +10,20 @@ use crate::jobs::push::*;
 use crate::ports::edge::PushOutcome;
 use crate::ports::popularity::Reads;
 
-/// Keys with their versions, and when they came.
+/// Keys with their versions, and when they were pushed.
 type Push = (Instant, Vec<(String, u64)>);
 
-/// One subject, the edge that takes it, and who is to push it.
+/// One subject, a recording edge, and the lease of the process that pushes.
 #[derive(Debug, Default)]
-struct World {
+struct PushBed {
     version: AtomicU64,
-    /// How far pages are behind the row.
+    /// By how many versions pages are older than the row.
     behind: AtomicU64,
     /// Bytes of the default list, and of every other page.
     sizes: [AtomicUsize; 2],
     fails: AtomicBool,
     pushes: Mutex<Vec<Push>>,
-    /// The lease: who, and until when.
+    /// The lease: its process, and its end.
     lease: Mutex<Option<(usize, Instant)>>,
 }
 
@@ -30,7 +32,7 @@ fn subject() -> SubjectKey {
 }
 
 #[async_trait]
-impl PageSource for World {
+impl PageSource for PushBed {
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
         Ok(vec![self.version.load(Ordering::SeqCst); subjects.len()])
     }
@@ -48,20 +50,25 @@ impl PageSource for World {
         }))
     }
 
-    async fn words_version(&self) -> Result<u64, PushError> {
+    async fn dictionary_version(&self) -> Result<u64, PushError> {
         Ok(1)
     }
 
-    async fn words(&self) -> Result<PushedDictionary, PushError> {
+    async fn dictionary(&self) -> Result<PushedDictionary, PushError> {
         Ok(PushedDictionary { version: 1, terms: vec![] })
     }
 }
 
 #[async_trait]
-impl EdgeClient for World {
-    async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError> {
+impl EdgeClient for PushBed {
+    async fn push(
+        &self,
+        pages: &[PushedPage],
+        dictionary: Option<&PushedDictionary>,
+    ) -> Result<PushOutcome, EdgeError> {
         let keys = pages.iter().map(|page| (page.key.clone(), page.version));
-        let keys = keys.chain(words.map(|words| (DICTIONARY.to_owned(), words.version))).collect();
+        let keys =
+            keys.chain(dictionary.map(|dictionary| (DICTIONARY_LEASE_NAME.to_owned(), dictionary.version))).collect();
         self.pushes.lock().unwrap().push((Instant::now(), keys));
         sleep(Duration::from_millis(100)).await;
         let stored = PushOutcome { stored: pages.len() as u64, older: 0 };
@@ -69,12 +76,12 @@ impl EdgeClient for World {
     }
 }
 
-/// One of the processes that could push.
+/// One of the processes that may push.
 #[derive(Debug)]
-struct Process(Arc<World>, usize);
+struct PushProcess(Arc<PushBed>, usize);
 
 #[async_trait]
-impl Popularity for Process {
+impl Popularity for PushProcess {
     async fn add(&self, _: &[Reads]) -> Result<(), PopularityError> {
         Ok(())
     }
@@ -93,22 +100,22 @@ impl Popularity for Process {
     }
 }
 
-impl World {
+impl PushBed {
     fn start() -> Arc<Self> {
-        let world = Self::default();
-        world.version.store(5, Ordering::SeqCst);
-        Arc::new(world)
+        let bed = Self::default();
+        bed.version.store(5, Ordering::SeqCst);
+        Arc::new(bed)
     }
 
     fn process(self: &Arc<Self>, number: usize) -> JoinHandle<()> {
         tokio::spawn(run(Arc::new(Pusher {
             edge: self.clone(),
-            heat: Arc::new(Process(self.clone(), number)),
+            popularity: Arc::new(PushProcess(self.clone(), number)),
             source: self.clone(),
-            readers: Arc::default(),
+            read_counters: Arc::default(),
             hot_per_minute: 1,
             fresh_for: 10,
-            figures: Arc::default(),
+            metrics: Arc::default(),
         })))
     }
 
@@ -124,87 +131,87 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_processes_one_pushes_and_the_other_goes_on_when_it_is_gone() {
-    let (world, begun) = (World::start(), Instant::now());
-    let one = world.process(1);
+async fn second_process_pushes_after_the_lease_of_the_first() {
+    let (bed, begun) = (PushBed::start(), Instant::now());
+    let one = bed.process(1);
     sleep(Duration::from_millis(10)).await;
-    let _other = world.process(2);
+    let _other = bed.process(2);
     sleep(Duration::from_millis(2_500)).await;
-    world.version.store(6, Ordering::SeqCst);
+    bed.version.store(6, Ordering::SeqCst);
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(world.pushed(begun), [(0, 5), (3, 6)], "each change once, however long it stands");
+    assert_eq!(bed.pushed(begun), [(0, 5), (3, 6)], "each change once");
     one.abort();
-    world.version.store(7, Ordering::SeqCst);
-    sleep(LEASE + EVERY).await;
-    let [.., (_, 7)] = world.pushed(begun)[..] else { panic!("{:?}", world.pushed(begun)) };
-    assert_eq!(world.pushed(begun).len(), 3);
+    bed.version.store(7, Ordering::SeqCst);
+    sleep(PUSH_LEASE + PUSH_INTERVAL).await;
+    let [.., (_, 7)] = bed.pushed(begun)[..] else { panic!("{:?}", bed.pushed(begun)) };
+    assert_eq!(bed.pushed(begun).len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edge_that_fails_is_left_alone_for_longer_each_time() {
-    let (world, begun) = (World::start(), Instant::now());
-    world.fails.store(true, Ordering::SeqCst);
-    let _process = world.process(1);
+async fn failing_edge_is_retried_with_backoff() {
+    let (bed, begun) = (PushBed::start(), Instant::now());
+    bed.fails.store(true, Ordering::SeqCst);
+    let _process = bed.process(1);
     sleep(Duration::from_secs(70)).await;
-    let tried: Vec<_> = world.pushed(begun).iter().map(|(at, _)| *at).collect();
-    assert!(tried.windows(2).skip(1).all(|w| w[1] - w[0] <= 2 * LONGEST_REST.as_secs()), "{tried:?}");
+    let tried: Vec<_> = bed.pushed(begun).iter().map(|(at, _)| *at).collect();
+    assert!(tried.windows(2).skip(1).all(|w| w[1] - w[0] <= 2 * MAX_BACKOFF.as_secs()), "{tried:?}");
     assert!((5..9).contains(&tried.len()), "{tried:?}");
-    world.fails.store(false, Ordering::SeqCst);
-    world.version.store(9, Ordering::SeqCst);
-    sleep(LONGEST_REST + EVERY).await;
-    assert_eq!(world.pushed(begun).last().map(|(_, version)| *version), Some(9), "what is then");
-    let before = world.pushed(begun).len();
+    bed.fails.store(false, Ordering::SeqCst);
+    bed.version.store(9, Ordering::SeqCst);
+    sleep(MAX_BACKOFF + PUSH_INTERVAL).await;
+    assert_eq!(bed.pushed(begun).last().map(|(_, version)| *version), Some(9), "what is then");
+    let before = bed.pushed(begun).len();
     sleep(Duration::from_secs(30)).await;
-    assert_eq!(world.pushed(begun).len(), before);
+    assert_eq!(bed.pushed(begun).len(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_was_behind_is_pushed_again() {
-    let (world, begun) = (World::start(), Instant::now());
-    world.behind.store(1, Ordering::SeqCst);
-    let _process = world.process(1);
+async fn stale_page_is_pushed_again() {
+    let (bed, begun) = (PushBed::start(), Instant::now());
+    bed.behind.store(1, Ordering::SeqCst);
+    let _process = bed.process(1);
     sleep(Duration::from_millis(500)).await;
-    world.behind.store(0, Ordering::SeqCst);
+    bed.behind.store(0, Ordering::SeqCst);
     sleep(Duration::from_secs(10)).await;
-    assert_eq!(world.pushed(begun), [(0, 4), (1, 5)]);
+    assert_eq!(bed.pushed(begun), [(0, 4), (1, 5)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_dictionary_goes_at_the_start_and_hourly() {
-    let (world, begun) = (World::start(), Instant::now());
-    let _process = world.process(1);
+async fn dictionary_is_pushed_at_the_start_and_hourly() {
+    let (bed, begun) = (PushBed::start(), Instant::now());
+    let _process = bed.process(1);
     for _ in 0..2 * 360 + 10 {
         advance(Duration::from_secs(10)).await;
         sleep(Duration::from_millis(200)).await;
     }
-    let pushes = world.pushes.lock().unwrap();
-    let words = pushes.iter().filter(|(_, keys)| keys.iter().any(|(key, _)| key == DICTIONARY));
-    let hours: Vec<_> = words.map(|(at, _)| (*at - begun).as_secs() / 3_600).collect();
+    let pushes = bed.pushes.lock().unwrap();
+    let dictionary = pushes.iter().filter(|(_, keys)| keys.iter().any(|(key, _)| key == DICTIONARY_LEASE_NAME));
+    let hours: Vec<_> = dictionary.map(|(at, _)| (*at - begun).as_secs() / 3_600).collect();
     assert_eq!(hours, [0, 1, 2]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_large_goes_in_parts_and_what_fits_nowhere_not_at_all() {
+async fn large_pages_are_pushed_in_parts_and_too_large_ones_never() {
     let check = async |sizes: [usize; 2], expected: &[usize]| {
-        let world = World::start();
-        for (size, place) in sizes.into_iter().zip(&world.sizes) {
+        let bed = PushBed::start();
+        for (size, place) in sizes.into_iter().zip(&bed.sizes) {
             place.store(size, Ordering::SeqCst);
         }
-        let process = world.process(1);
+        let process = bed.process(1);
         sleep(Duration::from_secs(1)).await;
         process.abort();
-        let pushes = world.pushes.lock().unwrap();
-        let pages = pushes.iter().map(|(_, keys)| keys.iter().filter(|(key, _)| key != DICTIONARY).count());
+        let pushes = bed.pushes.lock().unwrap();
+        let pages = pushes.iter().map(|(_, keys)| keys.iter().filter(|(key, _)| key != DICTIONARY_LEASE_NAME).count());
         assert_eq!(pages.filter(|count| *count > 0).collect::<Vec<_>>(), expected, "{sizes:?}");
     };
     check([10, 10], &[3]).await;
-    check([TOGETHER, 10], &[1, 2]).await;
-    check([TOGETHER - 10, 10], &[2, 1]).await;
-    check([TOGETHER + 1, 10], &[2]).await;
+    check([MAX_PUSH_BYTES, 10], &[1, 2]).await;
+    check([MAX_PUSH_BYTES - 10, 10], &[2, 1]).await;
+    check([MAX_PUSH_BYTES + 1, 10], &[2]).await;
 }
 
 #[test]
-fn pages_have_the_names_the_edge_knows_them_by() {
+fn keys_are_those_of_the_edge() {
     let check = |key: &str, lists: ReadLists, expected: &[&str]| {
         let subject = SubjectKey::new("video", key).unwrap();
         assert_eq!(keys(&subject, lists), expected, "{key}");

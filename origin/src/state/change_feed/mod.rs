@@ -1,12 +1,12 @@
-//! The change feed in memory: what the edge asks for, without a query for each question.
+//! The change feed in memory: answers the edge's polls without a query for each.
 //!
-//! A row gets its number when it is written and appears when it is committed, so that a smaller
-//! number may appear after a larger one. Whoever reads goes past a missing number only after
-//! fifteen seconds; until then everything after it is read again, and what is known already changes
-//! nothing. Not here: the rows themselves ([`ChangeFeedReader`]) and who may ask.
+//! A row gets its number when it is written and becomes visible when it is committed, so a smaller
+//! number may appear after a larger one. A gap is waited for 15 s; until then everything after it is
+//! read again, and rows that are known change nothing. Not here: the rows ([`ChangeFeedReader`]), the loop
+//! that reads them, and authorisation.
 //!
-//! Promise: a row that is committed is in the next document whose `now` is later, unless its
-//! transaction took longer than the overlap; and what is left out for want of room moves `since`.
+//! Promise: a committed row is in the next page whose `now` is later, unless its transaction took
+//! longer than the wait; and rows that are dropped for lack of room move `since`.
 
 #[cfg(test)]
 mod tests;
@@ -22,41 +22,41 @@ use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
 use crate::ports::store::{ChangeFeedReader, Result};
 
 /// Rows of one query.
-const ROWS: usize = 1_000;
-/// How long a missing number may still appear, in milliseconds.
-const OVERLAP_MS: u64 = 15_000;
-/// How much later than it was accepted a row found at the start may have been committed, in
-/// milliseconds: the log may have been behind. Of later rows it is known when they appeared.
-const LATE_MS: u64 = 600_000;
-/// How far back the short document reaches, in milliseconds: what asks every two seconds may fail
+const ROWS_PER_QUERY: usize = 1_000;
+/// How long a missing number may still be committed, in milliseconds.
+const LATE_COMMIT_MS: u64 = 15_000;
+/// How long after its acceptance a row that exists at the start may have been committed, in
+/// milliseconds: the jobs may have lagged. The commit time of later rows is known.
+const MAX_BROKER_DELAY_MS: u64 = 600_000;
+/// How far back the short page reaches, in milliseconds: an edge that polls every two seconds may fail
 /// for two minutes before it needs the long one.
-const TAIL_MS: u64 = 120_000;
-/// How far the clocks of origins may be apart, in milliseconds.
-const CLOCKS_MS: u64 = 10_000;
-/// How far back the long document reaches, in milliseconds: half an hour longer than any page is
+const TAIL_SPAN_MS: u64 = 120_000;
+/// How far apart the clocks of origins may be, in milliseconds.
+const CLOCK_SKEW_MS: u64 = 10_000;
+/// How far back the long page reaches, in milliseconds: half an hour longer than any cached page is
 /// served.
-const DAY_MS: u64 = CHANGE_FEED_RETENTION_MS - 3 * LATE_MS;
-/// After this time without any database, in milliseconds, there is no document.
-const SILENT_MS: u64 = 5_000;
+const DAY_SPAN_MS: u64 = CHANGE_FEED_RETENTION_MS - 3 * MAX_BROKER_DELAY_MS;
+/// After how long without an answer of any database there is no page, in milliseconds.
+const MAX_SILENCE_MS: u64 = 5_000;
 
-/// How far back a document reaches.
+/// How far back a page reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// Two minutes.
     Tail,
-    /// As long as pages are served.
+    /// As long as cached pages are served.
     Day,
 }
 
 /// The newest changes of all databases, at most [`ChangeFeedPage::MAX_ROWS`] comments.
 #[derive(Debug)]
-pub struct ChangeFeed(Mutex<Tail>);
+pub struct ChangeFeed(Mutex<FeedTail>);
 
 impl ChangeFeed {
-    /// Nothing is known yet of so many databases.
+    /// An empty feed of so many databases.
     pub fn new(databases: usize) -> Self {
-        let databases = (0..databases).map(|_| Database::default()).collect();
-        Self(Mutex::new(Tail { databases, by_time: BTreeMap::new(), times: HashMap::new(), dropped: None }))
+        let databases = (0..databases).map(|_| DatabaseProgress::default()).collect();
+        Self(Mutex::new(FeedTail { databases, by_time: BTreeMap::new(), times: HashMap::new(), dropped: None }))
     }
 
     /// How many databases there are.
@@ -64,23 +64,24 @@ impl ChangeFeed {
         self.tail().databases.len()
     }
 
-    /// What changed; `None` until every database was read once, and while none can be read.
+    /// The changes; `None` until every database was read once, and while none answers.
     pub fn document(&self, span: Span, now: u64, words: u64) -> Option<ChangeFeedPage> {
         let tail = self.tail();
         let newest = tail.databases.iter().filter_map(|database| database.read).max()?;
         let read = tail.read()?;
-        (now.saturating_sub(newest) <= SILENT_MS).then(|| {
-            let (since, rows) = tail.since(read.saturating_sub(if span == Span::Day { DAY_MS } else { TAIL_MS }));
+        (now.saturating_sub(newest) <= MAX_SILENCE_MS).then(|| {
+            let (since, rows) =
+                tail.since(read.saturating_sub(if span == Span::Day { DAY_SPAN_MS } else { TAIL_SPAN_MS }));
             ChangeFeedPage::new(read, since, now.saturating_sub(read), words, rows)
         })
     }
 
-    /// How long ago the last complete reading began, in milliseconds; `None` before the first.
+    /// How long ago the last complete read began, in milliseconds; `None` before the first.
     pub fn behind(&self, now: u64) -> Option<u64> {
         Some(now.saturating_sub(self.tail().read()?))
     }
 
-    fn tail(&self) -> MutexGuard<'_, Tail> {
+    fn tail(&self) -> MutexGuard<'_, FeedTail> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,11 +90,11 @@ impl ChangeFeed {
     /// # Errors
     /// When the tables do not answer.
     pub async fn read_database(&self, tables: &dyn ChangeFeedReader, clock: &Clock, database: usize) -> Result<()> {
-        read(self, clock, database, |after| tables.read_changes(database, after, ROWS)).await
+        read(self, clock, database, |after| tables.read_changes(database, after, ROWS_PER_QUERY)).await
     }
 }
 
-/// Reads what is new in one database. `query` gives its next [`ROWS`] rows after a number.
+/// Reads the new rows of one database. `query` returns its next [`ROWS_PER_QUERY`] rows after a number.
 async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
     feed: &ChangeFeed,
     clock: &Clock,
@@ -104,10 +105,10 @@ async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
     let mut after = feed.tail().databases[database].settled;
     loop {
         let rows = query(after).await?;
-        // After the query: whatever it found had been committed by now.
+        // The clock is read after the query: its rows were committed by then.
         feed.tail().take(database, &rows, clock.now());
         match rows.last() {
-            Some(last) if rows.len() >= ROWS => after = last.seq,
+            Some(last) if rows.len() >= ROWS_PER_QUERY => after = last.seq,
             _ => break,
         }
     }
@@ -117,19 +118,19 @@ async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
 
 /// How far one database was read.
 #[derive(Debug, Default)]
-struct Database {
-    /// Every number up to this one was seen, or is waited for no more.
+struct DatabaseProgress {
+    /// Every number up to this one is known or no longer waited for.
     settled: u64,
-    /// Numbers seen beyond a missing one, with the moment they became known.
+    /// Known numbers beyond a gap, with the time they became known.
     ahead: BTreeMap<u64, u64>,
-    /// When the last complete reading began.
+    /// When the last complete read began.
     read: Option<u64>,
 }
 
-impl Database {
+impl DatabaseProgress {
     fn settle(&mut self, now: u64) {
         while let Some((&seq, &known)) = self.ahead.first_key_value() {
-            if seq != self.settled + 1 && now < known + OVERLAP_MS {
+            if seq != self.settled + 1 && now < known + LATE_COMMIT_MS {
                 return;
             }
             self.settled = seq;
@@ -139,25 +140,25 @@ impl Database {
 }
 
 #[derive(Debug)]
-struct Tail {
-    databases: Vec<Database>,
-    /// Versions by the moment the change became known and the comment.
+struct FeedTail {
+    databases: Vec<DatabaseProgress>,
+    /// Versions by the time the change became known and the comment.
     by_time: BTreeMap<(u64, CommentId), u64>,
-    /// That moment of each comment.
+    /// The time of each comment.
     times: HashMap<CommentId, u64>,
-    /// That moment of the newest change left out.
+    /// The time of the newest change that was dropped.
     dropped: Option<u64>,
 }
 
-impl Tail {
-    /// Takes in what a query found that had ended by `now`.
+impl FeedTail {
+    /// Adds the rows of a query that ended at `now`.
     fn take(&mut self, database: usize, rows: &[ChangeRow], now: u64) {
         for row in rows {
             let place = &mut self.databases[database];
             if row.seq <= place.settled || place.ahead.contains_key(&row.seq) {
                 continue;
             }
-            let known = if place.read.is_none() { now.min(row.at + LATE_MS) } else { now };
+            let known = if place.read.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
             place.ahead.insert(row.seq, known);
             self.add(row.id, row.version, known);
         }
@@ -189,15 +190,15 @@ impl Tail {
         }
     }
 
-    /// When the last reading of the database that is furthest behind began.
+    /// When the last read of the database that is furthest behind began.
     fn read(&self) -> Option<u64> {
         self.databases.iter().map(|database| database.read).min().flatten()
     }
 
-    /// The changes since a moment, and since when they are complete.
+    /// The changes since a time, and the time since which they are complete.
     fn since(&self, moment: u64) -> (u64, Vec<ChangedComment>) {
-        let since = self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCKS_MS));
-        let newest_first = self.by_time.iter().rev().take_while(|((known, _), _)| known + CLOCKS_MS >= moment);
+        let since = self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCK_SKEW_MS));
+        let newest_first = self.by_time.iter().rev().take_while(|((known, _), _)| known + CLOCK_SKEW_MS >= moment);
         (since, newest_first.map(|(&(_, id), &version)| ChangedComment { id, version }).collect())
     }
 }
