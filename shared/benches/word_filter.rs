@@ -1,37 +1,43 @@
-//! Cost per byte of the word filter with many terms against few: `cargo bench --bench words`.
+//! The cost of the word filter for each byte, with many terms against few: `cargo bench --bench
+//! word_filter`.
 //!
-//! Terms are read from `GAILOU_WORDS_TSV`, else from `../shared/data/words.tsv` beside the
-//! repository, else made up in like lengths; comments from `real-threads.jsonl` beside that file,
-//! else put together from a few sentences. Both dictionaries see the same text, one comment at a time, alternately; the
-//! best of many rounds counts, because the machine is shared. What the law is about is the ratio.
+//! The terms are those of `words.tsv` and the text is that of `real-threads.jsonl`, in the directory
+//! that `GAILOU_TEST_DATA` names or in `shared/data` beside the repository. Without these files the
+//! terms are generated, and the text is that of `tests/data/threads.jsonl`. Both dictionaries check the
+//! same comments in turns; the best of many rounds counts, because other programs use the machine. The
+//! ratio is the figure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gailou_shared::word_filter::{Dictionary, FilterVerdict, Term, TermAction, parse_tsv};
 
+/// How often the text is checked with each dictionary.
 const ROUNDS: usize = 60;
-const FEW: usize = 100;
+/// The terms of the small dictionary.
+const SMALL_DICTIONARY_TERMS: usize = 100;
+/// A smaller sample is repeated until it has so many comments.
+const MIN_COMMENTS: usize = 250;
 
 fn main() {
-    let terms = terms();
-    let comments = comments();
+    let terms = load_terms();
+    let comments = load_comments();
     let bytes: usize = comments.iter().map(String::len).sum();
     println!("{} terms, {} comments, {bytes} bytes", terms.len(), comments.len());
     for action in [TermAction::Review, TermAction::Mask] {
-        let with: Vec<Term> = terms.iter().map(|t| Term { action, ..t.clone() }).collect();
-        for (name, few) in [("first", first(&with)), ("spread", spread(&with))] {
-            compare(&format!("{action:?}, {name} {FEW}"), &few, &with, &comments, bytes);
+        let with_action: Vec<Term> = terms.iter().map(|t| Term { action, ..t.clone() }).collect();
+        for (name, few) in [("first", first_terms(&with_action)), ("spread", spread_terms(&with_action))] {
+            compare(&format!("{action:?}, {name} {SMALL_DICTIONARY_TERMS}"), &few, &with_action, &comments, bytes);
         }
     }
 }
 
-fn first(terms: &[Term]) -> Vec<Term> {
-    terms.iter().take(FEW).cloned().collect()
+fn first_terms(terms: &[Term]) -> Vec<Term> {
+    terms.iter().take(SMALL_DICTIONARY_TERMS).cloned().collect()
 }
 
-fn spread(terms: &[Term]) -> Vec<Term> {
-    terms.iter().step_by((terms.len() / FEW).max(1)).take(FEW).cloned().collect()
+fn spread_terms(terms: &[Term]) -> Vec<Term> {
+    terms.iter().step_by((terms.len() / SMALL_DICTIONARY_TERMS).max(1)).take(SMALL_DICTIONARY_TERMS).cloned().collect()
 }
 
 fn compare(name: &str, few: &[Term], all: &[Term], comments: &[String], bytes: usize) {
@@ -41,8 +47,8 @@ fn compare(name: &str, few: &[Term], all: &[Term], comments: &[String], bytes: u
     let built = start.elapsed();
     let (mut best_few, mut best_all) = (Duration::MAX, Duration::MAX);
     for _ in 0..ROUNDS {
-        best_few = best_few.min(round(&few, comments));
-        best_all = best_all.min(round(&all, comments));
+        best_few = best_few.min(check_all(&few, comments));
+        best_all = best_all.min(check_all(&all, comments));
     }
     let hits = |words: &Dictionary| comments.iter().filter(|c| words.check(c) != FilterVerdict::Pass).count();
     let rate = |took: Duration| bytes as f64 / took.as_secs_f64() / 1e6;
@@ -59,7 +65,7 @@ fn compare(name: &str, few: &[Term], all: &[Term], comments: &[String], bytes: u
     println!("  ratio {:.2}", best_all.as_secs_f64() / best_few.as_secs_f64());
 }
 
-fn round(words: &Dictionary, comments: &[String]) -> Duration {
+fn check_all(words: &Dictionary, comments: &[String]) -> Duration {
     let start = Instant::now();
     for comment in comments {
         std::hint::black_box(words.check(std::hint::black_box(comment)));
@@ -67,18 +73,18 @@ fn round(words: &Dictionary, comments: &[String]) -> Duration {
     start.elapsed()
 }
 
-fn tsv() -> PathBuf {
-    std::env::var_os("GAILOU_WORDS_TSV").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/words.tsv")),
-        PathBuf::from,
-    )
+/// The file of this name in the directory that `GAILOU_TEST_DATA` names, or in `shared/data` beside the
+/// repository.
+fn large_sample(name: &str) -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    std::env::var_os("GAILOU_TEST_DATA").map_or_else(beside, PathBuf::from).join(name)
 }
 
-fn terms() -> Vec<Term> {
-    if let Ok(text) = std::fs::read_to_string(tsv()) {
-        return parse_tsv(&text, TermAction::Review).expect("a dictionary");
+fn load_terms() -> Vec<Term> {
+    if let Ok(text) = std::fs::read_to_string(large_sample("words.tsv")) {
+        return parse_tsv(&text, TermAction::Review).expect("valid terms");
     }
-    println!("no word list found: terms are made up, hit less of the text, and flatter the ratio");
+    println!("no large list of terms found: the terms are generated, match less text, and lower the ratio");
     let mut random = Random(1);
     (0..16_000)
         .map(|i| {
@@ -87,52 +93,26 @@ fn terms() -> Vec<Term> {
             } else {
                 format!("www.{}.{}", random.letters(4 + i % 9), ["com", "cn", "net"][i % 3])
             };
-            Term { term, category: "made-up".into(), action: TermAction::Review }
+            Term { term, category: "generated".into(), action: TermAction::Review }
         })
         .collect()
 }
 
-fn comments() -> Vec<String> {
-    let text = std::fs::read_to_string(tsv().with_file_name("real-threads.jsonl"));
-    let real: Vec<String> = text
-        .iter()
-        .flat_map(|t| t.lines())
+fn load_comments() -> Vec<String> {
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/threads.jsonl");
+    let text = std::fs::read_to_string(large_sample("real-threads.jsonl")).or_else(|_| {
+        println!("no large sample of comments found: the text is {}", small.display());
+        std::fs::read_to_string(&small)
+    });
+    let comments: Vec<String> = text
+        .expect("the small sample is readable")
+        .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter_map(|row| row.get("content")?.as_str().map(String::from))
+        .filter_map(|comment| comment.get("content")?.as_str().map(String::from))
         .collect();
-    if !real.is_empty() {
-        return real;
-    }
-    println!("no comments found: they are put together from a few sentences");
-    let mut random = Random(2);
-    let mut pick = move || SENTENCES.get(random.below(SENTENCES.len() as u32) as usize);
-    (0..400).map(|_| [pick(), pick()].into_iter().flatten().copied().collect()).collect()
+    let count = MIN_COMMENTS.next_multiple_of(comments.len());
+    comments.iter().cycle().take(count).cloned().collect()
 }
-
-/// As people write under videos and goods; made-up characters would be rarer or commoner in terms
-/// than real ones are.
-const SENTENCES: [&str; 20] = [
-    "这个价格还能再降吗？感觉双十一会更便宜。",
-    "散热怎么样，玩游戏的时候风扇声音大不大",
-    "up主讲得很清楚，已经三连了！",
-    "i7 和 i9 差多少，日常办公加一点剪辑够用吗？",
-    "Just got mine yesterday, the screen is amazing.",
-    "前排围观，等一个后续哈哈哈哈",
-    "我用了半年，电池还剩 92%，没什么问题。",
-    "Does it support dual monitors over USB-C?",
-    "楼上说得对，售后确实要看当地的服务点",
-    "内存 4800 的有点拉胯，能换 5600 的吗",
-    "第 3 分 20 秒那个画面太好看了，求壁纸",
-    "谢谢分享，学到了很多东西",
-    "I think the older model is still better value for money.",
-    "客服说下周发货，先蹲一个反馈。",
-    "这期节目的背景音乐是什么？有人知道吗",
-    "B 站限时优惠，VIP 打五折 ❤",
-    "同款，买了就降价，心态崩了😭",
-    "Linux 下驱动正常，Windows 11 偶尔蓝屏",
-    "从第一集追到现在，终于等到结局了",
-    "not sure why everyone is complaining about the keyboard, 手感挺好的",
-];
 
 /// A linear congruential generator (Knuth's MMIX constants): the same text on every machine.
 struct Random(u64);

@@ -22,7 +22,7 @@ use crate::child_process::ChildProcess;
 pub const SERVERS_VARIABLE: &str = "GAILOU_TEST_SERVICES";
 
 /// How long a server may take to accept connections: all may start at once on two busy processors.
-const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The pause between two attempts to connect to a server that starts.
 const STARTUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
