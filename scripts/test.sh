@@ -113,6 +113,9 @@ all() {
   stage "the page in Chromium" web-test web_tests
 }
 
+# A missing or changed snapshot is a failure; elsewhere it is stored beside the old one for review.
+if [ -n "${CI:-}" ]; then export INSTA_UPDATE=no; fi
+
 mode=${1:-all}
 case $mode in
   all) setup test || exit 1 ;;

@@ -16,6 +16,7 @@ mod openapi;
 mod paging;
 mod paging_law;
 mod reactions;
+mod shapes;
 mod subjects;
 mod threads;
 mod trees;
