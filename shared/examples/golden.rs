@@ -87,8 +87,8 @@ fn naming(out: &mut Vec<String>) {
 fn placing(out: &mut Vec<String>) {
     let ids = IDS.map(id);
     let path = ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).expect("a short path"));
-    out.push(format!("path\tbytes\t{}", hex(path.as_bytes())));
-    out.push(format!("path\tend\t{}", hex(&path.subtree_end())));
+    out.push(format!("path\tbytes\t{}", hex::encode(path.as_bytes())));
+    out.push(format!("path\tend\t{}", hex::encode(path.subtree_end())));
     for mode in [Mode::Flat, Mode::TwoLevel, Mode::Tree, Mode::Building] {
         let threading = Threading { mode, level_limit: 3 };
         for depth in 1..=ids.len() {
@@ -126,10 +126,6 @@ fn signing(out: &mut Vec<String>) {
 
 fn id(number: u64) -> CommentId {
     CommentId::new(number).expect("an id")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 // The native test compiles this file as a module and calls `lines` itself.

@@ -1,9 +1,9 @@
 //! What Gailou's edge and origin both need, written once.
 //!
-//! No clock, no randomness, no IO, no async: times, keys and rows are parameters. The same code
-//! runs in the Worker (wasm32) and in the origin, so both rank, page, filter and verify alike.
-//! In reading order: the bounds, names of things, where a comment stands, how lists are ordered
-//! and walked, what a comment may say, who says it, and how it looks on the wire.
+//! No clock, no randomness, no IO and no async: times, keys and rows are parameters. The same code runs
+//! in the Worker (wasm32) and in the origin, so both rank, page, filter and verify alike. The modules are
+//! in reading order: bounds; ids; the place of a comment in its thread; how lists are ordered and walked;
+//! what a comment may say; who says it; the JSON of the contract; and what origin and edge tell each other.
 #![no_std]
 #![deny(missing_docs, clippy::print_stdout)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -22,7 +22,10 @@ pub mod walk;
 pub mod content;
 pub mod word_filter;
 
+pub mod token;
+
+pub mod http_headers;
+pub mod wire;
+
 pub mod cache_tags;
 pub mod edge_protocol;
-pub mod token;
-pub mod wire;

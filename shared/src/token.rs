@@ -1,8 +1,8 @@
-//! The member's token: claims, and the verification edge and origin share.
+//! The member's token: its claims, and the verification that edge and origin share.
 //!
-//! A JWT signed by the host site, HS256 with a shared secret or EdDSA (Ed25519) by public key. A
-//! key has one algorithm, so a token cannot choose a weaker one. Signing is for development tokens
-//! and guests. The time is a parameter.
+//! The token is a JWT signed by the host site, with HS256 and a shared secret or with EdDSA (Ed25519) and
+//! a key pair. A [`TokenKey`] has one algorithm, so a token cannot choose a weaker one. Signing is for
+//! guests and for development. The time is a parameter; there is no list of revoked tokens here.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -15,30 +15,30 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::id::{MemberId, MemberKind};
 use crate::limits;
 
-/// Seconds of clock difference that are forgiven.
-const LEEWAY_SECONDS: i64 = 30;
+/// Tolerated difference between the clocks of signer and verifier, in seconds.
+const CLOCK_LEEWAY_SECONDS: i64 = 30;
 
-/// What a member may do beyond their own comments.
+/// What a member may do beyond writing comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Reads, posts and reacts.
     #[default]
     Member,
-    /// Decides about comments.
+    /// Moderates comments.
     Moderator,
-    /// Decides about comments, words, members and subjects.
+    /// Administers comments, the dictionary, members and subjects.
     Admin,
 }
 
-/// Who sent a request.
+/// The member who sent a request, as the token says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The member's id.
     pub id: MemberId,
-    /// The name to show, 1 to [`limits::MAX_NAME_CHARS`] characters.
+    /// The name to show: 1 to [`limits::MAX_NAME_CHARS`] characters, none of them a control character.
     pub name: String,
-    /// Address of a picture.
+    /// The URL of a picture, at most [`limits::MAX_AVATAR_BYTES`] bytes: `http(s)://` or a path.
     pub avatar: Option<String>,
     /// The host's level of the member, 0 when it has none.
     pub level: u8,
@@ -80,17 +80,18 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Audience, D
 /// Why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenError {
-    /// Not a JWT, too long, or its claims are missing or of a wrong type.
+    /// Not a JWT, longer than [`limits::MAX_TOKEN_BYTES`], or a claim is missing or of a wrong type.
     Malformed,
     /// Signed with another key or algorithm.
     Signature,
     /// `exp` has passed.
     Expired,
-    /// `exp` is missing or more than 30 days ahead.
+    /// `exp` is missing or more than [`limits::MAX_TOKEN_LIFETIME_SECONDS`] ahead, or `nbf` is in the future.
     Expiry,
-    /// Meant for somebody else.
+    /// `aud` does not name the audience.
     Audience,
-    /// `sub` is no member id a token may carry, or `name` is empty or too long.
+    /// `sub` is not the id of a host's member or a guest, or `name` is empty, too long, or has a control
+    /// character.
     Member,
 }
 
@@ -98,18 +99,18 @@ impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "the token is not a JWT with the claims sub, name, aud and exp",
-            Self::Signature => "the token's signature does not fit",
+            Self::Signature => "the token's signature does not match",
             Self::Expired => "the token has expired",
             Self::Expiry => "the token must expire, within 30 days",
             Self::Audience => "the token is meant for another audience",
-            Self::Member => "the token's sub or name is not a member's",
+            Self::Member => "the token's sub or name is not valid",
         })
     }
 }
 
 impl core::error::Error for TokenError {}
 
-/// A secret that signs and verifies, or a public key that verifies.
+/// A key of one algorithm: a secret that signs and verifies, or a public key that only verifies.
 #[derive(Clone)]
 pub enum TokenKey {
     /// HS256.
@@ -128,53 +129,64 @@ impl fmt::Debug for TokenKey {
 }
 
 impl TokenKey {
-    /// Fewest bytes of an HS256 secret.
-    pub const SECRET_BYTES: usize = 32;
+    /// Shortest HS256 secret, in bytes.
+    pub const MIN_SECRET_BYTES: usize = 32;
 
-    /// The HS256 key of this secret, `None` below [`TokenKey::SECRET_BYTES`].
+    /// The HS256 key of this secret; `None` when it is shorter than [`TokenKey::MIN_SECRET_BYTES`].
     #[must_use]
     pub fn secret(secret: &[u8]) -> Option<Self> {
-        (secret.len() >= Self::SECRET_BYTES).then(|| Self::Secret(Hs256Key::new(secret)))
+        (secret.len() >= Self::MIN_SECRET_BYTES).then(|| Self::Secret(Hs256Key::new(secret)))
     }
 
-    /// The Ed25519 key of these 32 bytes, `None` when they are no point of the curve.
+    /// The Ed25519 public key in these 32 bytes; `None` when they are not a point of the curve.
     #[must_use]
     pub fn public(bytes: &[u8]) -> Option<Self> {
         VerifyingKey::from_slice(bytes).ok().map(Self::Public)
     }
 
-    /// Whose token it is, at `now` (Unix seconds). Guests have role `member`, whatever it says.
+    /// Verifies a token at `now` (Unix seconds) and returns its member. A guest has the role `member`,
+    /// whatever the token says.
     ///
     /// # Errors
     /// [`TokenError`] says which rule the token breaks.
+    ///
+    /// ```
+    /// use gailou_shared::token::{Member, Role, TokenError, TokenKey};
+    /// let key = TokenKey::secret(b"0123456789abcdef0123456789abcdef").unwrap();
+    /// let ann = Member { id: "7".parse().unwrap(), name: "Ann".into(), avatar: None, level: 3, role: Role::Member };
+    /// let token = key.sign(&ann, "gailou", 1_800_000_060).unwrap();
+    /// assert_eq!(key.verify(&token, "gailou", 1_800_000_000), Ok(ann));
+    /// assert_eq!(key.verify(&token, "gailou", 1_800_000_100), Err(TokenError::Expired));
+    /// ```
     pub fn verify(&self, token: &str, audience: &str, now: u64) -> Result<Member, TokenError> {
         if token.len() > limits::MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed);
         }
         let untrusted = UntrustedToken::new(token).map_err(|_| TokenError::Malformed)?;
         let claims = match self {
-            Self::Secret(key) => claims(Hs256.validator::<MemberClaims>(key).validate(&untrusted))?,
-            Self::Public(key) => claims(Ed25519.validator::<MemberClaims>(key).validate(&untrusted))?,
+            Self::Secret(key) => verified_claims(Hs256.validator::<MemberClaims>(key).validate(&untrusted))?,
+            Self::Public(key) => verified_claims(Ed25519.validator::<MemberClaims>(key).validate(&untrusted))?,
         };
         let now = i64::try_from(now).map_err(|_| TokenError::Expiry)?;
         let expires = claims.expiration.ok_or(TokenError::Expiry)?.timestamp();
-        if expires + LEEWAY_SECONDS < now {
+        if expires + CLOCK_LEEWAY_SECONDS < now {
             return Err(TokenError::Expired);
         }
-        if expires > now + limits::MAX_TOKEN_LIFETIME_SECONDS as i64 + LEEWAY_SECONDS {
+        if expires > now + limits::MAX_TOKEN_LIFETIME_SECONDS as i64 + CLOCK_LEEWAY_SECONDS {
             return Err(TokenError::Expiry);
         }
-        if claims.not_before.is_some_and(|from| from.timestamp() > now + LEEWAY_SECONDS) {
+        if claims.not_before.is_some_and(|from| from.timestamp() > now + CLOCK_LEEWAY_SECONDS) {
             return Err(TokenError::Expiry);
         }
         let custom = claims.custom;
         if !custom.aud.0.iter().any(|name| name == audience) {
             return Err(TokenError::Audience);
         }
-        member(custom)
+        member_of(custom)
     }
 
-    /// A token for `member` that expires at `expires` (Unix seconds); `None` for a public key.
+    /// A token for `member` that expires at `expires` (Unix seconds); `None` for a public key, which
+    /// cannot sign, and for a time that a token cannot express.
     #[must_use]
     pub fn sign(&self, member: &Member, audience: &str, expires: u64) -> Option<String> {
         let Self::Secret(key) = self else { return None };
@@ -189,9 +201,33 @@ impl TokenKey {
         claims.expiration = chrono::DateTime::from_timestamp(i64::try_from(expires).ok()?, 0);
         Hs256.token(&Header::empty(), &claims, key).ok()
     }
+
+    /// Whether this key is the one to verify `token`: false for a token of the other algorithm. Where the
+    /// host signs with EdDSA, guests have HS256 tokens, which only the origin can verify.
+    #[must_use]
+    pub fn is_responsible_for(&self, token: &str) -> bool {
+        let other = match self {
+            Self::Secret(_) => "EdDSA",
+            Self::Public(_) => "HS256",
+        };
+        // A text that is not a token is refused by any key.
+        UntrustedToken::new(token).map_or(true, |token| token.algorithm() != other)
+    }
 }
 
-fn claims(
+/// The member that a token names, without verifying it: for rate limits only, never for permissions.
+/// `None` when the text is not a token with a member.
+#[must_use]
+pub fn claimed_member(token: &str) -> Option<MemberId> {
+    #[derive(Deserialize)]
+    struct ClaimedMember {
+        sub: String,
+    }
+    let token = UntrustedToken::new(token).ok()?;
+    token.deserialize_claims_unchecked::<ClaimedMember>().ok()?.custom.sub.parse().ok()
+}
+
+fn verified_claims(
     validated: Result<Token<MemberClaims>, jwt_compact::ValidationError>,
 ) -> Result<Claims<MemberClaims>, TokenError> {
     use jwt_compact::ValidationError as V;
@@ -207,7 +243,7 @@ fn claims(
     }
 }
 
-fn member(claims: MemberClaims) -> Result<Member, TokenError> {
+fn member_of(claims: MemberClaims) -> Result<Member, TokenError> {
     let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
     let name = claims.name.trim();
     let name_ok =
@@ -220,7 +256,7 @@ fn member(claims: MemberClaims) -> Result<Member, TokenError> {
     Ok(Member { id, name: name.to_owned(), avatar, level: claims.level, role })
 }
 
-/// An avatar is shown to everybody: only addresses a page may load.
+/// Whether a page may load the avatar, which every reader sees.
 fn is_web_address(text: &str) -> bool {
     (text.starts_with("https://") || text.starts_with("http://") || (text.starts_with('/') && !text.starts_with("//")))
         && !text.chars().any(|c| c.is_control() || c.is_whitespace())
@@ -235,7 +271,7 @@ mod tests {
     const NOW: u64 = 1_800_000_000;
     const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 
-    fn somebody(id: u64) -> Member {
+    fn member(id: u64) -> Member {
         Member { id: MemberId::new(id).unwrap(), name: "Ann".into(), avatar: None, level: 3, role: Role::Admin }
     }
 
@@ -244,18 +280,18 @@ mod tests {
     }
 
     #[test]
-    fn a_token_comes_back_until_it_expires() {
-        let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+    fn token_is_valid_until_it_expires() {
+        let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
         let check = |audience, now, expected| assert_eq!(key().verify(&token, audience, now), expected);
-        check("gailou", NOW, Ok(somebody(7)));
+        check("gailou", NOW, Ok(member(7)));
         check("gailou", NOW + 91, Err(TokenError::Expired));
         check("other", NOW, Err(TokenError::Audience));
         check("gailou", NOW - 40 * 86_400, Err(TokenError::Expiry));
     }
 
     #[test]
-    fn another_key_or_algorithm_is_refused() {
-        let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+    fn other_key_or_algorithm_is_refused() {
+        let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
         let other = TokenKey::secret(b"another secret of more than 32 bytes").unwrap();
         assert_eq!(other.verify(&token, "gailou", NOW), Err(TokenError::Signature));
         let public = TokenKey::public(&[
@@ -268,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn eddsa_is_verified_by_the_public_key() {
+    fn eddsa_token_is_verified_by_the_public_key() {
         use jwt_compact::alg::SigningKey;
         let signing = <Ed25519 as jwt_compact::Algorithm>::SigningKey::from_slice(SECRET).unwrap();
         let mut claims = Claims::new(serde_json::json!({"sub": "9", "name": "Bo", "aud": ["x", "gailou"]}));
@@ -280,8 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn guests_have_no_role_and_imported_names_no_token() {
-        let sign = |id| key().sign(&somebody(id), "gailou", NOW + 60).unwrap();
+    fn guest_has_no_role_and_imported_name_no_token() {
+        let sign = |id| key().sign(&member(id), "gailou", NOW + 60).unwrap();
         let guest = MemberId::guest(5).get();
         assert_eq!(key().verify(&sign(guest), "gailou", NOW).unwrap().role, Role::Member);
         let imported = MemberId::imported("Ann").get();
@@ -305,15 +341,31 @@ mod tests {
         assert_eq!(key().verify("no.jwt", "gailou", NOW), Err(TokenError::Malformed));
     }
 
+    #[test]
+    fn unverified_token_names_its_algorithm_and_member() {
+        let hs256 = key().sign(&member(7), "gailou", NOW + 60).unwrap();
+        let public = TokenKey::public(&[
+            0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a, 0x0e, 0xe1,
+            0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
+        ])
+        .unwrap();
+        assert!(key().is_responsible_for(&hs256) && !public.is_responsible_for(&hs256));
+        assert!(key().is_responsible_for("no.jwt") && public.is_responsible_for("no.jwt"));
+        assert_eq!(claimed_member(&hs256), MemberId::new(7).ok());
+        let forged = hs256.rsplit_once('.').unwrap().0.to_owned() + ".AAAA";
+        assert_eq!(claimed_member(&forged), MemberId::new(7).ok(), "the signature is not verified");
+        assert_eq!(claimed_member("no.jwt"), None);
+    }
+
     proptest! {
         #[test]
-        fn noise_is_refused(text: String) {
+        fn arbitrary_text_is_refused(text: String) {
             prop_assert!(key().verify(&text, "gailou", NOW).is_err());
         }
 
         #[test]
-        fn any_changed_byte_is_refused(at: prop::sample::Index) {
-            let token = key().sign(&somebody(7), "gailou", NOW + 60).unwrap();
+        fn changed_byte_is_refused(at: prop::sample::Index) {
+            let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
             let mut bytes = token.to_string().into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };

@@ -8,7 +8,7 @@
 //! replay within the minute of a signature may overwrite a newer page there; an isolate that has seen
 //! the newer page does not serve it.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -16,13 +16,11 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use gailou_shared::edge_protocol::{
-    CACHE_TAGS_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignatureError, SignedRequest,
-    verify_request,
+    CACHE_TAGS_HEADER, MADE_HEADER, PUSH_FORMAT_VERSION, PushDocument, PushOutcome, PushedDictionary, PushedPage,
+    SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignatureError, SignedRequest, verify_request,
 };
 use gailou_shared::wire::{Code, FieldError};
-use gailou_shared::word_filter::Term;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
 
 use crate::cached_page::CachedPage;
 use crate::page_key::PageKey;
@@ -43,42 +41,6 @@ pub struct PushBatch {
     pub pages: Vec<(PageKey, Arc<CachedPage>)>,
     /// The dictionary, if the push has one.
     pub dictionary: Option<PushedDictionary>,
-}
-
-/// A dictionary as it is stored: `{"version":N,"terms":[…]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PushedDictionary {
-    /// Which of two dictionaries is newer.
-    pub version: u64,
-    /// Its entries.
-    pub terms: Vec<Term>,
-}
-
-#[derive(Deserialize)]
-struct PushDocument {
-    v: u8,
-    pages: Vec<PushedPage>,
-    #[serde(default)]
-    words: Option<PushedDictionary>,
-}
-
-#[derive(Deserialize)]
-struct PushedPage {
-    key: String,
-    headers: BTreeMap<String, String>,
-    body: String,
-    shows: String,
-    made: u64,
-    version: u64,
-}
-
-/// The answer to a push.
-#[derive(Debug, Default, Serialize)]
-struct PushSummary {
-    /// Pages and dictionaries that were stored.
-    stored: usize,
-    /// Pages and dictionaries that were left out, because the store has the same or a newer one.
-    older: usize,
 }
 
 /// Receives a push.
@@ -122,7 +84,7 @@ pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId,
     match parse_push(&body, now) {
         Err(wrong) => problem(id, Code::InvalidRequest, "The push is not valid.", vec![wrong]),
         Ok(batch) => match store_batch(isolate, ports, batch).await {
-            Ok(summary) => summary_response(&summary),
+            Ok(outcome) => outcome_response(&outcome),
             Err(_) => refuse(Code::Unavailable, "The global store did not accept all of it. Send it again."),
         },
     }
@@ -135,8 +97,8 @@ pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId,
 pub fn parse_push(body: &[u8], now_ms: u64) -> Result<PushBatch, FieldError> {
     let document: PushDocument =
         serde_json::from_slice(body).map_err(|error| FieldError::new("body", error.to_string()))?;
-    if document.v != 1 {
-        return Err(FieldError::new("v", "must be 1"));
+    if document.v != PUSH_FORMAT_VERSION {
+        return Err(FieldError::new("v", format!("must be {PUSH_FORMAT_VERSION}")));
     }
     if document.pages.len() > MAX_PUSH_PAGES {
         return Err(FieldError::new("pages", format!("must be at most {MAX_PUSH_PAGES}")));
@@ -154,8 +116,8 @@ pub fn parse_push(body: &[u8], now_ms: u64) -> Result<PushBatch, FieldError> {
         let page = page.ok_or_else(|| wrong("headers", "must let the page be stored, with what it shows"))?;
         Ok((key, Arc::new(page)))
     };
-    let pages = document.pages.into_iter().enumerate().map(parse_page).collect::<Result<_, _>>()?;
-    Ok(PushBatch { pages, dictionary: document.words })
+    let pages = document.pages.into_owned().into_iter().enumerate().map(parse_page).collect::<Result<_, _>>()?;
+    Ok(PushBatch { pages, dictionary: document.words.map(Cow::into_owned) })
 }
 
 /// The headers of a pushed page as the origin would have answered them.
@@ -170,11 +132,11 @@ fn pushed_headers(pushed: &PushedPage) -> Option<HeaderMap> {
     Some(headers)
 }
 
-async fn store_batch(isolate: &Arc<Isolate>, ports: &Ports, batch: PushBatch) -> Result<PushSummary, PageStoreError> {
-    let mut summary = PushSummary::default();
+async fn store_batch(isolate: &Arc<Isolate>, ports: &Ports, batch: PushBatch) -> Result<PushOutcome, PageStoreError> {
+    let mut outcome = PushOutcome::default();
     let mut count = |is_stored: bool| {
-        summary.stored += usize::from(is_stored);
-        summary.older += usize::from(!is_stored);
+        outcome.stored += u64::from(is_stored);
+        outcome.older += u64::from(!is_stored);
     };
     let dictionary = async {
         match &batch.dictionary {
@@ -189,7 +151,7 @@ async fn store_batch(isolate: &Arc<Isolate>, ports: &Ports, batch: PushBatch) ->
     for is_stored in pages {
         count(is_stored?);
     }
-    Ok(summary)
+    Ok(outcome)
 }
 
 /// Stores a page; false when the store or memory has the same or a newer one.
@@ -222,8 +184,8 @@ async fn store_dictionary(ports: &Ports, pushed: &PushedDictionary) -> Result<bo
     ports.global_store.put(word_filter::DICTIONARY_KEY, Bytes::from(bytes)).await.map(|()| true)
 }
 
-fn summary_response(summary: &PushSummary) -> Response {
-    let mut response = Response::new(Body::from(serde_json::to_vec(summary).unwrap_or_default()));
+fn outcome_response(outcome: &PushOutcome) -> Response {
+    let mut response = Response::new(Body::from(serde_json::to_vec(outcome).unwrap_or_default()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -3,8 +3,8 @@ use crate::EdgeConfig;
 use crate::testing::{TestBed, origin_answer, page_answer};
 
 const LIST: &str = "/v1/subjects/article/7/comments";
-/// An unsigned token with {"sub":"7"}.
-const TOKEN: (&str, &str) = ("authorization", "Bearer e30.eyJzdWIiOiI3In0.AAAA");
+/// `{"alg":"HS256"}`, `{"sub":"7"}`, and a signature that is not one.
+const TOKEN: (&str, &str) = ("authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI3In0.AAAA");
 
 #[test]
 fn numbers_equal_those_of_wrangler_toml() {

@@ -9,16 +9,12 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use gailou_shared::id::MemberId;
 use gailou_shared::limits::MAX_BODY_BYTES;
-use gailou_shared::token::TokenKey;
 use gailou_shared::wire::{Code, FieldError};
+use gailou_shared::{http_headers, token};
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
-use serde::Deserialize;
 
 use crate::forward::{self, ForwardRequest, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
 use crate::ports::{BodyMode, Ports};
@@ -138,48 +134,17 @@ fn check_token(isolate: &Isolate, ports: &Ports, headers: &HeaderMap) -> Result<
     let Some(authorization) = headers.get(AUTHORIZATION) else {
         return Err((Code::TokenMissing, "This call needs a token: Authorization: Bearer ….".into()));
     };
-    let token = authorization.to_str().ok().and_then(|text| {
-        let (scheme, token) = text.trim().split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    });
-    let Some(token) = token.filter(|token| !token.is_empty()) else {
+    let token = authorization.to_str().ok().and_then(http_headers::bearer_token);
+    let Some(token) = token else {
         return Err((Code::TokenInvalid, "The Authorization header must be: Bearer and a token.".into()));
     };
-    let Some(key) = isolate.config.token_key.as_ref().filter(|key| can_judge(key, token)) else {
-        return Ok(claimed_member(token).map(Writer::Claimed));
+    let Some(key) = isolate.config.token_key.as_ref().filter(|key| key.is_responsible_for(token)) else {
+        return Ok(token::claimed_member(token).map(|id| Writer::Claimed(id.to_string())));
     };
     match key.verify(token, &isolate.config.audience, ports.clock.now_ms() / 1_000) {
         Ok(member) => Ok(Some(Writer::Verified(member.id.to_string()))),
         Err(error) => Err((Code::TokenInvalid, error.to_string())),
     }
-}
-
-/// The member that an unverified token names.
-fn claimed_member(token: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Claims {
-        sub: String,
-    }
-    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let Claims { sub } = serde_json::from_slice(&claims).ok()?;
-    sub.parse().ok().map(|id: MemberId| id.to_string())
-}
-
-/// Whether `key` can judge `token`: a host that signs with EdDSA has guests, whose tokens the origin
-/// signs with a secret of its own.
-fn can_judge(key: &TokenKey, token: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Header {
-        alg: String,
-    }
-    let header = token.split('.').next().and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
-    let header = header.and_then(|json| serde_json::from_slice::<Header>(&json).ok());
-    let other = match key {
-        TokenKey::Secret(_) => "EdDSA",
-        TokenKey::Public(_) => "HS256",
-    };
-    // Without a readable header it is no token, whatever the key.
-    header.is_none_or(|header| header.alg != other)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -3,7 +3,7 @@ use crate::EdgeConfig;
 use crate::testing::{START_MS, TestBed, origin_answer};
 use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_shared::id::MemberId;
-use gailou_shared::token::{Member, Role};
+use gailou_shared::token::{Member, Role, TokenKey};
 
 const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 const POST: &str = "/v1/subjects/article/7/comments";

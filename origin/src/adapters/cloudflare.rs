@@ -2,31 +2,30 @@
 //!
 //! Nothing is sent twice from here, and nobody waits for longer than [`PATIENCE`].
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::http::{Request, StatusCode, header};
 use bytes::Bytes;
-use gailou_shared::edge_protocol::{SIGNATURE_HEADER, SignedRequest, sign_request};
+use gailou_shared::edge_protocol::{
+    PUSH_FORMAT_VERSION, PUSH_PATH, PushDocument, PushOutcome, PushedDictionary, PushedPage, SIGNATURE_HEADER,
+    SignedRequest, sign_request,
+};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::config::Secret;
-use crate::ports::edge::{EdgeClient, EdgeError, PushOutcome, PushedDictionary, PushedPage};
+use crate::ports::edge::{EdgeClient, EdgeError};
 
-/// Where the Worker takes what is pushed.
-pub const PATH: &str = "/edge/push";
 /// How long a push may take.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Largest answer that is read.
 const ANSWER_BYTES: usize = 64 * 1_024;
-/// Version of the body.
-const FORMAT: u8 = 1;
 
 /// The Worker at an address.
 #[derive(Debug)]
@@ -35,13 +34,6 @@ pub struct WorkerClient {
     url: String,
     secret: Secret,
     clock: Clock,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    v: u8,
-    pages: &'a [PushedPage],
-    words: Option<&'a PushedDictionary>,
 }
 
 impl WorkerClient {
@@ -53,10 +45,10 @@ impl WorkerClient {
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
-        let signed = SignedRequest { method: "POST", path_query: PATH, client: "", body: &body };
+        let signed = SignedRequest { method: "POST", path_query: PUSH_PATH, client: "", body: &body };
         let signature = sign_request(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
         let unreachable = |error: &dyn std::error::Error| EdgeError::Unreachable(chain(error));
-        let request = Request::post(format!("{}{PATH}", self.url))
+        let request = Request::post(format!("{}{PUSH_PATH}", self.url))
             .header(header::CONTENT_TYPE, "application/json")
             .header(SIGNATURE_HEADER, signature)
             .body(Full::from(body))
@@ -77,7 +69,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[async_trait]
 impl EdgeClient for WorkerClient {
     async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError> {
-        let body = serde_json::to_vec(&Body { v: FORMAT, pages, words });
+        let body = serde_json::to_vec(&PushDocument {
+            v: PUSH_FORMAT_VERSION,
+            pages: pages.into(),
+            words: words.map(Cow::Borrowed),
+        });
         let body = body.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
         let answered = tokio::time::timeout(PATIENCE, self.post(body)).await;
         let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;

@@ -9,7 +9,7 @@ use gailou_shared::token::TokenKey;
 /// Signs development tokens when no secret is given. Public, so it is only taken on loopback.
 pub const DEVELOPMENT_SECRET: &str = "gailou-development-secret-not-for-production";
 
-/// Text of at least [`TokenKey::SECRET_BYTES`] bytes.
+/// Text of at least [`TokenKey::MIN_SECRET_BYTES`] bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -17,7 +17,7 @@ impl Secret {
     /// The secret with this text, `None` when it is too short.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        (text.len() >= TokenKey::SECRET_BYTES).then(|| Self(text.to_owned()))
+        (text.len() >= TokenKey::MIN_SECRET_BYTES).then(|| Self(text.to_owned()))
     }
 
     /// The secret that everybody knows.

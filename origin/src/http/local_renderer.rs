@@ -9,14 +9,15 @@ use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
-use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
+use gailou_shared::edge_protocol::{
+    CACHE_TAGS_HEADER, MADE_HEADER, PushedDictionary, PushedPage, SUBJECT_VERSION_HEADER,
+};
 use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
 use crate::domain::row::StoredDictionary;
 use crate::http::contract;
 use crate::jobs::push::{PageSource, PushError};
-use crate::ports::edge::{PushedDictionary, PushedPage};
 use crate::state::AppState;
 
 /// The largest page: far more than any is.

@@ -43,6 +43,7 @@ use gailou_shared::edge_protocol::{
     CACHE_TAGS_HEADER, CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
     SignedRequest, verify_request,
 };
+use gailou_shared::http_headers::matches_etag;
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Problem};
 use hyper::body::Incoming;
@@ -356,9 +357,10 @@ fn send_counted(page: Arc<ReadyPage>, asked: &HeaderMap) -> Response {
 
 /// A page as it goes out: whole, or `304` to who has it already.
 fn send(page: &ReadyPage, asked: &HeaderMap) -> Response {
-    let has_it = asked.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok()).is_some_and(|tags| {
-        tags.split(',').map(|t| t.trim().trim_start_matches("W/")).any(|t| t == "*" || page.etag == t)
-    });
+    let has_it = asked
+        .get(header::IF_NONE_MATCH)
+        .and_then(|v| v.to_str().ok())
+        .is_some_and(|tags| page.etag.to_str().is_ok_and(|etag| matches_etag(tags, etag)));
     let mut response = if has_it {
         StatusCode::NOT_MODIFIED.into_response()
     } else {

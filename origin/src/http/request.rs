@@ -8,6 +8,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use gailou_shared::cursor::Cursor;
+use gailou_shared::http_headers::bearer_token;
 use gailou_shared::id::{CommentId, MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
@@ -35,10 +36,7 @@ pub(super) fn member(app: &AppState, headers: &HeaderMap) -> Result<Member, ApiE
         return Err(ApiError::new(Code::TokenMissing, "send a token: Authorization: Bearer …"));
     };
     let invalid = |detail: String| ApiError::new(Code::TokenInvalid, detail);
-    let token = value.to_str().ok().and_then(|v| {
-        let (scheme, token) = v.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-    });
+    let token = value.to_str().ok().and_then(bearer_token);
     let token = token.ok_or_else(|| invalid("the Authorization header is no bearer token".into()))?;
     let now = app.now() / 1_000;
     let audience = &app.config.auth.audience;

@@ -3,11 +3,8 @@
 //! What is pushed when is the job's ([`crate::jobs::push`]). Promise of every adapter: an answer is an
 //! answer of the Worker; after an error it is not known whether anything was stored.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
-use gailou_shared::word_filter::Term;
-use serde::{Deserialize, Serialize};
+use gailou_shared::edge_protocol::{PushOutcome, PushedDictionary, PushedPage};
 
 /// Why it is not known that the edge has it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -16,37 +13,6 @@ pub enum EdgeError {
     Unreachable(String),
     #[error("the edge refuses what is pushed: {0}")]
     Refused(u16),
-}
-
-/// A page as the origin answers it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PushedPage {
-    /// Its canonical path and query.
-    pub key: String,
-    /// Headers that belong to it, by their names in small letters.
-    pub headers: BTreeMap<String, String>,
-    pub body: String,
-    /// See [`gailou_shared::cache_tags`].
-    pub shows: String,
-    /// When its rows were read, in Unix milliseconds.
-    pub made: u64,
-    /// The subject's version.
-    pub version: u64,
-}
-
-/// The dictionary.
-#[derive(Debug, Clone, Serialize)]
-pub struct PushedDictionary {
-    pub version: u64,
-    pub terms: Vec<Term>,
-}
-
-/// What the edge did with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct PushOutcome {
-    pub stored: u64,
-    /// Pages of which it has newer ones.
-    pub older: u64,
 }
 
 #[async_trait]

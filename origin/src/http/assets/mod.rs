@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gailou_shared::http_headers::matches_etag;
 use gailou_shared::wire::Code;
 use rust_embed::RustEmbed;
 
@@ -73,8 +74,8 @@ fn not_found(path: &str) -> ApiError {
 }
 
 fn respond(file: WebFile, path: &str, request: &HeaderMap, rules: &HeaderRules) -> Response {
-    let known = request.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
-    let is_known = known.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| file.etag == tag);
+    let if_none_match = request.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
+    let is_known = file.etag.to_str().is_ok_and(|etag| matches_etag(if_none_match, etag));
     let mut response =
         if is_known { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(Body::from(file.body)) };
     let headers = response.headers_mut();

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gailou_shared::edge_protocol::{PushedDictionary, PushedPage};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
@@ -22,7 +23,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::ports::edge::{EdgeClient, EdgeError, PushedDictionary, PushedPage};
+use crate::ports::edge::{EdgeClient, EdgeError};
 use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError, ReadCounters, ReadLists, hot};
 use crate::ports::store::StoreError;
 use crate::telemetry::Collector;

@@ -7,8 +7,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{advance, sleep};
 
 use crate::jobs::push::*;
-use crate::ports::edge::PushOutcome;
 use crate::ports::popularity::Reads;
+use gailou_shared::edge_protocol::PushOutcome;
 
 /// Keys with their versions, and when they were pushed.
 type Push = (Instant, Vec<(String, u64)>);

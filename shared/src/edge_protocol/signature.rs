@@ -1,44 +1,28 @@
-//! How the edge vouches for a request it forwards: one header, signed with the edge secret.
+//! The signature of a request between edge and origin, made with the edge secret.
 //!
-//! The signature covers the time, method, path with query, client address and body, so that none
-//! of them can be changed or sent again later than [`SIGNATURE_WINDOW_SECONDS`]. It says nothing of who the
-//! member is (that is [`crate::token`]), and within the window the same request can be sent
-//! again: writes have their idempotency keys for that. The time is a parameter.
+//! It covers the time, method, path with query, client address and body, so none of them can be changed,
+//! and the request cannot be sent again later than [`SIGNATURE_WINDOW_SECONDS`]. Within that window it can
+//! be sent again: writes have their idempotency keys for that. It says nothing about the member; that is
+//! [`crate::token`]. The time is a parameter.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
-use core::fmt::Write as _;
 
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-/// The header with the client's address, which counts only beside a valid [`SIGNATURE_HEADER`].
-pub const CLIENT_HEADER: &str = "x-gailou-client";
-/// The header with time and signature: `t=<unix seconds>,v1=<hex>`.
-pub const SIGNATURE_HEADER: &str = "x-gailou-edge";
-/// The header in which the origin says which comments a page shows ([`crate::cache_tags::CacheTags`]). An
-/// answer without it is kept nowhere. For the edge alone, as are the next two.
-pub const CACHE_TAGS_HEADER: &str = "x-gailou-shows";
-/// The header with the moment before the rows of a page were read, in Unix milliseconds by the
-/// origin's clock.
-pub const MADE_HEADER: &str = "x-gailou-made";
-/// The header with the subject's version of a page; 0 where it is about no one subject.
-pub const SUBJECT_VERSION_HEADER: &str = "x-gailou-version";
-/// The header in which the origin declares the subjects of a page hot: for how many seconds it may
-/// be served without asking.
-pub const HOT_FOR_HEADER: &str = "x-gailou-hot-for";
-/// How far the time of a signature may be from the verifier's, in seconds, either way.
+/// Most seconds between the time of a signature and the verifier's, either way.
 pub const SIGNATURE_WINDOW_SECONDS: u64 = 60;
 
-/// What is signed of a request.
+/// The parts of a request that are signed.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// The method, in capitals.
     pub method: &'a str,
     /// Path and query, as on the request line.
     pub path_query: &'a str,
-    /// The client's address, as in [`CLIENT_HEADER`]; empty when that header is not there.
+    /// The client's address, as in [`CLIENT_HEADER`](super::CLIENT_HEADER); empty without that header.
     pub client: &'a str,
     /// The whole body.
     pub body: &'a [u8],
@@ -51,7 +35,7 @@ pub enum SignatureError {
     Malformed,
     /// Its time is more than [`SIGNATURE_WINDOW_SECONDS`] away.
     Time,
-    /// Signed with another secret, or for another request.
+    /// Made with another secret, or for another request.
     Mismatch,
 }
 
@@ -60,14 +44,14 @@ impl fmt::Display for SignatureError {
         f.write_str(match self {
             Self::Malformed => "the edge signature is malformed",
             Self::Time => "the edge signature is too old or from the future",
-            Self::Mismatch => "the edge signature does not fit",
+            Self::Mismatch => "the edge signature does not match the request",
         })
     }
 }
 
 impl core::error::Error for SignatureError {}
 
-/// The value of [`SIGNATURE_HEADER`] for `request` at `now` (Unix seconds).
+/// The value of [`SIGNATURE_HEADER`](super::SIGNATURE_HEADER) for `request` at `now` (Unix seconds).
 ///
 /// ```
 /// use gailou_shared::edge_protocol::{SignedRequest, sign_request, verify_request};
@@ -78,56 +62,45 @@ impl core::error::Error for SignatureError {}
 /// ```
 #[must_use]
 pub fn sign_request(secret: &[u8], now: u64, request: &SignedRequest<'_>) -> String {
-    let Some(mac) = mac(secret, now, request) else { return String::new() };
-    format!("t={now},v1={}", hex(&mac.finalize().into_bytes()))
+    let Some(mac) = request_mac(secret, now, request) else { return String::new() };
+    format!("t={now},v1={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// Whether `header` vouches for `request` at `now` (Unix seconds). Compares in constant time.
+/// Verifies that `header` signs `request` at `now` (Unix seconds), in constant time.
 ///
 /// # Errors
-/// [`SignatureError`] says which rule it breaks.
+/// [`SignatureError`] says which rule the header breaks.
 pub fn verify_request(
     secret: &[u8],
     now: u64,
     request: &SignedRequest<'_>,
     header: &str,
 ) -> Result<(), SignatureError> {
-    let (time, signature) = parse(header).ok_or(SignatureError::Malformed)?;
+    let (time, signature) = parse_header(header).ok_or(SignatureError::Malformed)?;
     if now.abs_diff(time) > SIGNATURE_WINDOW_SECONDS {
         return Err(SignatureError::Time);
     }
-    let mac = mac(secret, time, request).ok_or(SignatureError::Mismatch)?;
+    let mac = request_mac(secret, time, request).ok_or(SignatureError::Mismatch)?;
     mac.verify_slice(&signature).map_err(|_| SignatureError::Mismatch)
 }
 
-/// HMAC takes keys of any length; `None` is not expected.
-fn mac(secret: &[u8], time: u64, request: &SignedRequest<'_>) -> Option<Hmac<Sha256>> {
+/// The MAC over the five lines of a request. HMAC accepts keys of any length, so `None` is not expected.
+fn request_mac(secret: &[u8], time: u64, request: &SignedRequest<'_>) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
     let SignedRequest { method, path_query, client, body } = request;
-    let body = hex(&Sha256::digest(body));
+    let body = hex::encode(Sha256::digest(body));
     mac.update(format!("{time}\n{method}\n{path_query}\n{client}\n{body}").as_bytes());
     Some(mac)
 }
 
-fn parse(header: &str) -> Option<(u64, [u8; 32])> {
-    let (time, hex) = header.strip_prefix("t=")?.split_once(",v1=")?;
-    if time.is_empty() || !time.bytes().all(|b| b.is_ascii_digit()) || hex.len() != 64 {
+fn parse_header(header: &str) -> Option<(u64, [u8; 32])> {
+    let (time, signature_hex) = header.strip_prefix("t=")?.split_once(",v1=")?;
+    if time.is_empty() || !time.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     let mut signature = [0; 32];
-    for (byte, pair) in signature.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-        let pair = core::str::from_utf8(pair).ok().filter(|p| p.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        *byte = u8::from_str_radix(pair, 16).ok()?;
-    }
+    hex::decode_to_slice(signature_hex, &mut signature).ok()?;
     Some((time.parse().ok()?, signature))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
@@ -142,14 +115,14 @@ mod tests {
         SignedRequest { method: "POST", path_query: "/v1/guests?x=1", client: "192.0.2.1", body: br#"{"name":"a"}"# };
 
     #[test]
-    fn the_format_is_fixed() {
+    fn signature_format_is_fixed() {
         // Computed by another implementation from the documented five lines.
         let expected = "e7ffba85339d1bf63a48a1f6ac42d666c14992282cd4c2d85e5b3825ccb9650d";
         assert_eq!(sign_request(b"secret", NOW, &REQUEST), format!("t={NOW},v1={expected}"));
     }
 
     #[test]
-    fn it_fits_one_request_for_a_minute() {
+    fn signature_fits_one_request_for_a_minute() {
         let header = sign_request(b"secret", NOW, &REQUEST);
         let check = |now, request: SignedRequest<'_>, expected| {
             assert_eq!(verify_request(b"secret", now, &request, &header), expected, "{now} {request:?}");
@@ -166,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_signature() {
+    fn malformed_header_is_refused() {
         let good = sign_request(b"secret", NOW, &REQUEST);
         for bad in ["", "t=", "t=1", "t=,v1=", "t=+1,v1=", &good.replace("v1", "v2"), &good[..good.len() - 1]] {
             assert_eq!(verify_request(b"secret", NOW, &REQUEST, bad), Err(SignatureError::Malformed), "{bad}");
@@ -177,13 +150,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn noise_is_refused(header: String, body: Vec<u8>) {
+        fn arbitrary_header_is_refused(header: String, body: Vec<u8>) {
             let request = SignedRequest { body: &body, ..REQUEST };
             prop_assert!(verify_request(b"secret", NOW, &request, &header).is_err());
         }
 
         #[test]
-        fn what_is_signed_is_accepted(secret: Vec<u8>, path_query: String, client: String, body: Vec<u8>) {
+        fn signed_request_is_verified(secret: Vec<u8>, path_query: String, client: String, body: Vec<u8>) {
             let request = SignedRequest { method: "PATCH", path_query: &path_query, client: &client, body: &body };
             prop_assert_eq!(verify_request(&secret, NOW, &request, &sign_request(&secret, NOW, &request)), Ok(()));
         }

@@ -1,0 +1,58 @@
+//! Request headers that edge and origin must read alike. Only the values are parsed here; no HTTP types.
+
+/// Whether the value of `If-None-Match` names the entity tag `etag` (RFC 9110: weak comparison; a list,
+/// or `*` for any tag). Tags that contain a comma never match.
+///
+/// ```
+/// use gailou_shared::http_headers::matches_etag;
+/// assert!(matches_etag("\"a\", W/\"b\"", "\"b\""));
+/// assert!(matches_etag("*", "\"b\""));
+/// assert!(!matches_etag("\"a\"", "\"b\""));
+/// ```
+#[must_use]
+pub fn matches_etag(if_none_match: &str, etag: &str) -> bool {
+    if_none_match.trim() == "*" || if_none_match.split(',').any(|tag| opaque_tag(tag) == opaque_tag(etag))
+}
+
+/// A tag without the mark of a weak one.
+fn opaque_tag(tag: &str) -> &str {
+    let tag = tag.trim();
+    tag.strip_prefix("W/").unwrap_or(tag)
+}
+
+/// The token in the value of an `Authorization` header with the scheme `Bearer`; `None` for another
+/// scheme and for an empty token.
+///
+/// ```
+/// use gailou_shared::http_headers::bearer_token;
+/// assert_eq!(bearer_token("Bearer abc"), Some("abc"));
+/// assert_eq!(bearer_token("bearer  abc "), Some("abc"));
+/// assert_eq!(bearer_token("Basic abc"), None);
+/// assert_eq!(bearer_token("Bearer "), None);
+/// ```
+#[must_use]
+pub fn bearer_token(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.trim().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entity_tags_compare_weakly() {
+        let check = |if_none_match: &str, expected: bool| {
+            assert_eq!(matches_etag(if_none_match, "\"a\""), expected, "{if_none_match}");
+            assert_eq!(matches_etag(if_none_match, "W/\"a\""), expected, "{if_none_match}");
+        };
+        check("\"a\"", true);
+        check("W/\"a\"", true);
+        check(" \"b\" , W/\"a\"", true);
+        check(" * ", true);
+        check("\"b\"", false);
+        check("a", false);
+        check("", false);
+    }
+}
