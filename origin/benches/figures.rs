@@ -147,8 +147,8 @@ async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64)
 }
 
 async fn ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
-    let asked = PageQuery { sort: Sort::New, limit: 100, cursor: None };
-    let page = page::roots(app, subject, asked).await.map_err(|e| anyhow::anyhow!(e.detail))?;
+    let query = PageQuery { sort: Sort::New, limit: 100, cursor: None };
+    let page = page::roots(app, subject, query).await?;
     Ok(page.data.iter().map(|c| c.id).collect())
 }
 
@@ -280,22 +280,21 @@ async fn journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64
 
 /// Seconds for page 1 and page 500, built from the store; medians of eleven.
 async fn depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
-    let wrong = |e: gailou::error::ApiError| anyhow::anyhow!(e.detail);
-    let mut asked = PageQuery { sort, limit: 20, cursor: None };
-    let first = timed(app, subject, asked).await?;
+    let mut query = PageQuery { sort, limit: 20, cursor: None };
+    let first = timed(app, subject, query).await?;
     for _ in 1..500 {
-        let page = page::roots(app, subject, asked).await.map_err(wrong)?;
+        let page = page::roots(app, subject, query).await?;
         let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
-        asked.cursor = Some(app.cursor_key.decode(&next)?);
+        query.cursor = Some(app.cursor_key.decode(&next)?);
     }
-    Ok((first, timed(app, subject, asked).await?))
+    Ok((first, timed(app, subject, query).await?))
 }
 
-async fn timed(app: &Arc<AppState>, subject: &SubjectKey, asked: PageQuery) -> anyhow::Result<f64> {
+async fn timed(app: &Arc<AppState>, subject: &SubjectKey, query: PageQuery) -> anyhow::Result<f64> {
     let mut times = vec![];
     for _ in 0..11 {
         let began = Instant::now();
-        page::roots(app, subject, asked).await.map_err(|e| anyhow::anyhow!(e.detail))?;
+        page::roots(app, subject, query).await?;
         times.push(began.elapsed().as_secs_f64());
     }
     Ok(median(times))

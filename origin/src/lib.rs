@@ -12,7 +12,6 @@ pub mod clock;
 pub mod cluster;
 pub mod config;
 pub mod domain;
-pub mod error;
 pub mod http;
 pub mod jobs;
 pub mod ports;

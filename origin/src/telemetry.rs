@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use metrics::{Unit, describe_histogram, histogram, with_local_recorder};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// Seconds from the request's head to the response's head, by `route` and `status`.
+/// Seconds from the request's head to the response's head, by `method`, `route` and `status`.
 pub const HTTP_REQUEST_DURATION: &str = "gailou_http_request_duration_seconds";
 /// Seconds of a call to a `dependency` (`mysql`, `redis`, `kafka`, `sqlite`), by `operation`.
 pub const DEPENDENCY_DURATION: &str = "gailou_dependency_duration_seconds";

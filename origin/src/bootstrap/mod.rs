@@ -23,8 +23,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
-use crate::http::events::Streams;
-use crate::http::local_renderer::LocalRenderer;
+use crate::http::LocalRenderer;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{follow_change_feed, push, share_read_counts, sweep};
 use crate::ports::broker::Broker;
@@ -133,7 +132,6 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         read_counters: adapters.read_counters,
         popularity: adapters.popularity,
         revisions: adapters.revisions,
-        streams: Streams::default(),
         journal: adapters.journal,
         store: adapters.store,
         tables: adapters.tables,

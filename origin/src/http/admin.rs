@@ -3,58 +3,65 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
-use axum::http::HeaderMap;
+use axum::extract::State;
 use gailou_shared::content::parse_object;
-use gailou_shared::id::MemberId;
+use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
-use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Code, Comment, FieldError, Subject, SubjectState};
-use serde_json::Value;
+use gailou_shared::wire::{Comment, FieldError, Subject, SubjectState};
+use serde_json::{Map, Value};
 
 use crate::domain::operation::SubjectPatch;
-use crate::error::ApiError;
-use crate::http::request::{id_at, json_body, known_type, member, subject};
-use crate::service::change;
-use crate::service::change::Decision;
+use crate::http::extract::{AfterBody, JsonBody, KnownSubject, KnownSubjectType, Moderator, PathId};
+use crate::http::problem::Refusal;
+use crate::service::moderate;
+use crate::service::moderate::Decision;
 use crate::state::AppState;
 
-/// Longest reason or title, in characters; longest address of a subject, in bytes.
-const TEXT: usize = 1_000;
+/// Longest reason, title or address of a subject, in characters.
+const MAX_TEXT_CHARS: usize = 1_000;
 
-fn with_role(app: &AppState, headers: &HeaderMap, least: Role) -> Result<Member, ApiError> {
-    let member = member(app, headers)?;
-    if member.role >= least { Ok(member) } else { Err(ApiError::new(Code::Forbidden, "your role does not allow this")) }
+pub(super) async fn decide(
+    State(app): State<Arc<AppState>>,
+    Moderator(moderator): Moderator,
+    id: AfterBody<PathId<CommentId>>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Comment>, Refusal> {
+    let PathId(id) = id?;
+    let (decision, reason) = decision(&body).map_err(Refusal::fields)?;
+    Ok(Json(moderate::decide(&app, &moderator, id, decision, reason).await?))
 }
 
-pub(super) async fn decide(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
-    let moderator = with_role(&app, request.headers(), Role::Moderator)?;
-    let path = request.uri().path().to_owned();
-    let body = json_body(request).await?;
-    let id = id_at(&path, 3)?;
-    let fields = parse_object(&body).map_err(ApiError::fields)?;
+pub(super) async fn put_subject(
+    State(app): State<Arc<AppState>>,
+    _: KnownSubjectType,
+    Moderator(moderator): Moderator,
+    subject: AfterBody<KnownSubject>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Subject>, Refusal> {
+    let KnownSubject(key) = subject?;
+    let patch = subject_patch(&body).map_err(Refusal::fields)?;
+    Ok(Json(moderate::change_subject(&app, &moderator, &key, patch).await?))
+}
+
+/// A decision with its reason, or every field that is wrong.
+fn decision(body: &[u8]) -> Result<(Decision, Option<String>), Vec<FieldError>> {
+    let fields = parse_object(body)?;
     let mut errors = Vec::new();
     let decision = fields.get("action").and_then(Value::as_str).and_then(Decision::parse);
     if decision.is_none() {
-        errors.push(FieldError::new(
-            "action",
-            "must be one of approve, reject, hide, restore, delete, feature, unfeature",
-        ));
+        let names = Decision::ALL.map(Decision::name).join(", ");
+        errors.push(FieldError::new("action", format!("must be one of {names}")));
     }
     let reason = optional_text(&fields, "reason", &mut errors).flatten();
     match decision {
-        Some(decision) if errors.is_empty() => Ok(Json(change::decide(&app, &moderator, id, decision, reason).await?)),
-        _ => Err(ApiError::fields(errors)),
+        Some(decision) if errors.is_empty() => Ok((decision, reason)),
+        _ => Err(errors),
     }
 }
 
-pub(super) async fn put_subject(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Subject>, ApiError> {
-    let path = request.uri().path().to_owned();
-    let kind = known_type(&app, &path, 3)?;
-    let moderator = with_role(&app, request.headers(), Role::Moderator)?;
-    let body = json_body(request).await?;
-    let key = subject(&kind, &path, 4)?;
-    let fields = parse_object(&body).map_err(ApiError::fields)?;
+/// A subject's new values, or every field that is wrong.
+fn subject_patch(body: &[u8]) -> Result<SubjectPatch, Vec<FieldError>> {
+    let fields = parse_object(body)?;
     let mut errors = Vec::new();
     let mut patch = SubjectPatch {
         title: optional_text(&fields, "title", &mut errors),
@@ -81,26 +88,58 @@ pub(super) async fn put_subject(State(app): State<Arc<AppState>>, request: Reque
             errors.push(FieldError::new("mode", "must be one of flat, two_level, tree, building"));
         }
     }
-    if !errors.is_empty() {
-        return Err(ApiError::fields(errors));
-    }
-    Ok(Json(change::subject(&app, &moderator, &key, patch).await?))
+    if errors.is_empty() { Ok(patch) } else { Err(errors) }
 }
 
 /// A text that may be left out (`None`) or taken away (`Some(None)`).
 fn optional_text(
-    fields: &serde_json::Map<String, Value>,
+    fields: &Map<String, Value>,
     name: &'static str,
     errors: &mut Vec<FieldError>,
 ) -> Option<Option<String>> {
     match fields.get(name)? {
         Value::Null => Some(None),
-        Value::String(text) if text.chars().count() <= TEXT && !text.chars().any(char::is_control) => {
+        Value::String(text) if text.chars().count() <= MAX_TEXT_CHARS && !text.chars().any(char::is_control) => {
             Some(Some(text.clone()))
         }
         _ => {
             errors.push(FieldError::new(name, "must be text of at most 1000 characters, or null"));
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(errors: Vec<FieldError>) -> Vec<String> {
+        errors.into_iter().map(|error| error.field.into_owned()).collect()
+    }
+
+    #[test]
+    fn decision_names_every_wrong_field() {
+        let check = |body: &str, expected: Result<Decision, &[&str]>| {
+            let parsed = decision(body.as_bytes()).map(|(decision, _)| decision).map_err(names);
+            assert_eq!(
+                parsed,
+                expected.map_err(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+                "{body}"
+            );
+        };
+        check(r#"{"action":"hide"}"#, Ok(Decision::Hide));
+        check(r#"{"action":"approve","reason":null}"#, Ok(Decision::Approve));
+        check("{}", Err(&["action"]));
+        check(r#"{"action":"burn","reason":5}"#, Err(&["action", "reason"]));
+        check("[]", Err(&["body"]));
+    }
+
+    #[test]
+    fn absent_fields_of_a_subject_stay_and_null_takes_away() {
+        let patch = subject_patch(br#"{"title":null,"owner_id":"7","state":"closed"}"#).unwrap();
+        assert_eq!((patch.title, patch.url, patch.state), (Some(None), None, Some(SubjectState::Closed)));
+        assert_eq!(patch.owner_id, Some(Some("7".parse().unwrap())));
+        let wrong = subject_patch(br#"{"title":7,"owner_id":7,"state":"ajar","mode":"spiral"}"#).unwrap_err();
+        assert_eq!(names(wrong), ["title", "owner_id", "state", "mode"]);
     }
 }

@@ -1,129 +1,170 @@
-//! `/v1/comments/{id}` and what hangs on it.
+//! `/v1/comments/{id}`: one comment, what surrounds it, and what may be done with it.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
+use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
-use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, DataEnvelope};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 
 use crate::domain::row::CommentRow;
-use crate::error::ApiError;
-use crate::http::request::{Query, comment_id, json_body, list_key, member, member_and_comment, page_key};
-use crate::http::send;
-use crate::http::subjects::json_page;
-use crate::service::cache_tags::Showing;
-use crate::service::{change, page, thread};
+use crate::http::cached_page::{CacheableRead, json_page};
+use crate::http::extract::{
+    AfterBody, AuthenticatedMember, JsonBody, ListQuery, PathId, QueryParameters, ReplySorts, UnreadBody,
+};
+use crate::http::page_key::{page_key, unless_default};
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::service::cache_tags::Tagged;
+use crate::service::{ServiceResult, edit, moderate, page, thread};
 use crate::state::AppState;
 
-/// Levels below a comment that one tree shows.
-const DEPTH_DEFAULT: usize = 3;
+/// Levels below a comment that a tree shows where the query names none.
+const DEFAULT_TREE_DEPTH: usize = 3;
 
-/// A page about one comment, built from its row when it is not in memory.
-async fn about<T: Serialize + Showing, F: Future<Output = Result<T, ApiError>>>(
+/// A page about one comment, built from its row where it is not in memory.
+async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>>>(
     app: &AppState,
-    request: &HeaderMap,
+    read: &CacheableRead,
     (id, key): (CommentId, &str),
     build: impl Fn(CommentRow) -> F,
-) -> Result<Response, ApiError> {
-    let page = app
-        .page_cache
-        .get_or_build(key, || async {
-            let row = thread::find(app, id).await?;
-            let subject = row.subject.clone();
-            json_page(&build(row).await?, vec![subject])
-        })
-        .await?;
-    Ok(send(&page, request))
+) -> Result<Response, Refusal> {
+    let build = || async {
+        let row = thread::find(app, id).await?;
+        let subject = row.subject.clone();
+        json_page(&build(row).await?, vec![subject])
+    };
+    read.answer(key, build).await
 }
 
-pub(super) async fn get_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
+pub(super) async fn get_comment(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
     let app = &app;
-    let build = |row: CommentRow| async move { thread::comment(app, &row) };
-    about(app, request.headers(), (comment_id(path)?, path), build).await
+    comment_page(app, &read, (id, read.path()), |row| async move { thread::comment(app, &row) }).await
 }
 
-pub(super) async fn list_ancestors(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
+pub(super) async fn list_ancestors(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
     let app = &app;
     let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::ancestors(app, &row).await? }) };
-    about(app, request.headers(), (comment_id(path)?, path), build).await
+    comment_page(app, &read, (id, read.path()), build).await
 }
 
-pub(super) async fn get_context(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
+pub(super) async fn get_context(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
     let app = &app;
     let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::context(app, &row).await? }) };
-    about(app, request.headers(), (comment_id(path)?, path), build).await
+    comment_page(app, &read, (id, read.path()), build).await
 }
 
-pub(super) async fn list_replies(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = comment_id(path)?;
-    let query = Query::of(&request)?;
-    let asked = query.asked(&app, &[Sort::Hot, Sort::Old, Sort::New])?;
-    let app = &app;
-    let build = |row: CommentRow| async move { page::replies(app, &row, asked).await };
-    about(app, request.headers(), (id, &list_key(path, &query, &asked)), build).await
+pub(super) async fn list_replies(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    query: ListQuery<ReplySorts>,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
+    let (app, page) = (&app, query.page);
+    let build = |row: CommentRow| async move { page::replies(app, &row, page).await };
+    comment_page(app, &read, (id, &query.page_key(read.path())), build).await
 }
 
-pub(super) async fn get_tree(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = comment_id(path)?;
-    let query = Query::of(&request)?;
-    let (depth, limit) = match (
-        query.number("depth", limits::MAX_DEPTH, DEPTH_DEFAULT),
-        query.number("limit", limits::MAX_TREE_NODES, limits::DEFAULT_TREE_NODES),
-    ) {
-        (Ok(depth), Ok(limit)) => (depth, limit),
-        (depth, limit) => return Err(ApiError::fields([depth.err(), limit.err()].into_iter().flatten().collect())),
-    };
-    let cursor = query.cursor(&app)?;
-    let key = page_key(
-        path,
-        &[
-            ("depth", (depth != DEPTH_DEFAULT).then(|| depth.to_string())),
-            ("limit", (limit != limits::DEFAULT_TREE_NODES).then(|| limit.to_string())),
-            ("cursor", query.get("cursor").map(str::to_owned)),
-        ],
-    );
-    let app = &app;
+pub(super) async fn get_tree(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    query: TreeQuery,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
+    let (app, depth, limit, cursor) = (&app, query.depth, query.limit, query.cursor);
     let build = |row: CommentRow| async move {
         Ok(DataEnvelope { data: thread::tree(app, &row, depth, limit, cursor).await? })
     };
-    about(app, request.headers(), (id, &key), build).await
+    comment_page(app, &read, (id, &query.page_key(read.path())), build).await
 }
 
 pub(super) async fn edit_comment(
     State(app): State<Arc<AppState>>,
-    request: Request,
-) -> Result<Json<Comment>, ApiError> {
-    let member = member(&app, request.headers())?;
-    let path = request.uri().path().to_owned();
-    let body = json_body(request).await?;
-    let id = comment_id(&path)?;
-    let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(ApiError::fields)?;
-    Ok(Json(change::edit(&app, &member, id, text).await?))
+    AuthenticatedMember(member): AuthenticatedMember,
+    id: AfterBody<PathId<CommentId>>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Comment>, Refusal> {
+    let PathId(id) = id?;
+    let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
+    Ok(Json(edit::edit(&app, &member, id, text).await?))
 }
 
-pub(super) async fn delete_comment(State(app): State<Arc<AppState>>, request: Request) -> Result<StatusCode, ApiError> {
-    let (member, id) = member_and_comment(&app, &request)?;
-    change::delete(&app, &member, id).await?;
+pub(super) async fn delete_comment(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(member): AuthenticatedMember,
+    _: UnreadBody,
+    PathId(id): PathId<CommentId>,
+) -> Result<StatusCode, Refusal> {
+    edit::delete(&app, &member, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(super) async fn pin(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
-    let (member, id) = member_and_comment(&app, &request)?;
-    Ok(Json(change::pin(&app, &member, id, true).await?))
+pub(super) async fn pin_comment(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(member): AuthenticatedMember,
+    _: UnreadBody,
+    PathId(id): PathId<CommentId>,
+) -> Result<Json<Comment>, Refusal> {
+    Ok(Json(moderate::pin(&app, &member, id, true).await?))
 }
 
-pub(super) async fn unpin(State(app): State<Arc<AppState>>, request: Request) -> Result<Json<Comment>, ApiError> {
-    let (member, id) = member_and_comment(&app, &request)?;
-    Ok(Json(change::pin(&app, &member, id, false).await?))
+pub(super) async fn unpin_comment(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(member): AuthenticatedMember,
+    _: UnreadBody,
+    PathId(id): PathId<CommentId>,
+) -> Result<Json<Comment>, Refusal> {
+    Ok(Json(moderate::pin(&app, &member, id, false).await?))
+}
+
+/// Which part of a tree is asked for.
+#[derive(Debug)]
+pub(super) struct TreeQuery {
+    depth: usize,
+    limit: usize,
+    cursor: Option<Cursor>,
+    /// As it was sent.
+    sent_cursor: Option<String>,
+}
+
+impl TreeQuery {
+    fn page_key(&self, path: &str) -> String {
+        let depth = unless_default(self.depth, DEFAULT_TREE_DEPTH);
+        let limit = unless_default(self.limit, limits::DEFAULT_TREE_NODES);
+        page_key(path, &[("depth", depth), ("limit", limit), ("cursor", self.sent_cursor.clone())])
+    }
+}
+
+impl FromRequestParts<HttpState> for TreeQuery {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let query = QueryParameters::from_request_parts(parts, state).await?;
+        let depth = query.number("depth", limits::MAX_DEPTH, DEFAULT_TREE_DEPTH);
+        let limit = query.number("limit", limits::MAX_TREE_NODES, limits::DEFAULT_TREE_NODES);
+        let (depth, limit) = match (depth, limit) {
+            (Ok(depth), Ok(limit)) => (depth, limit),
+            (depth, limit) => return Err(Refusal::fields([depth.err(), limit.err()].into_iter().flatten().collect())),
+        };
+        let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
+        Ok(Self { depth, limit, cursor, sent_cursor })
+    }
 }

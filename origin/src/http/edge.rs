@@ -1,28 +1,41 @@
-//! `/v1/edge/changes`: what the edge needs to know, for the edge alone.
+//! `/v1/edge/changes`: the change feed, for the edge alone.
 
 use std::sync::Arc;
 
-use axum::extract::{Extension, Request, State};
+use axum::extract::{FromRequestParts, State};
 use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use gailou_shared::wire::Code;
 
-use crate::error::ApiError;
-use crate::http::request::Query;
-use crate::http::{Client, JSON, refused};
+use crate::http::cached_page::JSON;
+use crate::http::extract::{Client, QueryParameters};
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
 use crate::state::AppState;
 use crate::state::change_feed::Span;
 
 pub(super) async fn get_changes(
     State(app): State<Arc<AppState>>,
-    Extension(client): Extension<Client>,
-    request: Request,
-) -> Result<impl IntoResponse, ApiError> {
-    if app.config.edge.secret.is_some() && !client.by_edge {
-        return Err(refused());
-    }
-    let span = if Query::of(&request)?.get("day") == Some("1") { Span::Day } else { Span::Tail };
+    _: FromTheEdge,
+    query: QueryParameters,
+) -> Result<impl IntoResponse, Refusal> {
+    let span = if query.get("day") == Some("1") { Span::Day } else { Span::Tail };
     let document = app.change_feed.document(span, app.now(), app.dictionary().version());
-    let document = document.ok_or_else(|| ApiError::new(Code::Unavailable, "the tables cannot be read"))?;
+    let document = document.ok_or_else(|| Refusal::new(Code::Unavailable, "the tables cannot be read"))?;
     Ok(([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-store")], document.to_json()))
+}
+
+/// A request that the edge signed; without an edge secret, any request.
+#[derive(Debug)]
+pub(super) struct FromTheEdge;
+
+impl FromRequestParts<HttpState> for FromTheEdge {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let Ok(client) = Client::from_request_parts(parts, state).await;
+        let is_refused = state.app.config.edge.secret.is_some() && !client.is_edge;
+        if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(Self) }
+    }
 }

@@ -1,4 +1,4 @@
-//! Whether the origin lives, whether it can work, and what it offers.
+//! Whether the origin is alive, whether it can work, what it measures, and what it offers.
 
 use std::sync::Arc;
 
@@ -8,19 +8,20 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
+use crate::http::cached_page::JSON;
 use crate::ports::dependencies::DependencyStatus;
 use crate::state::AppState;
 
-pub(super) async fn alive() -> impl IntoResponse {
+pub(super) async fn get_health() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))
 }
 
-/// Ready while the tables answer, some of them at least; what else fails makes it slower or older,
-/// and is named.
-pub(super) async fn ready(State(app): State<Arc<AppState>>) -> impl IntoResponse {
+/// Ready while the tables answer, or some of them. Any other dependency that fails makes the origin
+/// slower or its answers older; it is named.
+pub(super) async fn get_readiness(State(app): State<Arc<AppState>>) -> impl IntoResponse {
     let found = app.dependencies.check_dependencies().await;
     let can_work = found.iter().any(|dependency| dependency.is_tables && dependency.problem.is_none());
-    let word = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
+    let summary = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
         (true, true) => "ok",
         (true, false) => "degraded",
         (false, _) => "failed",
@@ -28,19 +29,19 @@ pub(super) async fn ready(State(app): State<Arc<AppState>>) -> impl IntoResponse
     let mut dependencies = serde_json::Map::new();
     for DependencyStatus { name, problem, .. } in found {
         if let Some(problem) = &problem {
-            tracing::warn!(dependency = name, problem, "{name} does not answer");
+            tracing::warn!(dependency = name, problem, "The dependency {name} does not answer: {problem}");
         }
         dependencies.insert(name, if problem.is_none() { "ok" } else { "failed" }.into());
     }
     let status = if can_work { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, [(header::CACHE_CONTROL, "no-store")], Json(json!({"status": word, "dependencies": dependencies})))
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(json!({"status": summary, "dependencies": dependencies})))
 }
 
 /// What an operator watches, as Prometheus reads it.
-pub(super) async fn metrics(State(app): State<Arc<AppState>>) -> impl IntoResponse {
+pub(super) async fn get_metrics(State(app): State<Arc<AppState>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4"), (header::CACHE_CONTROL, "no-store")], app.metrics())
 }
 
-pub(super) async fn openapi() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, crate::http::JSON)], include_str!("../../openapi.json"))
+pub(super) async fn get_openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, JSON)], include_str!("../../openapi.json"))
 }

@@ -1,12 +1,13 @@
-//! What the process asks of itself: pages as they are answered, to be pushed to the edge.
+//! Pages as the origin answers them, rendered by the process itself: they are pushed to the edge.
 //!
-//! The same routes and handlers as everybody's, without what a request from outside goes through:
-//! no signature, no counting, no CORS. What does not belong to the page is not handed on.
+//! The routes and handlers are those of every request, without the middleware: there is no signature,
+//! no counting and no CORS. Headers that are for the edge become fields of the page.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use async_trait::async_trait;
-use axum::body::Body;
+use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use gailou_shared::edge_protocol::{
@@ -16,24 +17,26 @@ use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
 use crate::domain::row::StoredDictionary;
-use crate::http::contract;
+use crate::http::router::contract;
+use crate::http::state::HttpState;
 use crate::jobs::push::{PageSource, PushError};
 use crate::state::AppState;
 
 /// The largest page: far more than any is.
-const PAGE_BYTES: usize = 64 * 1_024 * 1_024;
+const MAX_PAGE_BYTES: usize = 64 * 1_024 * 1_024;
+/// Headers that become fields of a pushed page.
+const FIELDS: [&str; 3] = [CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER];
 
-/// The contract, asked from inside.
+/// Renders pages by the contract's own routes.
 #[derive(Debug)]
 pub struct LocalRenderer(Weak<AppState>);
 
 impl LocalRenderer {
+    /// A renderer of this application, which it does not keep alive.
     pub fn new(app: Weak<AppState>) -> Self {
         Self(app)
     }
-}
 
-impl LocalRenderer {
     fn app(&self) -> Result<Arc<AppState>, PushError> {
         self.0.upgrade().ok_or(PushError::Stopping)
     }
@@ -56,33 +59,33 @@ impl PageSource for LocalRenderer {
     }
 
     async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError> {
+        static ROUTES: LazyLock<Router<HttpState>> = LazyLock::new(contract);
         let failed = |status: StatusCode| PushError::Page(path_query.to_owned(), status.as_u16());
-        let app = self.app()?;
+        let state = HttpState::new(self.app()?);
         let request = Request::get(path_query).body(Body::empty()).map_err(|_| failed(StatusCode::BAD_REQUEST))?;
-        let Ok(response) = contract().with_state(app).call(request).await;
+        let Ok(response) = ROUTES.clone().with_state(state).call(request).await;
         let (head, body) = response.into_parts();
         if head.status != StatusCode::OK {
             return Err(failed(head.status));
         }
-        let body = axum::body::to_bytes(body, PAGE_BYTES).await.map_err(|_| failed(StatusCode::PAYLOAD_TOO_LARGE))?;
+        let body = to_bytes(body, MAX_PAGE_BYTES).await.map_err(|_| failed(StatusCode::PAYLOAD_TOO_LARGE))?;
         let Ok(body) = String::from_utf8(body.into()) else { return Ok(None) };
-        Ok(page(path_query, &head.headers, body))
+        Ok(pushed_page(path_query, &head.headers, body))
     }
 }
 
-/// `None` where the headers do not say what the edge must know to keep a copy.
-fn page(path_query: &str, headers: &HeaderMap, body: String) -> Option<PushedPage> {
+/// `None` where the headers do not say what the edge needs to keep a copy.
+fn pushed_page(path_query: &str, headers: &HeaderMap, body: String) -> Option<PushedPage> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name)?.parse().ok();
-    let told = [CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER];
-    let own = headers.iter().filter(|(name, _)| !told.contains(&name.as_str()));
-    let own = own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+    let kept = headers.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str()));
+    let kept = kept.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     Some(PushedPage {
         key: path_query.to_owned(),
         shows: text(CACHE_TAGS_HEADER)?.to_owned(),
         made: number(MADE_HEADER)?,
         version: number(SUBJECT_VERSION_HEADER)?,
-        headers: own.collect(),
+        headers: kept.collect(),
         body,
     })
 }

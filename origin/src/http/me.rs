@@ -1,28 +1,47 @@
-//! `/v1/me/overlay`.
+//! `/v1/me/overlay`: the reader's own layer over shared pages.
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Request, State};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, header};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
+use gailou_shared::wire::Overlay;
 
-use crate::error::ApiError;
-use crate::http::request::{Query, member};
-use crate::service::member::overlay;
+use crate::http::extract::{AuthenticatedMember, QueryParameters};
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::service::member;
 use crate::state::AppState;
 
-pub(super) async fn get_overlay(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let reader = member(&app, request.headers())?;
-    let query = Query::of(&request)?;
-    let texts: Vec<&str> = query.all("ids").flat_map(|list| list.split(',')).filter(|id| !id.is_empty()).collect();
-    if texts.len() > limits::MAX_OVERLAY_IDS {
-        return Err(ApiError::field("ids", "must be at most 400 ids"));
+/// Nothing may keep what belongs to one reader.
+const PRIVATE: [(HeaderName, HeaderValue); 1] =
+    [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"))];
+
+pub(super) async fn get_overlay(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(reader): AuthenticatedMember,
+    OverlayIds(ids): OverlayIds,
+) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
+    Ok((PRIVATE, Json(member::overlay(&app, &reader, &ids).await?)))
+}
+
+/// The comments of the parameter `ids`.
+#[derive(Debug)]
+pub(super) struct OverlayIds(Vec<CommentId>);
+
+impl FromRequestParts<HttpState> for OverlayIds {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let query = QueryParameters::from_request_parts(parts, state).await?;
+        let texts: Vec<&str> = query.all("ids").flat_map(|list| list.split(',')).filter(|id| !id.is_empty()).collect();
+        if texts.len() > limits::MAX_OVERLAY_IDS {
+            return Err(Refusal::field("ids", "must be at most 400 ids"));
+        }
+        let wrong = |_| Refusal::field("ids", "must be comment ids, separated by commas");
+        texts.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self).map_err(wrong)
     }
-    let wrong = |_| ApiError::field("ids", "must be comment ids, separated by commas");
-    let ids: Vec<CommentId> = texts.into_iter().map(str::parse).collect::<Result<_, _>>().map_err(wrong)?;
-    let overlay = overlay(&app, &reader, &ids).await?;
-    Ok(([(header::CACHE_CONTROL, "private, no-store")], Json(overlay)).into_response())
 }

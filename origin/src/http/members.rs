@@ -1,40 +1,60 @@
-//! `/v1/members/{id}/comments`.
+//! `/v1/members/{id}/comments`: a member's public history.
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::response::Response;
+use gailou_shared::cursor::Cursor;
+use gailou_shared::id::MemberId;
 use gailou_shared::limits;
 
-use crate::error::ApiError;
-use crate::http::request::{Query, member_id, page_key};
-use crate::http::send;
-use crate::http::subjects::json_page;
+use crate::http::cached_page::{CacheableRead, json_page};
+use crate::http::extract::{PathId, QueryParameters};
+use crate::http::page_key::{page_key, unless_default};
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
 use crate::service::{member, view};
 use crate::state::AppState;
 
-pub(super) async fn list_history(State(app): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
-    let id = member_id(path)?;
-    let query = Query::of(&request)?;
-    let limit = query
-        .number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE)
-        .map_err(|e| ApiError::fields(vec![e]))?;
-    let cursor = query.cursor(&app)?;
-    let key = page_key(
-        path,
-        &[
-            ("limit", (limit != limits::DEFAULT_PAGE_SIZE).then(|| limit.to_string())),
-            ("cursor", query.get("cursor").map(str::to_owned)),
-        ],
-    );
-    let page = app
-        .page_cache
-        .get_or_build(&key, || async {
-            let page = member::history(&app, id, limit, cursor).await?;
-            let subjects = view::subjects(&page.data);
-            json_page(&page, subjects)
-        })
-        .await?;
-    Ok(send(&page, request.headers()))
+pub(super) async fn list_member_comments(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<MemberId>,
+    query: HistoryQuery,
+    read: CacheableRead,
+) -> Result<Response, Refusal> {
+    let build = || async {
+        let page = member::history(&app, id, query.limit, query.cursor).await?;
+        let subjects = view::subjects(&page.data);
+        json_page(&page, subjects)
+    };
+    read.answer(&query.page_key(read.path()), build).await
+}
+
+/// Which page of a history is asked for. A history has one sort.
+#[derive(Debug)]
+pub(super) struct HistoryQuery {
+    limit: usize,
+    cursor: Option<Cursor>,
+    /// As it was sent.
+    sent_cursor: Option<String>,
+}
+
+impl HistoryQuery {
+    fn page_key(&self, path: &str) -> String {
+        let limit = unless_default(self.limit, limits::DEFAULT_PAGE_SIZE);
+        page_key(path, &[("limit", limit), ("cursor", self.sent_cursor.clone())])
+    }
+}
+
+impl FromRequestParts<HttpState> for HistoryQuery {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let query = QueryParameters::from_request_parts(parts, state).await?;
+        let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
+        let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
+        let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
+        Ok(Self { limit, cursor, sent_cursor })
+    }
 }

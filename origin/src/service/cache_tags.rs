@@ -1,49 +1,48 @@
-//! What answers show: every comment in them, with the version it was read at.
+//! Cache tags: every comment that an answer shows, with the version it was read at.
 //!
-//! What can be answered to everybody says here what it shows; an answer that says nothing of
-//! itself cannot become a page.
+//! An answer that every reader shares implements [`Tagged`]; without its tags nothing may keep a copy.
 
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject};
 
-/// An answer to everybody.
-pub trait Showing {
-    /// Calls `see` with every comment it shows.
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment));
+/// An answer that every reader shares.
+pub trait Tagged {
+    /// Calls `visit` with every comment it shows.
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment));
 
-    /// The version of the subject it is about; 0 where it did not look at that.
+    /// The version of the subject it is about; 0 where it did not read that.
     fn version(&self) -> u64 {
         0
     }
 }
 
-/// What an answer shows, also the comments whose authors are named as answered; `None` when that
-/// is too much to be told.
-pub fn shows(answer: &impl Showing) -> Option<CacheTags> {
+/// The tags of an answer, also of the comments whose authors are named as answered; `None` when there
+/// are too many.
+pub fn cache_tags(answer: &impl Tagged) -> Option<CacheTags> {
     let mut entries = Vec::new();
-    answer.each(&mut |comment| {
+    answer.visit_comments(&mut |comment| {
         let ids = [Some(comment.id), comment.parent_id];
         entries.extend(ids.into_iter().flatten().map(|id| (id.get(), comment.version)));
     });
     CacheTags::new(entries)
 }
 
-impl Showing for Comment {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        see(self);
-        self.top_replies.iter().for_each(|replies| replies.each(see));
+impl Tagged for Comment {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        visit(self);
+        self.top_replies.iter().for_each(|replies| replies.visit_comments(visit));
     }
 }
 
-impl Showing for Vec<Comment> {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.iter().for_each(|comment| comment.each(see));
+impl Tagged for Vec<Comment> {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.iter().for_each(|comment| comment.visit_comments(visit));
     }
 }
 
-impl Showing for Subject {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.pinned.each(see);
+impl Tagged for Subject {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.pinned.visit_comments(visit);
     }
 
     fn version(&self) -> u64 {
@@ -51,10 +50,10 @@ impl Showing for Subject {
     }
 }
 
-impl Showing for CommentPage {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.data.each(see);
-        self.subject.iter().for_each(|subject| subject.each(see));
+impl Tagged for CommentPage {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.data.visit_comments(visit);
+        self.subject.iter().for_each(|subject| subject.visit_comments(visit));
     }
 
     fn version(&self) -> u64 {
@@ -62,19 +61,19 @@ impl Showing for CommentPage {
     }
 }
 
-impl Showing for CommentTree {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.comment.each(see);
-        self.children.iter().for_each(|child| child.each(see));
+impl Tagged for CommentTree {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.comment.visit_comments(visit);
+        self.children.iter().for_each(|child| child.visit_comments(visit));
     }
 }
 
-impl Showing for CommentContext {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.ancestors.each(see);
-        self.comment.each(see);
-        self.siblings.each(see);
-        self.root_page.each(see);
+impl Tagged for CommentContext {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.ancestors.visit_comments(visit);
+        self.comment.visit_comments(visit);
+        self.siblings.visit_comments(visit);
+        self.root_page.visit_comments(visit);
     }
 
     fn version(&self) -> u64 {
@@ -82,13 +81,13 @@ impl Showing for CommentContext {
     }
 }
 
-impl Showing for CountsBySubject {
-    fn each<'a>(&'a self, _: &mut dyn FnMut(&'a Comment)) {}
+impl Tagged for CountsBySubject {
+    fn visit_comments<'a>(&'a self, _: &mut dyn FnMut(&'a Comment)) {}
 }
 
-impl<T: Showing> Showing for DataEnvelope<T> {
-    fn each<'a>(&'a self, see: &mut dyn FnMut(&'a Comment)) {
-        self.data.each(see);
+impl<T: Tagged> Tagged for DataEnvelope<T> {
+    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
+        self.data.visit_comments(visit);
     }
 
     fn version(&self) -> u64 {

@@ -6,32 +6,32 @@ use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
-use gailou_shared::token::{Member, Role};
+use gailou_shared::token::Member;
 use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
 
 use crate::domain::row::CommentRow;
-use crate::error::ApiError;
-use crate::service::page::{bad_cursor, threading_around};
-use crate::service::view;
+use crate::service::edit::{may_delete, may_edit};
+use crate::service::subject::threading_around;
+use crate::service::{ServiceError, ServiceResult, view};
 use crate::state::AppState;
 
 /// A member's visible comments, newest first.
 ///
 /// # Errors
-/// `bad_cursor`, or the store's.
+/// [`ServiceError::BadCursor`], or the store's.
 pub async fn history(
     app: &AppState,
     member: MemberId,
     limit: usize,
     cursor: Option<Cursor>,
-) -> Result<CommentPage, ApiError> {
+) -> ServiceResult<CommentPage> {
     let list = CursorList::Member(member);
     let below = match cursor {
         None => None,
         Some(Cursor { list: of, at: WalkPosition::After(id), .. }) if of == list => {
-            Some(CommentId::new(id).map_err(|_| bad_cursor("does not fit this list"))?)
+            Some(CommentId::new(id).map_err(|_| ServiceError::BadCursor("does not fit this list"))?)
         }
-        Some(_) => return Err(bad_cursor("belongs to another list")),
+        Some(_) => return Err(ServiceError::BadCursor("belongs to another list")),
     };
     let mut ids = app.store.list_history(member, below, limit + 1).await?;
     let has_more = ids.len() > limit;
@@ -42,7 +42,7 @@ pub async fn history(
         app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
     });
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
-    // A type that is configured no more is not shown.
+    // A comment whose type is not configured any more is left out.
     let data =
         seen.filter_map(|row| Some(view::public(row, app.threading_of(row.subject.kind(), row.mode)?))).collect();
     Ok(CommentPage {
@@ -52,11 +52,12 @@ pub async fn history(
     })
 }
 
-/// What the reader thinks of these comments and may do with them, and their own that are in no list.
+/// The reader's reactions to these comments and what they may do with them; their own comments that
+/// are in no list.
 ///
 /// # Errors
 /// The store's.
-pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Result<Overlay, ApiError> {
+pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> ServiceResult<Overlay> {
     let pending = app.store.list_pending(reader.id, limits::MAX_PENDING_SHOWN).await?;
     let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
@@ -64,7 +65,7 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Resu
     let owners = owners(app, rows.values()).await?;
     let mut data = BTreeMap::new();
     for id in ids {
-        if let Some(row) = rows.get(id).filter(|row| view::has_public_face(row) || row.author.id == reader.id) {
+        if let Some(row) = rows.get(id).filter(|row| view::is_readable_by_id(row) || row.author.id == reader.id) {
             let owner = owners.get(&row.subject).copied();
             let own = OverlayEntry {
                 reaction: reactions.get(id).copied(),
@@ -81,22 +82,12 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Resu
     Ok(Overlay { data, pending: own })
 }
 
-/// Authors edit what is not gone, for a quarter of an hour.
-pub fn may_edit(row: &CommentRow, reader: &Member, now: u64) -> bool {
-    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_WINDOW_MS
-}
-
-/// The owners of the subjects of these comments, where they have one.
+/// The owners of the subjects of these comments, for the subjects that have one.
 async fn owners(
     app: &AppState,
     rows: impl Iterator<Item = &CommentRow>,
-) -> Result<HashMap<SubjectKey, MemberId>, ApiError> {
+) -> ServiceResult<HashMap<SubjectKey, MemberId>> {
     let subjects: Vec<_> = rows.map(|row| row.subject.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let found = app.store.read_subjects(&subjects).await?;
     Ok(found.into_iter().flatten().filter_map(|subject| Some((subject.key, subject.owner_id?))).collect())
-}
-
-/// Authors, the subject's owner and moderators delete.
-pub fn may_delete(row: &CommentRow, reader: &Member, owner: Option<MemberId>) -> bool {
-    row.author.id == reader.id || reader.role >= Role::Moderator || owner == Some(reader.id)
 }

@@ -1,10 +1,25 @@
-//! What the product does. Knows the ports and the shared rules; knows no driver and no HTTP.
+//! What the product does. Uses the ports and the shared rules; no driver and no HTTP here.
+//!
+//! A service gets the state, who asks, and parsed values; it answers with the contract's shapes or
+//! with a [`ServiceError`].
+
+mod error;
 
 pub mod cache_tags;
-pub mod change;
+pub mod edit;
+mod filter;
+pub mod guest;
 pub mod markdown;
 pub mod member;
+pub mod moderate;
 pub mod page;
 pub mod publish;
+pub mod react;
+pub mod subject;
+pub mod subject_events;
 pub mod thread;
 pub mod view;
+
+pub use error::{ServiceError, ServiceResult};
+
+pub(crate) use error::wrong_fields;

@@ -10,28 +10,28 @@ use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 
 use crate::domain::row::CommentRow;
-use crate::error::ApiError;
-use crate::service::page::{PageQuery, bad_cursor, threading_around};
-use crate::service::{page, view};
+use crate::service::page::PageQuery;
+use crate::service::subject::threading_around;
+use crate::service::{ServiceError, ServiceResult, page, view};
 use crate::state::AppState;
 
 /// Siblings shown with a permalink.
-const SIBLINGS: usize = 10;
+const MAX_SIBLINGS: usize = 10;
 
-/// The row of a comment that readers may ask for.
+/// The row of a comment that every reader may read by its id.
 ///
 /// # Errors
-/// `comment_not_found`, or the store's.
-pub async fn find(app: &AppState, id: CommentId) -> Result<CommentRow, ApiError> {
-    let row = app.store.read_comments(&[id]).await?.remove(&id).filter(view::has_public_face);
-    row.ok_or_else(ApiError::comment_not_found)
+/// [`ServiceError::CommentNotFound`], or the store's.
+pub async fn find(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
+    let row = app.store.read_comments(&[id]).await?.remove(&id).filter(view::is_readable_by_id);
+    row.ok_or(ServiceError::CommentNotFound)
 }
 
 /// `GET /v1/comments/{id}`.
 ///
 /// # Errors
-/// `unknown_subject_type` when its type is configured no more.
-pub fn comment(app: &AppState, row: &CommentRow) -> Result<Comment, ApiError> {
+/// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.
+pub fn comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
     Ok(view::public(row, threading_around(app, row)?))
 }
 
@@ -39,7 +39,7 @@ pub fn comment(app: &AppState, row: &CommentRow) -> Result<Comment, ApiError> {
 ///
 /// # Errors
 /// The store's.
-pub async fn ancestors(app: &AppState, row: &CommentRow) -> Result<Vec<Comment>, ApiError> {
+pub async fn ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<Vec<Comment>> {
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.read_comments(&ids).await?;
@@ -50,11 +50,11 @@ pub async fn ancestors(app: &AppState, row: &CommentRow) -> Result<Vec<Comment>,
 ///
 /// # Errors
 /// The store's.
-pub async fn context(app: &AppState, row: &CommentRow) -> Result<CommentContext, ApiError> {
+pub async fn context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentContext> {
     let threading = threading_around(app, row)?;
     let mut ancestors = ancestors(app, row).await?;
-    let comment = ancestors.pop().ok_or_else(ApiError::comment_not_found)?;
-    let ids = app.store.list_siblings(&row.path, SIBLINGS).await?;
+    let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;
+    let ids = app.store.list_siblings(&row.path, MAX_SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
     let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
     let root_page = page::roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
@@ -64,26 +64,28 @@ pub async fn context(app: &AppState, row: &CommentRow) -> Result<CommentContext,
 /// A comment with what is drawn under it: `depth` levels, at most `limit` nodes, in path order.
 ///
 /// # Errors
-/// `bad_cursor`, or the store's.
+/// [`ServiceError::BadCursor`], or the store's.
 pub async fn tree(
     app: &AppState,
     top: &CommentRow,
     depth: usize,
     limit: usize,
     cursor: Option<Cursor>,
-) -> Result<CommentTree, ApiError> {
+) -> ServiceResult<CommentTree> {
     let threading = threading_around(app, top)?;
     let from = top.path.depth();
     let (after, left) = match cursor {
         None => (None, top.replies),
-        Some(c) if c.list != CursorList::Tree(top.id()) => return Err(bad_cursor("belongs to another list")),
+        Some(c) if c.list != CursorList::Tree(top.id()) => {
+            return Err(ServiceError::BadCursor("belongs to another list"));
+        }
         Some(Cursor { at: WalkPosition::Child(child, left), .. }) => {
             (Some(resume_after(app, threading, from, child).await?), left)
         }
         Some(_) => (None, top.replies),
     };
     let bottom = deepest_true_depth(threading, from, depth);
-    // One more than fits tells where the answer is cut.
+    // One row more than fits: it shows where the answer is cut.
     let mut rows = app.store.list_subtree(&top.path, after.as_deref(), bottom, limit + 1).await?;
     let cut = if rows.len() > limit { rows.pop().map(|row| row.path) } else { None };
     let mut children: HashMap<CommentId, Vec<CommentRow>> = HashMap::new();
@@ -97,14 +99,13 @@ pub async fn tree(
 
 /// The key that what comes after `child` is beyond: after its descendants, or, where those are
 /// drawn beside it, after itself.
-async fn resume_after(
-    app: &AppState,
-    threading: Threading,
-    from: usize,
-    child: CommentId,
-) -> Result<Vec<u8>, ApiError> {
-    let row =
-        app.store.read_comments(&[child]).await?.remove(&child).ok_or_else(|| bad_cursor("does not fit this list"))?;
+async fn resume_after(app: &AppState, threading: Threading, from: usize, child: CommentId) -> ServiceResult<Vec<u8>> {
+    let row = app
+        .store
+        .read_comments(&[child])
+        .await?
+        .remove(&child)
+        .ok_or(ServiceError::BadCursor("does not fit this list"))?;
     let mut key = row.path.as_bytes().to_vec();
     if row.path.depth() < threading.max_level().max(from + 1) {
         // An id is below 2^63, so no descendant's next byte is this large.

@@ -46,8 +46,9 @@ fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
     Comment { author: None, content: String::new(), html: String::new(), mentions: vec![], ..whole(row, threading) }
 }
 
-/// Whether a comment can be asked for by its id: visible, or visible once.
-pub fn has_public_face(row: &CommentRow) -> bool {
+/// Whether every reader may read a comment by its id: it is visible, or it was once and has a
+/// tombstone now.
+pub fn is_readable_by_id(row: &CommentRow) -> bool {
     row.visible() || row.floor.is_some() || row.state == CommentState::Deleted
 }
 

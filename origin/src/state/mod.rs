@@ -22,7 +22,6 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::row::StoredDictionary;
-use crate::http::events::Streams;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::{Popularity, ReadCounters};
@@ -76,7 +75,6 @@ pub struct AppState {
     pub read_counters: Arc<ReadCounters>,
     pub popularity: Arc<dyn Popularity>,
     pub revisions: Arc<dyn Revisions>,
-    pub streams: Streams,
     pub snapshots: RankedSnapshots,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,

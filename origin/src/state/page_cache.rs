@@ -1,15 +1,16 @@
-//! Ready answers in memory: bytes and headers of pages, for a quarter of a second at most.
+//! Answers that every reader shares, kept in memory for a quarter of a second at most.
 //!
-//! A commit that changes a subject makes its pages old at once; only while a page is younger than
-//! a few times what it cost to build it is served all the same, so that a flood of writes cannot
-//! make the origin build pages and nothing else. Builds of one page are shared by all who wait.
+//! A commit that changes a subject makes its pages old at once. An old page is served only while it
+//! is younger than a few times the cost of its build, so that a flood of writes cannot make the origin
+//! build pages and nothing else. Callers that wait for one page share its build.
+//!
+//! Not here: how a page is sent. Texts that become headers are kept as they are sent.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gailou_shared::cache_tags::CacheTags;
@@ -17,31 +18,35 @@ use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
-use crate::error::ApiError;
 use crate::ports::popularity::{ReadCounter, ReadCounters, ReadLists};
 
 /// Longest life of a page.
-const LIFE: Duration = Duration::from_millis(250);
-/// Memory for pages, in bytes.
-const BYTES: u64 = 32 * 1024 * 1024;
-/// A page is served although it is old while it is younger than this many times its cost.
-const COSTS: u32 = 4;
+const PAGE_TTL: Duration = Duration::from_millis(250);
+/// Memory for pages.
+const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// What a page takes beside its texts.
+const PAGE_OVERHEAD_BYTES: usize = 256;
+/// An old page is served while it is younger than this many times its build took.
+const OLD_PAGE_BUILD_TIMES: u32 = 4;
+/// Places for the last commits of subjects, 8 bytes each: half a megabyte.
+const CHANGE_PLACES: usize = 65_536;
+/// Bytes of the digest in an entity tag: 96 bits.
+const ETAG_DIGEST_BYTES: usize = 12;
 
-/// Places for subjects: half a megabyte.
-const SUBJECTS: usize = 65_536;
-
-/// What a builder makes.
+/// A page as it is built.
 #[derive(Debug)]
 pub struct BuiltPage {
     pub body: Vec<u8>,
     pub content_type: &'static str,
-    /// The subjects whose changes make it old; none for what never changes by a commit.
+    /// Headers of this page beside those of every page: names in small letters, values.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The subjects whose changes make it old; none for a page that no commit changes.
     pub subjects: Vec<SubjectKey>,
-    /// The comments it shows; `None` when they are too many to be told: then the edge keeps no copy.
-    pub shows: Option<CacheTags>,
-    /// The version of the subject it is about; 0 where it is about none, or did not look at that.
+    /// The comments it shows; `None` when they are too many, then the edge keeps no copy.
+    pub cache_tags: Option<CacheTags>,
+    /// The version of the subject it is about; 0 where it is about none, or did not read that.
     pub version: u64,
-    /// What of its subjects it counts as a read of, where the edge is told when they are hot.
+    /// The lists that a read of it counts for; `None` where a read is not counted.
     pub reads: Option<ReadLists>,
 }
 
@@ -49,37 +54,43 @@ pub struct BuiltPage {
 #[derive(Debug)]
 pub struct ReadyPage {
     pub body: Bytes,
-    pub etag: HeaderValue,
+    /// A strong validator, in quotes.
+    pub etag: Bytes,
     pub content_type: &'static str,
-    /// See [`Built::shows`].
-    pub shows: Option<HeaderValue>,
-    /// See [`Built::version`].
+    /// See [`BuiltPage::headers`].
+    pub headers: &'static [(&'static str, &'static str)],
+    /// See [`BuiltPage::cache_tags`].
+    pub cache_tags: Option<Bytes>,
+    /// See [`BuiltPage::version`].
     pub version: u64,
     /// The moment before its rows were read, in Unix milliseconds.
     pub made: u64,
-    /// Who is counted when it is read; see [`Built::reads`].
-    readers: Vec<Arc<ReadCounter>>,
+    /// The counters of its subjects; see [`BuiltPage::reads`].
+    counters: Vec<Arc<ReadCounter>>,
     reads: ReadLists,
-    /// Their places among the changed.
-    subjects: Vec<usize>,
-    /// Commits that had happened before it was built.
-    mark: u64,
-    built: Instant,
-    cost: Duration,
+    /// The places of its subjects among the changes.
+    places: Vec<usize>,
+    /// Commits before it was built.
+    commits: u64,
+    built_at: Instant,
+    build_time: Duration,
 }
 
 impl ReadyPage {
-    /// Counts that somebody reads it. A page of many subjects is a read of none of them.
-    pub fn read(&self) {
-        if let [reader] = &self.readers[..] {
-            reader.read(self.reads);
+    /// Counts a read. A page of many subjects is a read of none of them.
+    pub fn count_read(&self) {
+        if let [counter] = &self.counters[..] {
+            counter.read(self.reads);
         }
     }
 
-    /// For how many seconds what stands between may serve it without asking: all of its subjects
-    /// are hot.
+    /// For how many seconds the edge may serve it without asking: all of its subjects are popular.
     pub fn hot_for(&self) -> Option<u8> {
-        self.readers.iter().map(|reader| reader.hot_for()).min().filter(|seconds| *seconds > 0)
+        self.counters.iter().map(|counter| counter.hot_for()).min().filter(|seconds| *seconds > 0)
+    }
+
+    fn weight(&self) -> usize {
+        self.body.len() + self.cache_tags.as_ref().map_or(0, Bytes::len) + PAGE_OVERHEAD_BYTES
     }
 }
 
@@ -87,113 +98,180 @@ impl ReadyPage {
 #[derive(Debug)]
 pub struct PageCache {
     pages: moka::future::Cache<String, Arc<ReadyPage>>,
-    /// The last commit that changed a subject, by hash. Subjects that share a place make each
-    /// other's pages old now and then, which costs a build and nothing else.
-    changed: Box<[AtomicU64]>,
+    /// The last commit that changed a subject, by hash. Subjects that share a place make each other's
+    /// pages old now and then, which costs a build and nothing else.
+    changes: Box<[AtomicU64]>,
     commits: AtomicU64,
     hasher: RandomState,
     clock: Clock,
-    readers: Arc<ReadCounters>,
+    counters: Arc<ReadCounters>,
 }
 
 impl PageCache {
-    pub fn new(clock: Clock, readers: Arc<ReadCounters>) -> Self {
+    pub fn new(clock: Clock, counters: Arc<ReadCounters>) -> Self {
+        let weigh = |key: &String, page: &Arc<ReadyPage>| (key.len() + page.weight()).try_into().unwrap_or(u32::MAX);
         Self {
             pages: moka::future::Cache::builder()
-                .max_capacity(BYTES)
-                .weigher(|key: &String, page: &Arc<ReadyPage>| {
-                    (key.len() + page.body.len() + page.shows.as_ref().map_or(0, HeaderValue::len) + 256)
-                        .try_into()
-                        .unwrap_or(u32::MAX)
-                })
-                .time_to_live(LIFE)
+                .max_capacity(MAX_CACHE_BYTES)
+                .weigher(weigh)
+                .time_to_live(PAGE_TTL)
                 .build(),
-            changed: (0..SUBJECTS).map(|_| AtomicU64::new(0)).collect(),
+            changes: (0..CHANGE_PLACES).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
             hasher: RandomState::new(),
             clock,
-            readers,
+            counters,
         }
     }
 
-    /// Notes what a commit has changed. Called after the commit.
+    /// Makes the pages of these subjects old. Called after the commit that changed them.
     pub fn committed(&self, changed: &[(SubjectKey, u64)]) {
         let commit = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
         for (subject, _) in changed {
-            self.changed[self.place(subject)].store(commit, Ordering::SeqCst);
+            self.changes[self.place(subject)].store(commit, Ordering::SeqCst);
         }
     }
 
     fn place(&self, subject: &SubjectKey) -> usize {
-        self.hasher.hash_one(subject) as usize % SUBJECTS
+        self.hasher.hash_one(subject) as usize % CHANGE_PLACES
     }
 
-    fn old(&self, page: &ReadyPage) -> bool {
-        page.subjects.iter().any(|place| self.changed[*place].load(Ordering::SeqCst) > page.mark)
+    fn is_old(&self, page: &ReadyPage) -> bool {
+        page.places.iter().any(|place| self.changes[*place].load(Ordering::SeqCst) > page.commits)
     }
 
-    /// The page under this key if it may be served and is to be had without waiting.
+    /// The page under this key, if it may be served and needs no wait.
     pub fn get_now(&self, key: &str) -> Option<Arc<ReadyPage>> {
         self.get(key).now_or_never().flatten()
     }
 
-    /// The page under this key if it may be served.
+    /// The page under this key, if it may be served.
     pub async fn get(&self, key: &str) -> Option<Arc<ReadyPage>> {
         let page = self.pages.get(key).await?;
-        (!self.old(&page) || page.built.elapsed() < page.cost * COSTS).then_some(page)
+        let may_be_served = !self.is_old(&page) || page.built_at.elapsed() < page.build_time * OLD_PAGE_BUILD_TIMES;
+        may_be_served.then_some(page)
     }
 
     /// The page under this key, built when it is missing or old.
     ///
     /// # Errors
-    /// The builder's.
-    pub async fn get_or_build<F: Future<Output = Result<BuiltPage, ApiError>>>(
-        &self,
-        key: &str,
-        build: impl Fn() -> F,
-    ) -> Result<Arc<ReadyPage>, ApiError> {
+    /// The builder's; callers that shared the build share its error.
+    pub async fn get_or_build<F, E>(&self, key: &str, build: impl Fn() -> F) -> Result<Arc<ReadyPage>, Arc<E>>
+    where
+        F: Future<Output = Result<BuiltPage, E>>,
+        E: Send + Sync + 'static,
+    {
         if let Some(page) = self.get(key).await {
             return Ok(page);
         }
         // Twice: the first may join a build that began before the caller's own write.
         for _ in 0..2 {
-            let begun = self.commits.load(Ordering::SeqCst);
-            if self.pages.get(key).await.is_some_and(|page| self.old(&page)) {
+            let commits = self.commits.load(Ordering::SeqCst);
+            if self.pages.get(key).await.is_some_and(|page| self.is_old(&page)) {
                 self.pages.invalidate(key).await;
             }
-            let page = self.pages.try_get_with_by_ref(key, self.build(build())).await.map_err(|e| (*e).clone())?;
-            if page.mark >= begun || !self.old(&page) {
+            let page = self.pages.try_get_with_by_ref(key, self.build(build())).await?;
+            if page.commits >= commits || !self.is_old(&page) {
                 return Ok(page);
             }
         }
-        self.build(build()).await
+        self.build(build()).await.map_err(Arc::new)
     }
 
-    async fn build(
-        &self,
-        build: impl Future<Output = Result<BuiltPage, ApiError>>,
-    ) -> Result<Arc<ReadyPage>, ApiError> {
-        let (mark, began, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
+    async fn build<E>(&self, build: impl Future<Output = Result<BuiltPage, E>>) -> Result<Arc<ReadyPage>, E> {
+        let (commits, begun_at, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = build.await?;
-        let digest = Sha256::digest(&built.body);
-        let tag = digest.iter().take(12).fold(String::from("\""), |tag, b| format!("{tag}{b:02x}")) + "\"";
         Ok(Arc::new(ReadyPage {
+            etag: etag(&built.body).into(),
             body: built.body.into(),
-            etag: HeaderValue::try_from(tag).map_err(ApiError::internal)?,
             content_type: built.content_type,
-            shows: built
-                .shows
-                .map(|shows| HeaderValue::try_from(shows.encode()))
-                .transpose()
-                .map_err(ApiError::internal)?,
+            headers: built.headers,
+            cache_tags: built.cache_tags.map(|tags| tags.encode().into()),
             version: built.version,
             made,
-            readers: built.reads.map_or(vec![], |_| built.subjects.iter().map(|s| self.readers.of(s)).collect()),
+            counters: built.reads.map_or(vec![], |_| built.subjects.iter().map(|s| self.counters.of(s)).collect()),
             reads: built.reads.unwrap_or_default(),
-            subjects: built.subjects.iter().map(|s| self.place(s)).collect(),
-            mark,
-            built: Instant::now(),
-            cost: began.elapsed(),
+            places: built.subjects.iter().map(|s| self.place(s)).collect(),
+            commits,
+            built_at: Instant::now(),
+            build_time: begun_at.elapsed(),
         }))
+    }
+}
+
+fn etag(body: &[u8]) -> String {
+    let digest = Sha256::digest(body);
+    digest.iter().take(ETAG_DIGEST_BYTES).fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    fn cache() -> PageCache {
+        PageCache::new(Clock::system(), Arc::new(ReadCounters::new()))
+    }
+
+    fn subject(key: &str) -> SubjectKey {
+        SubjectKey::new("article", key).unwrap()
+    }
+
+    fn page(subject: &SubjectKey) -> BuiltPage {
+        BuiltPage {
+            body: b"{}".to_vec(),
+            content_type: "application/json",
+            headers: &[],
+            subjects: vec![subject.clone()],
+            cache_tags: None,
+            version: 1,
+            reads: None,
+        }
+    }
+
+    /// Gets the page `k` of a subject, counting its builds.
+    async fn get(cache: &PageCache, subject: &SubjectKey, builds: &AtomicUsize) -> Arc<ReadyPage> {
+        let build = || async {
+            builds.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, ()>(page(subject))
+        };
+        cache.get_or_build("k", build).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn page_is_built_once_until_its_subject_changes() {
+        let (cache, subject, builds) = (cache(), subject("1"), AtomicUsize::new(0));
+        get(&cache, &subject, &builds).await;
+        get(&cache, &subject, &builds).await;
+        assert_eq!(builds.load(Ordering::SeqCst), 1);
+        cache.committed(&[(subject.clone(), 2)]);
+        // Longer than an old page of such a cheap build is served.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(cache.get_now("k").is_none(), "an old page is not served");
+        get(&cache, &subject, &builds).await;
+        assert_eq!(builds.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn equal_bodies_have_equal_tags() {
+        let (cache, subject) = (cache(), subject("1"));
+        let tag = async |key: &str, body: &'static str| {
+            let build = || async { Ok::<_, ()>(BuiltPage { body: body.into(), ..page(&subject) }) };
+            cache.get_or_build(key, build).await.unwrap().etag.clone()
+        };
+        assert_eq!(tag("a", "x").await, tag("b", "x").await);
+        assert_ne!(tag("c", "x").await, tag("d", "y").await);
+        let etag = tag("e", "x").await;
+        assert!(etag.len() == 26 && etag.starts_with(b"\"") && etag.ends_with(b"\""), "{etag:?}");
+    }
+
+    #[tokio::test]
+    async fn failed_build_is_not_kept() {
+        let (cache, subject) = (cache(), subject("1"));
+        let failed = cache.get_or_build("k", || async { Err::<BuiltPage, _>("no database") }).await;
+        assert_eq!(failed.map(|_| ()), Err(Arc::new("no database")));
+        get(&cache, &subject, &AtomicUsize::new(0)).await;
+        assert!(cache.get_now("k").is_some());
     }
 }

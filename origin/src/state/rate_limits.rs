@@ -10,9 +10,21 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::config;
-use crate::error::ApiError;
 
 type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+
+/// A limit is used up.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("too many requests; try again in {} s", retry_after.as_secs())]
+pub struct RateLimited {
+    /// The limit's name, as in `RateLimit-Policy`.
+    pub name: &'static str,
+    /// How many requests the limit allows in its window.
+    pub count: u32,
+    pub window: Duration,
+    /// Whole seconds, from 1.
+    pub retry_after: Duration,
+}
 
 /// A number of requests per window and key.
 struct KeyedLimit<K: Hash + Eq + Clone> {
@@ -30,10 +42,11 @@ impl<K: Hash + Eq + Clone> KeyedLimit<K> {
         Some(Self { name, count, window, limiter: RateLimiter::keyed(quota) })
     }
 
-    fn check(&self, key: &K) -> Result<(), ApiError> {
+    fn check(&self, key: &K) -> Result<(), RateLimited> {
         self.limiter.check_key(key).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
-            ApiError::rate_limited(self.name, self.count, self.window, wait)
+            let retry_after = Duration::from_secs(wait.as_secs() + 1);
+            RateLimited { name: self.name, count: self.count, window: self.window, retry_after }
         })
     }
 }
@@ -67,8 +80,8 @@ impl RateLimits {
     /// Counts one post of this member from this address.
     ///
     /// # Errors
-    /// `rate_limited` with the time to wait.
-    pub fn post(&self, member: MemberId, address: &str, subject: &SubjectKey) -> Result<(), ApiError> {
+    /// [`RateLimited`] with the time to wait.
+    pub fn post(&self, member: MemberId, address: &str, subject: &SubjectKey) -> Result<(), RateLimited> {
         self.member.as_ref().map_or(Ok(()), |l| l.check(&member))?;
         self.address.as_ref().map_or(Ok(()), |l| l.check(&address.to_owned()))?;
         self.subject.as_ref().map_or(Ok(()), |l| l.check(subject))
@@ -77,8 +90,8 @@ impl RateLimits {
     /// Counts one new guest from this address.
     ///
     /// # Errors
-    /// `rate_limited` with the time to wait.
-    pub fn guest(&self, address: &str) -> Result<(), ApiError> {
+    /// [`RateLimited`] with the time to wait.
+    pub fn guest(&self, address: &str) -> Result<(), RateLimited> {
         self.guests.as_ref().map_or(Ok(()), |l| l.check(&address.to_owned()))
     }
 

@@ -18,7 +18,7 @@ use gailou_shared::wire::Code;
 use rust_embed::RustEmbed;
 
 use self::header_rules::HeaderRules;
-use crate::error::ApiError;
+use crate::http::problem::Refusal;
 
 /// The files of the built page by their path; there are none before `npm run build` has run.
 #[derive(RustEmbed)]
@@ -39,7 +39,7 @@ pub(super) async fn serve(request: Request) -> Response {
     let path = request.uri().path();
     let Some(file) = find(path) else { return not_found(path).into_response() };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return ApiError::new(Code::MethodNotAllowed, "this address does not take this method").into_response();
+        return Refusal::new(Code::MethodNotAllowed, "this address does not take this method").into_response();
     }
     respond(file, path, request.headers(), &HEADER_RULES)
 }
@@ -64,13 +64,13 @@ fn find(path: &str) -> Option<WebFile> {
     Some(WebFile { body: file.data, content_type: content_type(name), etag })
 }
 
-fn not_found(path: &str) -> ApiError {
+fn not_found(path: &str) -> Refusal {
     let detail = if path == "/" {
         "this program was built without the page: run `npm ci` and `npm run build`, then build it again"
     } else {
         "there is nothing at this address"
     };
-    ApiError::new(Code::NotFound, detail)
+    Refusal::new(Code::NotFound, detail)
 }
 
 fn respond(file: WebFile, path: &str, request: &HeaderMap, rules: &HeaderRules) -> Response {

@@ -1,0 +1,131 @@
+//! Answers that are the same for every reader: taken from the page cache or built, and sent whole or
+//! as `304`.
+//!
+//! Not here: what makes a page old ([`crate::state::page_cache`]).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, HOT_FOR_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
+use gailou_shared::http_headers::matches_etag;
+use gailou_shared::id::SubjectKey;
+use serde::Serialize;
+
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::service::cache_tags::Tagged;
+use crate::service::{ServiceError, ServiceResult, cache_tags};
+use crate::state::AppState;
+use crate::state::page_cache::{BuiltPage, ReadyPage};
+
+/// For the caches between; browsers read `Cache-Control`.
+pub(super) const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
+/// Browsers ask before each use, so that they show nothing that was taken down.
+pub(super) const BROWSER_CACHING: HeaderValue = HeaderValue::from_static("public, no-cache");
+const CDN_CACHING: HeaderValue =
+    HeaderValue::from_static("public, max-age=1, stale-while-revalidate=1, stale-if-error=86400");
+pub(super) const JSON: &str = "application/json";
+/// Headers of an answer with JSON, with the two that the hot path adds: the map never grows meanwhile.
+const JSON_PAGE_HEADERS: usize = 10;
+
+/// A read whose answer every reader shares.
+#[derive(Debug)]
+pub(super) struct CacheableRead {
+    app: Arc<AppState>,
+    path: String,
+    if_none_match: Option<HeaderValue>,
+}
+
+impl CacheableRead {
+    /// The path as it was sent.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The page under this key, built where it is missing or old.
+    pub(super) async fn answer<F: Future<Output = ServiceResult<BuiltPage>>>(
+        &self,
+        key: &str,
+        build: impl Fn() -> F,
+    ) -> Result<Response, Refusal> {
+        let page = self.app.page_cache.get_or_build(key, build).await?;
+        let mut response = send(&page, self.if_none_match.as_ref());
+        response.extensions_mut().insert(SentPage(page));
+        Ok(response)
+    }
+}
+
+impl FromRequestParts<HttpState> for CacheableRead {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
+        let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
+        Ok(Self { app: state.app.clone(), path, if_none_match })
+    }
+}
+
+/// The page of an answer. The middleware counts it as read; a page that this process renders for
+/// itself passes no middleware and is not counted.
+#[derive(Debug, Clone)]
+pub(super) struct SentPage(pub(super) Arc<ReadyPage>);
+
+/// JSON that becomes old when one of the subjects changes.
+pub(super) fn json_page(value: &(impl Serialize + Tagged), subjects: Vec<SubjectKey>) -> ServiceResult<BuiltPage> {
+    let body = serde_json::to_vec(value).map_err(|error| ServiceError::Bug(error.to_string()))?;
+    Ok(BuiltPage {
+        body,
+        content_type: JSON,
+        headers: &[],
+        subjects,
+        cache_tags: cache_tags::cache_tags(value),
+        version: value.version(),
+        reads: None,
+    })
+}
+
+/// The answer with a page: whole, or `304` where the reader has it already.
+pub(super) fn send(page: &ReadyPage, if_none_match: Option<&HeaderValue>) -> Response {
+    let is_current = if_none_match.is_some_and(|tags| is_among(&page.etag, tags));
+    let mut response = if is_current {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Response::new(Body::from(page.body.clone()))
+    };
+    let headers = response.headers_mut();
+    headers.reserve(JSON_PAGE_HEADERS);
+    if !is_current {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    }
+    insert_text(headers, header::ETAG, &page.etag);
+    headers.insert(header::CACHE_CONTROL, BROWSER_CACHING);
+    headers.insert(CDN_CACHE_CONTROL, CDN_CACHING);
+    if let Some(tags) = &page.cache_tags {
+        insert_text(headers, HeaderName::from_static(CACHE_TAGS_HEADER), tags);
+    }
+    headers.insert(MADE_HEADER, page.made.into());
+    headers.insert(SUBJECT_VERSION_HEADER, page.version.into());
+    if let Some(seconds) = page.hot_for() {
+        headers.insert(HOT_FOR_HEADER, u16::from(seconds).into());
+    }
+    for (name, value) in page.headers {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Inserts a text that was made once, without a copy.
+fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &Bytes) {
+    if let Ok(value) = HeaderValue::from_maybe_shared(text.clone()) {
+        headers.insert(name, value);
+    }
+}
+
+fn is_among(etag: &Bytes, if_none_match: &HeaderValue) -> bool {
+    let (tags, etag) = (if_none_match.to_str().ok(), std::str::from_utf8(etag).ok());
+    tags.zip(etag).is_some_and(|(tags, etag)| matches_etag(tags, etag))
+}

@@ -1,0 +1,38 @@
+//! The event streams of this process: how many may be open, and when they end.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// Open streams of one process. Each is a task and a few kilobytes.
+const MAX_EVENT_STREAMS: usize = 1_000;
+
+/// The event streams of this process.
+#[derive(Debug)]
+pub(super) struct EventStreams {
+    free: Arc<Semaphore>,
+    shutdown: watch::Sender<bool>,
+}
+
+impl Default for EventStreams {
+    fn default() -> Self {
+        Self { free: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), shutdown: watch::Sender::new(false) }
+    }
+}
+
+impl EventStreams {
+    /// The right to one more stream, until it is dropped; `None` when too many are open.
+    pub(super) fn try_open(&self) -> Option<OwnedSemaphorePermit> {
+        self.free.clone().try_acquire_owned().ok()
+    }
+
+    /// Becomes `true` when every stream has to end.
+    pub(super) fn subscribe_shutdown(&self) -> watch::Receiver<bool> {
+        self.shutdown.subscribe()
+    }
+
+    /// Ends every stream, for the server waits until each answer is complete.
+    pub(super) fn shut_down(&self) {
+        self.shutdown.send_replace(true);
+    }
+}

@@ -1,0 +1,53 @@
+//! The header `Idempotency-Key`.
+
+use axum::extract::OptionalFromRequestParts;
+use axum::http::request::Parts;
+use gailou_shared::limits;
+use sha2::{Digest, Sha256};
+
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::service::publish::IdempotencyKey;
+
+const HEADER: &str = "idempotency-key";
+
+/// An idempotency key, not yet bound to the body it came with; a malformed one is
+/// `400 invalid_request` on `Idempotency-Key`.
+#[derive(Debug)]
+pub(in crate::http) struct IdempotencyHeader {
+    key: String,
+    /// Over method and path so far.
+    hasher: Sha256,
+}
+
+impl IdempotencyHeader {
+    /// The key of this request with this body.
+    pub(in crate::http) fn with_body(mut self, body: &[u8]) -> IdempotencyKey {
+        hash_part(&mut self.hasher, body);
+        IdempotencyKey { key: self.key, request: self.hasher.finalize().into() }
+    }
+}
+
+impl OptionalFromRequestParts<HttpState> for IdempotencyHeader {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Option<Self>, Refusal> {
+        let Some(value) = parts.headers.get(HEADER) else { return Ok(None) };
+        let is_good = |key: &&str| {
+            (1..=limits::MAX_IDEMPOTENCY_KEY_BYTES).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic())
+        };
+        let Some(key) = value.to_str().ok().filter(is_good) else {
+            return Err(Refusal::field("Idempotency-Key", "must be 1 to 128 visible ASCII characters"));
+        };
+        let mut hasher = Sha256::new();
+        hash_part(&mut hasher, parts.method.as_str().as_bytes());
+        hash_part(&mut hasher, parts.uri.path().as_bytes());
+        Ok(Some(Self { key: key.to_owned(), hasher }))
+    }
+}
+
+/// Each part behind its length, so that no two requests hash the same bytes.
+fn hash_part(hasher: &mut Sha256, part: &[u8]) {
+    hasher.update((part.len() as u64).to_be_bytes());
+    hasher.update(part);
+}

@@ -1,0 +1,93 @@
+//! `sort`, `limit` and `cursor` of a list.
+
+use std::marker::PhantomData;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use gailou_shared::limits;
+use gailou_shared::rank::Sort;
+use gailou_shared::wire::FieldError;
+
+use crate::http::extract::query::QueryParameters;
+use crate::http::page_key::{page_key, unless_default};
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::service::page::PageQuery;
+
+/// The sorts that a list has.
+pub(in crate::http) trait ListSorts {
+    const SORTS: &'static [Sort];
+}
+
+/// Sorts of a subject's roots.
+#[derive(Debug)]
+pub(in crate::http) struct RootSorts;
+
+impl ListSorts for RootSorts {
+    const SORTS: &'static [Sort] = &Sort::ALL;
+}
+
+/// Sorts of a comment's replies.
+#[derive(Debug)]
+pub(in crate::http) struct ReplySorts;
+
+impl ListSorts for ReplySorts {
+    const SORTS: &'static [Sort] = &[Sort::Hot, Sort::Old, Sort::New];
+}
+
+/// Which page of a list is asked for; wrong parameters are `400`, each by its name.
+#[derive(Debug)]
+pub(in crate::http) struct ListQuery<S> {
+    pub(in crate::http) page: PageQuery,
+    /// As it was sent.
+    cursor: Option<String>,
+    sorts: PhantomData<S>,
+}
+
+impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let query = QueryParameters::from_request_parts(parts, state).await?;
+        let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
+        let sort = query.get("sort").map(|name| sort_named(name, S::SORTS)).transpose();
+        let (limit, sort) = match (limit, sort) {
+            (Ok(limit), Ok(sort)) => (limit, sort),
+            (limit, sort) => return Err(Refusal::fields([limit.err(), sort.err()].into_iter().flatten().collect())),
+        };
+        let cursor = query.cursor(&state.app)?;
+        if let (Some(cursor), Some(sort)) = (&cursor, sort)
+            && cursor.sort != sort
+        {
+            return Err(Refusal::bad_cursor("belongs to another sort"));
+        }
+        let sort = sort.or(cursor.map(|cursor| cursor.sort)).unwrap_or_default();
+        let page = PageQuery { sort, limit, cursor };
+        Ok(Self { page, cursor: query.get("cursor").map(str::to_owned), sorts: PhantomData })
+    }
+}
+
+impl<S> ListQuery<S> {
+    /// The key of the page in the cache.
+    pub(in crate::http) fn page_key(&self, path: &str) -> String {
+        page_key(path, &self.key_parameters())
+    }
+
+    /// What counts of the query in the key of the page. A cursor knows its sort.
+    pub(in crate::http) fn key_parameters(&self) -> [(&'static str, Option<String>); 3] {
+        let sort =
+            (self.page.sort != Sort::Hot && self.page.cursor.is_none()).then(|| self.page.sort.name().to_owned());
+        [
+            ("sort", sort),
+            ("limit", unless_default(self.page.limit, limits::DEFAULT_PAGE_SIZE)),
+            ("cursor", self.cursor.clone()),
+        ]
+    }
+}
+
+fn sort_named(name: &str, sorts: &[Sort]) -> Result<Sort, FieldError> {
+    Sort::parse(name).filter(|sort| sorts.contains(sort)).ok_or_else(|| {
+        let names: Vec<_> = sorts.iter().map(|sort| sort.name()).collect();
+        FieldError::new("sort", format!("must be one of {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,61 @@
+//! Who sends a request: the member of its token.
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use gailou_shared::http_headers::bearer_token;
+use gailou_shared::id::MemberKind;
+use gailou_shared::token::{Member, Role, TokenError};
+use gailou_shared::wire::Code;
+
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::state::AppState;
+
+/// The member of the bearer token, else `401 token_missing` or `401 token_invalid`.
+#[derive(Debug)]
+pub(in crate::http) struct AuthenticatedMember(pub(in crate::http) Member);
+
+impl FromRequestParts<HttpState> for AuthenticatedMember {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let Some(value) = parts.headers.get(header::AUTHORIZATION) else {
+            return Err(Refusal::new(Code::TokenMissing, "send a token: Authorization: Bearer …"));
+        };
+        let Some(token) = value.to_str().ok().and_then(bearer_token) else {
+            return Err(Refusal::new(Code::TokenInvalid, "the Authorization header is no bearer token"));
+        };
+        let member = verify(&state.app, token);
+        member.map(Self).map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))
+    }
+}
+
+/// A member that is a moderator or an admin, else also `403 forbidden`.
+#[derive(Debug)]
+pub(in crate::http) struct Moderator(pub(in crate::http) Member);
+
+impl FromRequestParts<HttpState> for Moderator {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
+        if member.role >= Role::Moderator {
+            Ok(Self(member))
+        } else {
+            Err(Refusal::new(Code::Forbidden, "your role does not allow this"))
+        }
+    }
+}
+
+/// The member of a token that the host signed, or this installation for a guest.
+fn verify(app: &AppState, token: &str) -> Result<Member, TokenError> {
+    let (now, audience) = (app.now() / 1_000, &app.config.auth.audience);
+    match app.token_key.verify(token, audience, now) {
+        Err(TokenError::Signature) => {
+            let guest = app.guest_key.verify(token, audience, now);
+            guest.ok().filter(|guest| guest.id.kind() == MemberKind::Guest).ok_or(TokenError::Signature)
+        }
+        verified => verified,
+    }
+}

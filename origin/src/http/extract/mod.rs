@@ -1,0 +1,28 @@
+//! What handlers take from a request, one type each, refused as the contract says.
+//!
+//! The contract checks in this order: route 404, token 401, size 413, type 415, then everything that
+//! is 400. axum extracts the arguments of a handler from left to right and the body last, so a
+//! handler lists [`KnownSubjectType`], [`AuthenticatedMember`], [`UnreadBody`] or [`JsonBody`], and
+//! then what is 400. Where a body is read, what is 400 has to be taken before it and refused after
+//! it: that is [`AfterBody`].
+
+mod body;
+mod client;
+mod idempotency_header;
+mod list_query;
+mod member;
+mod path;
+mod query;
+
+pub(super) use body::{JsonBody, UnreadBody};
+pub(super) use client::Client;
+pub(super) use idempotency_header::IdempotencyHeader;
+pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
+pub(super) use member::{AuthenticatedMember, Moderator};
+pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
+pub(super) use query::QueryParameters;
+
+use crate::http::problem::Refusal;
+
+/// What is extracted before the body and refused after it: the handler unwraps it with `?`.
+pub(super) type AfterBody<T> = Result<T, Refusal>;

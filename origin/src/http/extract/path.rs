@@ -1,0 +1,73 @@
+//! What the path names: the subject and its type, a comment, a member.
+//!
+//! axum's own `Path` refuses a path with one badly encoded segment as a whole. The contract tells a
+//! type that is not configured (404) from a key that is wrong (400), so segments are decoded one by
+//! one here, by the names they have in the route.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, MatchedPath};
+use axum::http::request::Parts;
+use gailou_shared::id::{InvalidId, SubjectKey};
+use gailou_shared::wire::Code;
+use percent_encoding::percent_decode_str;
+
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+
+/// `{type}`: a configured type. It is part of the route, so an unknown one is
+/// `404 unknown_subject_type`.
+#[derive(Debug)]
+pub(in crate::http) struct KnownSubjectType(pub(in crate::http) String);
+
+impl FromRequestParts<HttpState> for KnownSubjectType {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let unknown = || Refusal::new(Code::UnknownSubjectType, "there is no such subject type here");
+        let name = decoded(raw_segment(parts, "type"), "type").map_err(|_| unknown())?;
+        if state.app.config.types.contains_key(&*name) { Ok(Self(name.into_owned())) } else { Err(unknown()) }
+    }
+}
+
+/// `{type}/{key}`: a subject of a configured type, else `404 unknown_subject_type` or
+/// `400 invalid_request` on `key`.
+#[derive(Debug)]
+pub(in crate::http) struct KnownSubject(pub(in crate::http) SubjectKey);
+
+impl FromRequestParts<HttpState> for KnownSubject {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let KnownSubjectType(kind) = KnownSubjectType::from_request_parts(parts, state).await?;
+        let key = decoded(raw_segment(parts, "key"), "key")?;
+        let subject = SubjectKey::new(&kind, &key).map_err(|error| Refusal::field(error.field(), error.to_string()))?;
+        Ok(Self(subject))
+    }
+}
+
+/// `{id}`: a comment's or a member's, else `400 invalid_request` on `id`.
+#[derive(Debug)]
+pub(in crate::http) struct PathId<T>(pub(in crate::http) T);
+
+impl<T: FromStr<Err = InvalidId>> FromRequestParts<HttpState> for PathId<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, Refusal> {
+        let id = raw_segment(parts, "id").parse();
+        id.map(Self).map_err(|error: InvalidId| Refusal::field("id", error.to_string()))
+    }
+}
+
+/// The segment of the path that the route calls `{name}`, as it was sent; empty where there is none.
+fn raw_segment<'p>(parts: &'p Parts, name: &str) -> &'p str {
+    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let is_named = |segment: &str| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(name);
+    let segments = std::iter::zip(route.split('/'), parts.uri.path().split('/'));
+    segments.into_iter().find(|(named, _)| is_named(named)).map_or("", |(_, sent)| sent)
+}
+
+fn decoded<'p>(segment: &'p str, field: &'static str) -> Result<Cow<'p, str>, Refusal> {
+    percent_decode_str(segment).decode_utf8().map_err(|_| Refusal::field(field, "must be percent-encoded UTF-8"))
+}

@@ -1,0 +1,54 @@
+//! Where a request comes from: the edge's word if the edge signed it, else the socket's.
+//!
+//! Without an edge secret nothing is signed and every address is the socket's.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, Request};
+use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
+use gailou_shared::limits;
+
+use crate::http::extract::Client;
+use crate::http::problem::Refusal;
+use crate::state::AppState;
+
+/// What an operator's tools ask for, past the edge.
+const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+/// The request with its [`Client`], or a refusal: `403` where the signature is missing though it is
+/// required, or is wrong.
+pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, Refusal> {
+    let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
+    let socket = Client { address: socket.unwrap_or_default(), is_edge: false };
+    let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
+    let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
+        let is_probe = PROBES.contains(&request.uri().path());
+        let is_refused = app.config.edge.require_edge && !is_probe;
+        return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(with_client(request, socket)) };
+    };
+    let address = header_text(&request, CLIENT_HEADER).unwrap_or_default();
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, limits::MAX_BODY_BYTES).await.map_err(|_| Refusal::body_too_large())?;
+    let signed = SignedRequest {
+        method: parts.method.as_str(),
+        path_query: parts.uri.path_and_query().map_or("", |path_query| path_query.as_str()),
+        client: &address,
+        body: &body,
+    };
+    let now = app.now() / 1_000;
+    let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
+    if !secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok()) {
+        return Err(Refusal::not_from_the_edge());
+    }
+    let address = if address.is_empty() { socket.address } else { address };
+    Ok(with_client(Request::from_parts(parts, body.into()), Client { address, is_edge: true }))
+}
+
+fn with_client(mut request: Request, client: Client) -> Request {
+    request.extensions_mut().insert(client);
+    request
+}
+
+fn header_text(request: &Request, name: &str) -> Option<String> {
+    request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}

@@ -1,0 +1,91 @@
+//! Changes to a comment after it was written: an edit, a deletion.
+
+use gailou_shared::content::check_length;
+use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::limits;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Comment, CommentState};
+
+use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
+use crate::domain::row::CommentRow;
+use crate::service::filter::filter_text;
+use crate::service::{ServiceError, ServiceResult, markdown, publish, subject, view};
+use crate::state::AppState;
+
+/// `PATCH /v1/comments/{id}`: the author's, for 15 minutes.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `WrongFields`,
+/// `ContentRejected`, or the journal's.
+pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
+    let before = find(app, id).await?;
+    if before.state != CommentState::Published {
+        return Err(ServiceError::CommentNotFound);
+    }
+    if before.author.id != member.id {
+        return Err(ServiceError::Forbidden("only its author may edit a comment"));
+    }
+    if app.now() >= before.created_at + limits::EDIT_WINDOW_MS {
+        return Err(ServiceError::EditWindowOver);
+    }
+    if let Some(too_long) = check_length(&content, publish::max_chars(app, before.subject.kind())) {
+        return Err(ServiceError::WrongFields(vec![too_long]));
+    }
+    let filtered = filter_text(&app.dictionary(), content)?;
+    let html = markdown::html(&filtered.content);
+    let change =
+        CommentChange::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
+    let after = append_change(app, id, change, None).await?;
+    Ok(view::whole(&after, subject::threading_around(app, &after)?))
+}
+
+/// `DELETE /v1/comments/{id}`. Deleting a deleted comment changes nothing.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.
+pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<()> {
+    let before = find(app, id).await?;
+    let owner = subject::row(app, &before.subject).await?.owner_id;
+    if !may_delete(&before, member, owner) {
+        return Err(if view::is_readable_by_id(&before) {
+            ServiceError::Forbidden("only its author, the subject's owner or a moderator may delete a comment")
+        } else {
+            ServiceError::CommentNotFound
+        });
+    }
+    if before.state == CommentState::Deleted {
+        return Ok(());
+    }
+    let is_author = before.author.id == member.id;
+    let audit = (!is_author).then_some(AuditEntry { actor: member.id, action: "delete", reason: None });
+    append_change(app, id, CommentChange::State(CommentState::Deleted), audit).await?;
+    Ok(())
+}
+
+/// Whether the reader may edit the comment at `now`: authors may for 15 minutes, while it is visible.
+pub(super) fn may_edit(row: &CommentRow, reader: &Member, now: u64) -> bool {
+    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_WINDOW_MS
+}
+
+/// Whether the reader may delete the comment: its author, the subject's owner and moderators may.
+pub(super) fn may_delete(row: &CommentRow, reader: &Member, owner: Option<MemberId>) -> bool {
+    row.author.id == reader.id || reader.role >= Role::Moderator || owner == Some(reader.id)
+}
+
+/// The comment's row, whatever its state.
+pub(super) async fn find(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
+    app.store.read_comments(&[id]).await?.remove(&id).ok_or(ServiceError::CommentNotFound)
+}
+
+/// Appends a change of a comment; its row after the change.
+pub(super) async fn append_change(
+    app: &AppState,
+    id: CommentId,
+    change: CommentChange,
+    audit: Option<AuditEntry>,
+) -> ServiceResult<CommentRow> {
+    match app.journal.append(Operation::Change { id, change, audit }).await? {
+        OperationOutcome::NoComment => Err(ServiceError::CommentNotFound),
+        _ => find(app, id).await,
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a service refuses. No HTTP here: [`crate::http`] gives every refusal its code and status.
+//!
+//! The text of a variant is for the reader. The ports' own errors are for the log: their texts are
+//! never sent.
+
+use gailou_shared::wire::FieldError;
+
+use crate::ports::journal::JournalError;
+use crate::ports::revisions::RevisionsError;
+use crate::ports::store::StoreError;
+use crate::state::rate_limits::RateLimited;
+
+/// What a service answers.
+pub type ServiceResult<T> = Result<T, ServiceError>;
+
+/// A refusal.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error("there is no such subject type here")]
+    UnknownSubjectType,
+    #[error("there is no such comment")]
+    CommentNotFound,
+    #[error("the comment to answer does not exist, is deleted, or belongs to another subject")]
+    ParentNotFound,
+    /// Fields that are wrong by the rules of this installation.
+    #[error("{}", wrong_fields(.0))]
+    WrongFields(Vec<FieldError>),
+    /// A cursor that is genuine and does not fit here.
+    #[error("{0}")]
+    BadCursor(&'static str),
+    #[error("this walk is over; begin again at the first page")]
+    CursorExpired,
+    #[error("{0}")]
+    Forbidden(&'static str),
+    #[error("{0}")]
+    GuestsNotAllowed(&'static str),
+    #[error("posting here needs level {0}")]
+    LevelTooLow(u8),
+    #[error("this subject takes no comments")]
+    SubjectClosed,
+    #[error("a comment can be edited for 15 minutes")]
+    EditWindowOver,
+    /// The categories of the blocked words, never the words.
+    #[error("the comment contains words that are not allowed here: {}", .0.join(", "))]
+    ContentRejected(Vec<String>),
+    #[error("this Idempotency-Key was used for another request; use a new key")]
+    IdempotencyMismatch,
+    #[error(transparent)]
+    RateLimited(#[from] RateLimited),
+    /// This process has no node number, so it cannot make ids.
+    #[error("no lease of a node number")]
+    NoNodeNumber,
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Revisions(#[from] RevisionsError),
+    /// A bug. The text is for the log.
+    #[error("{0}")]
+    Bug(String),
+}
+
+impl ServiceError {
+    /// One wrong field.
+    pub(crate) fn wrong_field(field: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+        Self::WrongFields(vec![FieldError::new(field, detail)])
+    }
+}
+
+/// A sentence that names wrong fields.
+pub(crate) fn wrong_fields(errors: &[FieldError]) -> String {
+    let names: Vec<_> = errors.iter().map(|error| error.field.as_ref()).collect();
+    let these = if names.len() == 1 { "this field is wrong" } else { "these fields are wrong" };
+    format!("{these}: {}", names.join(", "))
+}

@@ -1,0 +1,118 @@
+//! What moderators and owners of subjects decide: pins, decisions about a comment, a subject's state.
+
+use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Comment, CommentState, Subject};
+
+use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
+use crate::service::edit::{append_change, find};
+use crate::service::{ServiceError, ServiceResult, subject, view};
+use crate::state::AppState;
+
+/// `PUT /v1/comments/{id}/pin`, or `DELETE` when `pinned` is false.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], `Forbidden`, `WrongFields` when too many comments are pinned, or
+/// the journal's.
+pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
+    let before = find(app, id).await?;
+    if !before.visible() {
+        return Err(ServiceError::CommentNotFound);
+    }
+    let subject = subject::row(app, &before.subject).await?;
+    let by = match (subject.owner_id == Some(member.id), member.role >= Role::Moderator) {
+        (true, _) => PinnedBy::Owner,
+        (false, true) => PinnedBy::Moderator,
+        (false, false) => {
+            return Err(ServiceError::Forbidden("only the subject's owner or a moderator may pin a comment"));
+        }
+    };
+    if pinned && !subject.pinned.contains(&id) && subject.pinned.len() >= limits::MAX_PINS {
+        let detail = format!("{} comments are pinned here already; unpin one first", limits::MAX_PINS);
+        return Err(ServiceError::wrong_field("id", detail));
+    }
+    let audit = AuditEntry { actor: member.id, action: if pinned { "pin" } else { "unpin" }, reason: None };
+    let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), Some(audit)).await?;
+    Ok(view::public(&after, subject::threading_around(app, &after)?))
+}
+
+/// What a moderator decides about a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Approve,
+    Reject,
+    Hide,
+    Restore,
+    Delete,
+    Feature,
+    Unfeature,
+}
+
+impl Decision {
+    /// Every decision there is.
+    pub const ALL: [Self; 7] =
+        [Self::Approve, Self::Reject, Self::Hide, Self::Restore, Self::Delete, Self::Feature, Self::Unfeature];
+
+    /// The decision of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.name() == name)
+    }
+
+    /// Its name in requests and in the audit.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Hide => "hide",
+            Self::Restore => "restore",
+            Self::Delete => "delete",
+            Self::Feature => "feature",
+            Self::Unfeature => "unfeature",
+        }
+    }
+
+    const fn change(self) -> CommentChange {
+        match self {
+            Self::Approve | Self::Restore => CommentChange::State(CommentState::Published),
+            Self::Reject => CommentChange::State(CommentState::Rejected),
+            Self::Hide => CommentChange::State(CommentState::Hidden),
+            Self::Delete => CommentChange::State(CommentState::Deleted),
+            Self::Feature => CommentChange::Feature(true),
+            Self::Unfeature => CommentChange::Feature(false),
+        }
+    }
+}
+
+/// `POST /v1/admin/comments/{id}/decision`.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], or the journal's.
+pub async fn decide(
+    app: &AppState,
+    moderator: &Member,
+    id: CommentId,
+    decision: Decision,
+    reason: Option<String>,
+) -> ServiceResult<Comment> {
+    let audit = AuditEntry { actor: moderator.id, action: decision.name(), reason };
+    let after = append_change(app, id, decision.change(), Some(audit)).await?;
+    Ok(view::whole(&after, subject::threading_around(app, &after)?))
+}
+
+/// `PUT /v1/admin/subjects/{type}/{key}`.
+///
+/// # Errors
+/// [`ServiceError::UnknownSubjectType`], or the journal's.
+pub async fn change_subject(
+    app: &AppState,
+    moderator: &Member,
+    key: &SubjectKey,
+    patch: SubjectPatch,
+) -> ServiceResult<Subject> {
+    subject::threading(app, key.kind(), None)?;
+    let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
+    app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
+    app.subject_states.invalidate(key);
+    subject::read(app, key).await
+}

@@ -1,0 +1,176 @@
+//! Publishing: everything that can refuse a comment is decided here, once, before the append.
+//!
+//! Promise: with an idempotency key a comment is published once, wherever an earlier attempt died, and
+//! every attempt gets the first answer ([`replay`]).
+
+mod replay;
+
+use std::collections::HashMap;
+
+use gailou_shared::content::NewComment;
+use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::path::{Mode, Threading};
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, SubjectState};
+
+use crate::domain::operation::{Operation, OperationOutcome};
+use crate::domain::row::{CommentRow, NewCommentRow};
+use crate::service::filter::filter_text;
+use crate::service::{ServiceError, ServiceResult, markdown, subject, view};
+use crate::state::AppState;
+
+use self::replay::replay_or;
+
+/// A request that must not be carried out twice.
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    /// The key that its sender chose.
+    pub key: String,
+    /// Hash over method, path and body.
+    pub request: [u8; 32],
+}
+
+/// The answer to a new comment.
+#[derive(Debug)]
+pub struct Published {
+    pub comment: Comment,
+    /// Whether it waits for a moderator.
+    pub held: bool,
+    /// Whether an earlier request with the same key made it.
+    pub replayed: bool,
+}
+
+/// Longest text of a comment on a subject of this type, in characters.
+pub fn max_chars(app: &AppState, kind: &str) -> usize {
+    app.config.types.get(kind).map_or(limits::MAX_CONTENT_CHARS, |kind| kind.max_chars)
+}
+
+/// `POST /v1/subjects/{type}/{key}/comments`, from this address.
+///
+/// # Errors
+/// Every refusal of the contract for a new comment.
+pub async fn publish(
+    app: &AppState,
+    member: &Member,
+    address: &str,
+    key: SubjectKey,
+    new: NewComment,
+    idempotency_key: Option<IdempotencyKey>,
+) -> ServiceResult<Published> {
+    let idempotency_key = idempotency_key.as_ref();
+    let subject = key.clone();
+    let (threading, row) = match decide(app, member, address, key, new, idempotency_key).await {
+        Ok(decided) => decided,
+        Err(refusal) => return replay_or(app, member, &subject, idempotency_key, refusal).await,
+    };
+    match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
+        OperationOutcome::Published { floor } => {
+            let held = row.state == CommentState::Review;
+            Ok(Published { comment: view::whole(&new_row(row, floor, threading), threading), held, replayed: false })
+        }
+        OperationOutcome::Replayed { .. } | OperationOutcome::Mismatch => {
+            let missing = ServiceError::Bug("the first answer of a replayed request does not exist".into());
+            replay_or(app, member, &subject, idempotency_key, missing).await
+        }
+        other => Err(ServiceError::Bug(format!("publishing was answered with {other:?}"))),
+    }
+}
+
+/// Everything that can refuse, and the row that nothing refuses.
+async fn decide(
+    app: &AppState,
+    member: &Member,
+    address: &str,
+    key: SubjectKey,
+    new: NewComment,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> ServiceResult<(Threading, NewCommentRow)> {
+    let mode = check_may_post(app, member, &key).await?;
+    let threading = subject::threading(app, key.kind(), mode)?;
+    let filtered = filter_text(&app.dictionary(), new.content)?;
+    let parent = match new.parent_id {
+        None => None,
+        Some(id) => {
+            let parent = app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.visible() && p.subject == key);
+            Some(parent.ok_or(ServiceError::ParentNotFound)?)
+        }
+    };
+    app.rate_limits.post(member.id, address, &key)?;
+    let now = app.now();
+    let id = app.ids.next(key.slot(), now).ok_or(ServiceError::NoNodeNumber)?;
+    let path = threading
+        .path_under(parent.as_ref().map(|parent| &parent.path), id)
+        .map_err(|error| ServiceError::wrong_field("parent_id", error.to_string()))?;
+    let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.read_names(&new.mentions).await? };
+    let named = |id: &MemberId| MemberRef { id: *id, name: names.get(id).cloned().unwrap_or_default() };
+    let row = NewCommentRow {
+        subject: key,
+        path,
+        parent_id: new.parent_id,
+        reply_to: parent.map(|parent| MemberRef { id: parent.author.id, name: parent.author.name }),
+        state: filtered.state,
+        visibility: new.visibility,
+        author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
+        created_at: now,
+        html: markdown::html(&filtered.content),
+        content: filtered.content,
+        written: filtered.written,
+        mentions: new.mentions.iter().map(named).collect(),
+        idempotency: idempotency_key.map(|key| (key.key.clone(), key.request)),
+        imported: None,
+    };
+    Ok((threading, row))
+}
+
+/// Refuses a member that may not post here; the subject's own mode.
+async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> ServiceResult<Option<Mode>> {
+    let kind = app.config.types.get(key.kind());
+    let is_guest = member.id.kind() == MemberKind::Guest;
+    if is_guest && !(app.config.auth.guests && kind.is_some_and(|kind| kind.guests)) {
+        return Err(ServiceError::GuestsNotAllowed("guests may not post here"));
+    }
+    let min_level = kind.map_or(0, |kind| kind.min_level);
+    if member.level < min_level && member.role < Role::Moderator {
+        return Err(ServiceError::LevelTooLow(min_level));
+    }
+    let (state, mode) = match app.subject_states.get(key) {
+        Some(known) => known,
+        None => {
+            let row = subject::row(app, key).await?;
+            app.subject_states.insert(key.clone(), (row.state, row.mode));
+            (row.state, row.mode)
+        }
+    };
+    match state {
+        SubjectState::Open => Ok(mode),
+        SubjectState::Closed | SubjectState::Hidden => Err(ServiceError::SubjectClosed),
+    }
+}
+
+/// The row that a new comment becomes with this floor.
+fn new_row(new: NewCommentRow, floor: Option<u64>, threading: Threading) -> CommentRow {
+    CommentRow {
+        subject: new.subject,
+        version: 0,
+        mode: Some(threading.mode),
+        path: new.path,
+        parent_id: new.parent_id,
+        reply_to: new.reply_to,
+        parent_gone: false,
+        floor,
+        state: new.state,
+        visibility: new.visibility,
+        flags: vec![],
+        author: new.author,
+        likes: 0,
+        dislikes: 0,
+        reacted: 0,
+        replies: 0,
+        created_at: new.created_at,
+        edited_at: None,
+        content: new.content,
+        html: new.html,
+        mentions: new.mentions,
+    }
+}

@@ -1,0 +1,59 @@
+//! The first answer to a request with an idempotency key, for every repetition of it.
+
+use gailou_shared::id::SubjectKey;
+use gailou_shared::limits;
+use gailou_shared::token::Member;
+use gailou_shared::wire::CommentState;
+
+use crate::domain::row::{CommentRow, RememberedRequest};
+use crate::service::publish::{IdempotencyKey, Published};
+use crate::service::{ServiceError, ServiceResult, markdown, subject, view};
+use crate::state::AppState;
+
+/// The first answer where the request was carried out before, else the refusal: what was done once is
+/// answered again, though it might be refused today.
+pub(super) async fn replay_or(
+    app: &AppState,
+    member: &Member,
+    subject: &SubjectKey,
+    idempotency_key: Option<&IdempotencyKey>,
+    refusal: ServiceError,
+) -> ServiceResult<Published> {
+    let Some(key) = idempotency_key else { return Err(refusal) };
+    app.journal.resume(member.id, &key.key).await?;
+    let since = app.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
+    match app.store.find_remembered(subject, member.id, &key.key, since).await? {
+        Some(first) => replay(app, &first, key).await,
+        None => Err(refusal),
+    }
+}
+
+/// The comment as it was when it was made.
+async fn replay(app: &AppState, first: &RememberedRequest, key: &IdempotencyKey) -> ServiceResult<Published> {
+    if first.request != key.request {
+        return Err(ServiceError::IdempotencyMismatch);
+    }
+    let row = app.store.read_comments(&[first.id]).await?.remove(&first.id).ok_or(ServiceError::CommentNotFound)?;
+    let threading = subject::threading_around(app, &row)?;
+    let (content, html) = match app.store.read_first_text(first.id).await? {
+        None => (row.content.clone(), row.html.clone()),
+        Some(text) => (text.clone(), markdown::html(&text)),
+    };
+    let held = first.state == CommentState::Review;
+    // In a cluster the floor is given after the first answer.
+    let floor = row.floor.filter(|_| !held && app.config.cluster.is_none());
+    let row = CommentRow {
+        content,
+        html,
+        state: first.state,
+        floor,
+        likes: 0,
+        dislikes: 0,
+        replies: 0,
+        edited_at: None,
+        flags: vec![],
+        parent_gone: false,
+        ..row
+    };
+    Ok(Published { comment: view::whole(&row, threading), held, replayed: true })
+}

@@ -1,0 +1,25 @@
+//! Reactions: a like or a dislike of a comment, put or taken back.
+
+use gailou_shared::id::CommentId;
+use gailou_shared::token::Member;
+use gailou_shared::wire::ReactionResult;
+
+use crate::domain::operation::{Operation, OperationOutcome, ReactionChange};
+use crate::service::{ServiceError, ServiceResult};
+use crate::state::AppState;
+
+/// Puts a reaction or takes it back. Doing so again changes nothing.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`] for a comment that is not visible, or the journal's.
+pub async fn react(
+    app: &AppState,
+    member: &Member,
+    id: CommentId,
+    change: ReactionChange,
+) -> ServiceResult<ReactionResult> {
+    match app.journal.append(Operation::React { id, member: member.id, react: change }).await? {
+        OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(ReactionResult { id, likes, dislikes, reaction }),
+        _ => Err(ServiceError::CommentNotFound),
+    }
+}
