@@ -1,7 +1,7 @@
-//! The origin's figures, as ratios against a peer or a goal in the same run.
+//! The figures of an embedded origin, as ratios against a peer or a goal in the same run.
 //!
-//! Client and server share the machine's cores, as do the peer and its client: the ratio is what
-//! counts, not the rate. Every write is acknowledged only when it is on disk.
+//! Client and server share the cores of the machine, as do the peer and its client: the ratio counts,
+//! not the rate. Every write is acknowledged after it is on disk.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,9 +26,12 @@ use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-const CONNECTIONS: usize = 64;
-const ROUND: Duration = Duration::from_secs(2);
-const ROUNDS: usize = 3;
+/// Connections of a load, each with one open request.
+const CONNECTION_COUNT: usize = 64;
+/// The length of one load.
+const ROUND_DURATION: Duration = Duration::from_secs(2);
+/// How often the origin and its peer take turns.
+const ROUND_COUNT: usize = 3;
 
 fn main() -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
@@ -44,39 +47,39 @@ async fn run() -> anyhow::Result<()> {
     tokio::spawn(gailou::http::serve(app.state.clone(), listener, std::future::pending()));
 
     let hot = SubjectKey::new("article", "hot")?;
-    fill(&app, &hot, 200, 40).await?;
+    write_roots(&app, &hot, 200, 40).await?;
     let path = "/v1/subjects/article/hot/comments";
     let body = request(origin, &get_request(path)).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let peer = listener.local_addr()?;
-    tokio::spawn(async move { axum::serve(listener, bare(body)).await });
-    let (ours, bare) = alternate(origin, peer, path).await?;
+    tokio::spawn(async move { axum::serve(listener, peer_router(body)).await });
+    let (ours, bare) = measure_alternately(origin, peer, path).await?;
     println!(
-        "hot page, {ROUNDS} rounds of {CONNECTIONS} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}",
+        "hot page, {ROUND_COUNT} rounds of {CONNECTION_COUNT} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}",
         ours / bare
     );
 
-    let posts = rate(origin, |n| post_request(&app, n)).await?;
+    let posts = measure_writes(origin, |n| post_request(&app, n)).await?;
     println!("acknowledged posts: {posts:.0}/s, {:.2} of the goal of 20,000/s", posts / 20_000.0);
-    let ids = ids(&app, &hot).await?;
-    let one = rate(origin, |n| like_request(&app, ids[0], n)).await?;
+    let ids = read_ids(&app, &hot).await?;
+    let one = measure_writes(origin, |n| like_request(&app, ids[0], n)).await?;
     println!("acknowledged likes of one comment: {one:.0}/s, {:.2} of the goal of 40,000/s", one / 40_000.0);
-    let many = rate(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
+    let many = measure_writes(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
     println!(
         "acknowledged likes of {} comments: {many:.0}/s, {:.2} of the goal of 40,000/s",
         ids.len(),
         many / 40_000.0
     );
-    let journal = journal_likes(&app, ids[0]).await?;
+    let journal = measure_journal_likes(&app, ids[0]).await?;
     println!(
         "likes without HTTP and tokens (the journal alone): {journal:.0}/s, {:.2} of the goal",
         journal / 40_000.0
     );
 
     let large = SubjectKey::new("article", "large")?;
-    fill(&app, &large, 100_000, 2_000).await?;
+    write_roots(&app, &large, 100_000, 2_000).await?;
     for sort in [Sort::New, Sort::Hot] {
-        let (first, deep) = depth(&app, &large, sort).await?;
+        let (first, deep) = measure_depth(&app, &large, sort).await?;
         println!(
             "page 500 of 100,000 comments by {}: {:.2} times page 1 ({:.0} µs and {:.0} µs, uncached)",
             sort.name(),
@@ -90,8 +93,8 @@ async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A handler that knows nothing but these bytes.
-fn bare(body: Vec<u8>) -> Router {
+/// The peer: a handler that answers these bytes.
+fn peer_router(body: Vec<u8>) -> Router {
     let body = bytes::Bytes::from(body);
     Router::new().route(
         "/v1/subjects/{type}/{key}/comments",
@@ -104,8 +107,8 @@ fn author(n: u64) -> Author {
     Author { id, name: format!("reader {n}"), avatar: None, level: 1 }
 }
 
-/// `count` roots, and a like for the first `liked` of them.
-async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
+/// Writes `count` roots, and a like for the first `liked` of them.
+async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64) -> anyhow::Result<()> {
     let mut waiting = tokio::task::JoinSet::new();
     for n in 0..count {
         let id = app.ids.next(subject.slot(), app.now()).expect("a node number");
@@ -146,7 +149,7 @@ async fn fill(app: &Arc<AppState>, subject: &SubjectKey, count: u64, liked: u64)
     Ok(())
 }
 
-async fn ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
+async fn read_ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
     let query = PageQuery { sort: Sort::New, limit: 100, cursor: None };
     let page = page::roots(app, subject, query).await?;
     Ok(page.data.iter().map(|c| c.id).collect())
@@ -184,7 +187,7 @@ fn like_request(app: &AppState, id: CommentId, n: u64) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Sends a request and reads the whole answer; its body.
+/// Sends a request and reads the whole response; the start and the length of its body in the buffer.
 async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> anyhow::Result<(usize, usize)> {
     stream.write_all(request).await?;
     buffer.clear();
@@ -210,17 +213,17 @@ async fn request(to: SocketAddr, request: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok(buffer[start..start + length].to_vec())
 }
 
-/// Answers a second, from [`CONNECTIONS`] connections that each send the next of `requests`.
-async fn drive(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result<f64> {
+/// Responses a second on [`CONNECTION_COUNT`] connections, each of which sends the next of `requests`.
+async fn run_load(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result<f64> {
     let (next, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let began = Instant::now();
+    let started = Instant::now();
     let mut clients = tokio::task::JoinSet::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..CONNECTION_COUNT {
         let (requests, next, done) = (requests.clone(), next.clone(), done.clone());
         clients.spawn(async move {
             let (mut stream, mut buffer) = (TcpStream::connect(to).await?, Vec::with_capacity(64 * 1024));
             stream.set_nodelay(true)?;
-            while began.elapsed() < ROUND {
+            while started.elapsed() < ROUND_DURATION {
                 let n = next.fetch_add(1, Ordering::Relaxed) as usize;
                 let Some(request) = requests.get(if requests.len() == 1 { 0 } else { n }) else { break };
                 exchange(&mut stream, request, &mut buffer).await?;
@@ -232,16 +235,16 @@ async fn drive(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result<f6
     while let Some(client) = clients.join_next().await {
         client??;
     }
-    Ok(done.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
+    Ok(done.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64())
 }
 
-/// The medians of rounds that take turns.
-async fn alternate(a: SocketAddr, b: SocketAddr, path: &str) -> anyhow::Result<(f64, f64)> {
+/// The median rates of two servers, whose rounds take turns.
+async fn measure_alternately(a: SocketAddr, b: SocketAddr, path: &str) -> anyhow::Result<(f64, f64)> {
     let requests = Arc::new(vec![get_request(path)]);
     let (mut of_a, mut of_b) = (vec![], vec![]);
-    for _ in 0..ROUNDS {
-        of_a.push(drive(a, requests.clone()).await?);
-        of_b.push(drive(b, requests.clone()).await?);
+    for _ in 0..ROUND_COUNT {
+        of_a.push(run_load(a, requests.clone()).await?);
+        of_b.push(run_load(b, requests.clone()).await?);
     }
     Ok((median(of_a), median(of_b)))
 }
@@ -251,19 +254,20 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The rate of writes that are made beforehand, each once.
-async fn rate(to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
-    drive(to, Arc::new((0..120_000).map(make).collect())).await
+/// The rate of writes, each of which is built beforehand and sent once.
+async fn measure_writes(to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
+    run_load(to, Arc::new((0..120_000).map(make).collect())).await
 }
 
-async fn journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64> {
-    let began = Instant::now();
+/// The rate of likes that are appended to the journal directly.
+async fn measure_journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64> {
+    let started = Instant::now();
     let mut clients = tokio::task::JoinSet::new();
     for client in 0..256u64 {
         let app = app.clone();
         clients.spawn(async move {
             let mut n = 0u64;
-            while began.elapsed() < ROUND {
+            while started.elapsed() < ROUND_DURATION {
                 let member = MemberId::guest(client << 32 | n);
                 app.journal.append(Operation::React { id, member, react: ReactionChange::Put(Reaction::Like) }).await?;
                 n += 1;
@@ -275,27 +279,28 @@ async fn journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Result<f64
     while let Some(n) = clients.join_next().await {
         all += n??;
     }
-    Ok(all as f64 / began.elapsed().as_secs_f64())
+    Ok(all as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Seconds for page 1 and page 500, built from the store; medians of eleven.
-async fn depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
+/// The median seconds of page 1 and of page 500, read from the store.
+async fn measure_depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
     let mut query = PageQuery { sort, limit: 20, cursor: None };
-    let first = timed(app, subject, query).await?;
+    let first = measure_page(app, subject, query).await?;
     for _ in 1..500 {
         let page = page::roots(app, subject, query).await?;
         let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
         query.cursor = Some(app.cursor_key.decode(&next)?);
     }
-    Ok((first, timed(app, subject, query).await?))
+    Ok((first, measure_page(app, subject, query).await?))
 }
 
-async fn timed(app: &Arc<AppState>, subject: &SubjectKey, query: PageQuery) -> anyhow::Result<f64> {
+/// The median seconds of a page.
+async fn measure_page(app: &Arc<AppState>, subject: &SubjectKey, query: PageQuery) -> anyhow::Result<f64> {
     let mut times = vec![];
     for _ in 0..11 {
-        let began = Instant::now();
+        let started = Instant::now();
         page::roots(app, subject, query).await?;
-        times.push(began.elapsed().as_secs_f64());
+        times.push(started.elapsed().as_secs_f64());
     }
     Ok(median(times))
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use gailou_shared::word_filter::{Dictionary, FilterVerdict, Term, TermAction, parse_tsv};
 
 /// How often the text is checked with each dictionary.
-const ROUNDS: usize = 60;
+const ROUND_COUNT: usize = 60;
 /// The terms of the small dictionary.
 const SMALL_DICTIONARY_TERMS: usize = 100;
 /// A smaller sample is repeated until it has so many comments.
@@ -46,7 +46,7 @@ fn compare(name: &str, few: &[Term], all: &[Term], comments: &[String], bytes: u
     let all = Dictionary::build(1, all).expect("all terms");
     let built = start.elapsed();
     let (mut best_few, mut best_all) = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
+    for _ in 0..ROUND_COUNT {
         best_few = best_few.min(check_all(&few, comments));
         best_all = best_all.min(check_all(&all, comments));
     }

@@ -14,11 +14,11 @@ use gailou_tests::{GailouProcess, PersistBarrier, TestMember, gailou_command, ru
 
 /// Numbered tables of each kind: the default of the program.
 pub(crate) const TABLES_PER_DATABASE: u16 = 16;
-pub(crate) const DATABASE: &str = "gailou";
+pub(crate) const DATABASE_NAME: &str = "gailou";
 /// How long the job may take to persist what has piled up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(120);
 /// How many members have a token.
-const MEMBERS: u64 = 100_000;
+const MEMBER_COUNT: u64 = 100_000;
 
 pub(crate) struct BenchCluster {
     pub(crate) servers: ServerAddresses,
@@ -39,12 +39,12 @@ impl BenchCluster {
     pub(crate) async fn start() -> Self {
         let backing = BackingServers::start().await;
         let servers = backing.addresses();
-        servers.sql(&format!("CREATE DATABASE {DATABASE}"));
+        servers.sql(&format!("CREATE DATABASE {DATABASE_NAME}"));
         let migrated = run_command(command(&servers, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
         let start = async |role: &str| GailouProcess::spawn(command(&servers, &[role, "--bind", "127.0.0.1:0"])).await;
         let processes = [start("serve").await, start("serve").await, start("job").await];
-        let url = format!("{}/{DATABASE}", servers.mysql);
+        let url = format!("{}/{DATABASE_NAME}", servers.mysql);
         let tables =
             MysqlStore::open(&[url], TABLES_PER_DATABASE, WeightsByType::new()).await.expect("the tables open");
         let broker = KafkaBroker::open(&servers.kafka, "gailou").await.expect("the broker opens");
@@ -53,7 +53,7 @@ impl BenchCluster {
             origin: address(&processes[0]),
             second_origin: address(&processes[1]),
             tables: Arc::new(tables),
-            tokens: Arc::new((1..=MEMBERS).map(token).collect()),
+            tokens: Arc::new((1..=MEMBER_COUNT).map(token).collect()),
             barrier: PersistBarrier::new(Arc::new(broker)),
             servers,
             _processes: processes,
@@ -70,7 +70,7 @@ impl BenchCluster {
 
     /// Runs statements in the database.
     pub(crate) async fn sql(&self, statement: &str) -> String {
-        let (servers, statement) = (self.servers.clone(), format!("USE {DATABASE}; {statement}"));
+        let (servers, statement) = (self.servers.clone(), format!("USE {DATABASE_NAME}; {statement}"));
         tokio::task::spawn_blocking(move || servers.sql(&statement)).await.expect("the statement ends")
     }
 }
@@ -83,7 +83,7 @@ fn command(servers: &ServerAddresses, arguments: &[&str]) -> Command {
     let mut command = gailou_command(arguments);
     command
         .env("GAILOU_LIMITS", "off")
-        .env("GAILOU_MYSQL_URLS", format!("{}/{DATABASE}", servers.mysql))
+        .env("GAILOU_MYSQL_URLS", format!("{}/{DATABASE_NAME}", servers.mysql))
         .env("GAILOU_REDIS_URLS", &servers.redis)
         .env("GAILOU_KAFKA_BROKERS", &servers.kafka)
         .env("GAILOU_CLUSTER__TABLES", TABLES_PER_DATABASE.to_string());

@@ -11,26 +11,29 @@ use crate::redis_peer::RedisTools;
 use crate::writes::post;
 
 /// Roots of the subject.
-const ROOTS: u64 = 1_000_000;
+const ROOT_COUNT: u64 = 1_000_000;
 /// Rows that one statement inserts.
 const ROWS_PER_STATEMENT: u64 = 100_000;
 /// The deep page, of 20 comments.
 const DEEP_PAGE: usize = 5_000;
-const ROUNDS: usize = 11;
+const ROUND_COUNT: usize = 11;
 /// Longer than a process keeps a page in memory.
 const LOCAL_CACHE_EXPIRY: Duration = Duration::from_millis(300);
-const LIST: &str = "/v1/subjects/article/million/comments";
+const LIST_PATH: &str = "/v1/subjects/article/million/comments";
 
 pub(crate) async fn measure(cluster: &BenchCluster) {
     let mut client = HttpConnection::open(cluster.origin).await;
     let started = Instant::now();
     let cached = fill(cluster, &mut client).await;
-    println!("{ROOTS} roots, copied in the tables from one that was posted: {:.0} s", started.elapsed().as_secs_f64());
+    println!(
+        "{ROOT_COUNT} roots, copied in the tables from one that was posted: {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
     for sort in ["new", "hot"] {
-        let first = format!("{LIST}?sort={sort}&limit=20");
+        let first = format!("{LIST_PATH}?sort={sort}&limit=20");
         let deep = format!("{first}&cursor={}", find_cursor(&mut client, sort).await);
         let mut times = [const { Vec::new() }; 4];
-        for round in 0..ROUNDS {
+        for round in 0..ROUND_COUNT {
             // The two pages take turns at being first.
             for which in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let (page, redis, keys) =
@@ -50,7 +53,7 @@ pub(crate) async fn measure(cluster: &BenchCluster) {
             ("read once before, 0.3 s ago", warm_first, warm_deep),
         ] {
             println!(
-                "page {DEEP_PAGE} of {ROOTS} by {sort}, {state}: {:.2} times page 1 ({deep:.2} ms and {first:.2} ms, goal 1.2)",
+                "page {DEEP_PAGE} of {ROOT_COUNT} by {sort}, {state}: {:.2} times page 1 ({deep:.2} ms and {first:.2} ms, goal 1.2)",
                 deep / first
             );
         }
@@ -74,7 +77,7 @@ async fn fill(cluster: &BenchCluster, client: &mut HttpConnection) -> String {
 /// Statements that copy the posted root to older ones with smaller floors, one for each millisecond;
 /// every tenth has imported likes.
 fn copies(id: i64, table: u16) -> String {
-    let (all, likes) = (ROOTS + 1, "IF(n.seq % 10 = 0, 1 + n.seq DIV 10 % 50, 0)");
+    let (all, likes) = (ROOT_COUNT + 1, "IF(n.seq % 10 = 0, 1 + n.seq DIV 10 % 50, 0)");
     // An id has 22 bits below its milliseconds.
     let own = format!("c.id - ({all} - CAST(n.seq AS SIGNED)) * 4194304");
     let created = format!("c.created_at - ({all} - CAST(n.seq AS SIGNED))");
@@ -83,7 +86,7 @@ fn copies(id: i64, table: u16) -> String {
          CREATE TEMPORARY TABLE one SELECT * FROM comment_{table} WHERE id = {id}; \
          CREATE TEMPORARY TABLE text SELECT * FROM content_{table} WHERE id = {id}; "
     );
-    for first in (1..=ROOTS).step_by(ROWS_PER_STATEMENT as usize) {
+    for first in (1..=ROOT_COUNT).step_by(ROWS_PER_STATEMENT as usize) {
         let numbers = format!("seq_{first}_to_{} n", first + ROWS_PER_STATEMENT - 1);
         script += &format!(
             "INSERT INTO comment_{table} (id, subject, list, root_id, path, depth, floor, listed_floor, state, visibility, \
@@ -113,8 +116,9 @@ async fn find_cursor(client: &mut HttpConnection, sort: &str) -> String {
     for step in 0..large + (DEEP_PAGE - 1) % 5 {
         let limit = if step < large { 100 } else { 20 };
         let at = if next.is_empty() { String::new() } else { format!("&cursor={next}") };
-        let page: Value = serde_json::from_slice(client.get(&format!("{LIST}?sort={sort}&limit={limit}{at}")).await)
-            .expect("a page is JSON");
+        let page: Value =
+            serde_json::from_slice(client.get(&format!("{LIST_PATH}?sort={sort}&limit={limit}{at}")).await)
+                .expect("a page is JSON");
         next = page["page"]["next"].as_str().expect("the list is longer").to_owned();
     }
     next

@@ -16,12 +16,12 @@ use crate::cpu_time::CpuTime;
 use crate::http_client::{HttpConnection, run_load, write_get};
 
 /// Subjects with one comment each.
-const SUBJECTS: usize = 100_000;
-const CONNECTIONS: usize = 64;
+const SUBJECT_COUNT: usize = 100_000;
+const CONNECTION_COUNT: usize = 64;
 /// The load before the measurement.
 const WARM_UP: Duration = Duration::from_secs(3);
 /// The measured load.
-const DURATION: Duration = Duration::from_secs(5);
+const LOAD_DURATION: Duration = Duration::from_secs(5);
 /// Comments over which likes are spread.
 const LIKED_COMMENTS: usize = 10_000;
 /// Comments in one transaction.
@@ -31,16 +31,16 @@ const WRITTEN_AT_MS: u64 = 1_750_000_000_000;
 /// The cache levels, as the metrics name them.
 const CACHE_LEVELS: [&str; 3] = ["local", "redis", "mysql"];
 
-/// Reads first pages of the [`SUBJECTS`]; subject n is read 1/n times as often as the first.
+/// Reads first pages of the [`SUBJECT_COUNT`]; subject n is read 1/n times as often as the first.
 pub(crate) async fn measure(cluster: &BenchCluster) {
     let mut client = HttpConnection::open(cluster.origin).await;
     // The keys that one page needs when it is not cached, from all levels.
     let before = keys(&mut client).await;
-    client.get(&path(SUBJECTS - 1)).await;
+    client.get(&path(SUBJECT_COUNT - 1)).await;
     let page: f64 = since(before, keys(&mut client).await).iter().sum();
 
     let mut sum = 0.0;
-    let reach: Vec<f64> = (1..=SUBJECTS)
+    let reach: Vec<f64> = (1..=SUBJECT_COUNT)
         .map(|n| {
             sum += 1.0 / n as f64;
             sum
@@ -48,16 +48,16 @@ pub(crate) async fn measure(cluster: &BenchCluster) {
         .collect();
     let make = move |_, request: &mut Vec<u8>| {
         let at = rand::rng().random_range(0.0..sum);
-        write_get(request, &path(reach.partition_point(|reach| *reach <= at).min(SUBJECTS - 1)));
+        write_get(request, &path(reach.partition_point(|reach| *reach <= at).min(SUBJECT_COUNT - 1)));
     };
-    run_load(cluster.origin, CONNECTIONS, WARM_UP, make.clone()).await;
+    run_load(cluster.origin, CONNECTION_COUNT, WARM_UP, make.clone()).await;
     let (before, cpu) = (keys(&mut client).await, CpuTime::now());
-    let load = run_load(cluster.origin, CONNECTIONS, DURATION, make).await;
+    let load = run_load(cluster.origin, CONNECTION_COUNT, LOAD_DURATION, make).await;
     let cpu = CpuTime::now().since(&cpu, load.succeeded as f64 / 1e3, load.seconds);
     let answered = since(before, keys(&mut client).await);
     let all: f64 = answered.iter().sum();
     println!(
-        "first pages of {SUBJECTS} subjects by Zipf's law, {CONNECTIONS} connections, after {} s: {:.0}/s \
+        "first pages of {SUBJECT_COUNT} subjects by Zipf's law, {CONNECTION_COUNT} connections, after {} s: {:.0}/s \
          (median {:.1} ms, p99 {:.1} ms, {} refused)",
         WARM_UP.as_secs(),
         load.rate(),
@@ -85,14 +85,14 @@ fn path(n: usize) -> String {
 /// Writes a comment on each subject directly into the tables; the ids of [`LIKED_COMMENTS`] of them.
 pub(crate) async fn fill(cluster: &BenchCluster) -> Vec<CommentId> {
     let mut ids = Vec::new();
-    let mut subjects: Vec<SubjectKey> = (0..SUBJECTS).map(subject).collect();
+    let mut subjects: Vec<SubjectKey> = (0..SUBJECT_COUNT).map(subject).collect();
     // Ordered by slot: each transaction locks the rows of its slots.
     subjects.sort_by_key(SubjectKey::slot);
     for (batch, subjects) in subjects.chunks(ROWS_PER_BATCH).enumerate() {
         let comments: Vec<_> =
             subjects.iter().enumerate().map(|(n, key)| row(key, (batch * ROWS_PER_BATCH + n) as u64)).collect();
         // Some of each batch, so that all slots occur.
-        ids.extend(comments.iter().take(LIKED_COMMENTS * ROWS_PER_BATCH / SUBJECTS).map(|row| row.path.id()));
+        ids.extend(comments.iter().take(LIKED_COMMENTS * ROWS_PER_BATCH / SUBJECT_COUNT).map(|row| row.path.id()));
         let events: Vec<_> = comments
             .into_iter()
             .map(|row| LoggedOperation::new(WRITTEN_AT_MS, Operation::Publish(Box::new(row))))

@@ -14,11 +14,11 @@ use crate::http_client::{HttpConnection, LoadResult, run_load, write_request};
 use crate::quantile;
 use crate::redis_peer::RedisTools;
 
-const CONNECTIONS: [usize; 2] = [64, 256];
+const CONNECTION_COUNT: [usize; 2] = [64, 256];
 /// The length of each load.
-const DURATION: Duration = Duration::from_secs(4);
+const LOAD_DURATION: Duration = Duration::from_secs(4);
 /// Subjects that get posts.
-const SUBJECTS: u64 = 1_000;
+const SUBJECT_COUNT: u64 = 1_000;
 /// The last members: their writes are probes that are waited for.
 const PROBE_MEMBERS: usize = 1_000;
 /// The offset of the members of the next run; no multiple of the number of comments.
@@ -37,11 +37,11 @@ const POST_BODY: &str =
     "{\"content\":\"写得真好, with enough words around it to be like one of those that people write\"}";
 
 pub(crate) async fn measure_posts(cluster: &BenchCluster) {
-    for (run, connections) in CONNECTIONS.into_iter().enumerate() {
+    for (run, connections) in CONNECTION_COUNT.into_iter().enumerate() {
         let tokens = cluster.tokens.clone();
         let make = move |n: u64, request: &mut Vec<u8>| {
             let headers = format!("content-type: application/json\r\nidempotency-key: {run}-{n}\r\n");
-            let line = format!("POST /v1/subjects/article/posts-{}/comments", n % SUBJECTS);
+            let line = format!("POST /v1/subjects/article/posts-{}/comments", n % SUBJECT_COUNT);
             write_request(request, &line, &tokens[n as usize % tokens.len()], &headers, POST_BODY);
         };
         let before = CpuTime::now();
@@ -72,7 +72,7 @@ async fn run_writes(
     connections: usize,
     make: impl Fn(u64, &mut Vec<u8>) + Send + Sync + 'static,
 ) -> WriteRun {
-    let load = run_load(cluster.origin, connections, DURATION, make).await;
+    let load = run_load(cluster.origin, connections, LOAD_DURATION, make).await;
     WriteRun { load, cpu: CpuTime::now(), catch_up_seconds: cluster.wait_until_persisted().await }
 }
 
@@ -109,7 +109,8 @@ async fn measure_listing(cluster: &BenchCluster, subject: &str) -> Vec<f64> {
 /// Likes of one comment and of many, each against Redis alone.
 pub(crate) async fn measure_likes(cluster: &BenchCluster, ids: &[CommentId]) {
     let many = Arc::new(ids.to_vec());
-    let runs = [false, true].into_iter().flat_map(|is_spread| CONNECTIONS.map(|connections| (is_spread, connections)));
+    let runs =
+        [false, true].into_iter().flat_map(|is_spread| CONNECTION_COUNT.map(|connections| (is_spread, connections)));
     for (run, (is_spread, connections)) in runs.enumerate() {
         let comments = if is_spread { many.clone() } else { Arc::new(vec![ids[run]]) };
         let of = if is_spread { format!("over {} comments", comments.len()) } else { "of one comment".to_owned() };
@@ -181,7 +182,7 @@ async fn measure_delays<T: Copy>(
         let (started, mut tick) = (Instant::now(), tokio::time::interval(PROBE_INTERVAL));
         for n in 0.. {
             tick.tick().await;
-            if started.elapsed() >= DURATION {
+            if started.elapsed() >= LOAD_DURATION {
                 break;
             }
             let probe = write_probe(n).await;

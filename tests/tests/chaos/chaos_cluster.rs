@@ -12,7 +12,7 @@ use gailou_tests::{ApiClient, CommandOutput, GailouProcess, PersistBarrier, TcpP
 
 /// Numbered tables of each kind in each of the two databases.
 const TABLES_PER_DATABASE: u16 = 2;
-const DATABASES: [&str; 2] = ["gailou_0", "gailou_1"];
+const DATABASE_NAMES: [&str; 2] = ["gailou_0", "gailou_1"];
 /// How long a client waits for a response. Every limit of the origin is shorter.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the jobs may take to persist what has piled up.
@@ -69,7 +69,7 @@ impl ChaosCluster {
         let port = |of: ServerKind| proxies.iter().find(|(kind, _)| *kind == of).expect("a proxy").1.port();
         let proxied =
             ServerAddresses::local(port(ServerKind::Mariadb), port(ServerKind::Redis), port(ServerKind::Kafka));
-        for database in DATABASES {
+        for database in DATABASE_NAMES {
             servers.addresses().sql(&format!("CREATE DATABASE {database}"));
         }
         let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("chaos");
@@ -179,7 +179,7 @@ impl ChaosCluster {
     pub(crate) fn query(&self, statement: &str) -> Vec<Vec<String>> {
         let tables =
             (0..TABLES_PER_DATABASE).map(|n| statement.replace("{n}", &n.to_string())).collect::<Vec<_>>().join("; ");
-        let all = DATABASES.map(|database| format!("USE {database}; {tables};")).concat();
+        let all = DATABASE_NAMES.map(|database| format!("USE {database}; {tables};")).concat();
         let result = self.servers.addresses().sql(&all);
         result.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
     }
@@ -207,7 +207,7 @@ fn command(servers: &ServerAddresses, arguments: &[&str]) -> Command {
     let mut command = gailou_command(arguments);
     command
         .env("GAILOU_LIMITS", "off")
-        .env("GAILOU_MYSQL_URLS", DATABASES.map(|database| format!("{}/{database}", servers.mysql)).join(","))
+        .env("GAILOU_MYSQL_URLS", DATABASE_NAMES.map(|database| format!("{}/{database}", servers.mysql)).join(","))
         .env("GAILOU_REDIS_URLS", &servers.redis)
         .env("GAILOU_KAFKA_BROKERS", &servers.kafka)
         .env("GAILOU_CLUSTER__TABLES", TABLES_PER_DATABASE.to_string())

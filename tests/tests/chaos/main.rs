@@ -21,7 +21,7 @@ use chaos_cluster::{ChaosCluster, ClusterPart};
 use check::{RoundFindings, check_round};
 use oracle::PostOutcome;
 
-const CLIENTS: usize = 64;
+const CLIENT_COUNT: usize = 64;
 /// The least posts, and the least reactions, after which a round means something.
 const MIN_WRITES: usize = 100;
 /// How many problems of a round are printed.
@@ -168,7 +168,7 @@ impl RoundResult {
 async fn run_round(cluster: &mut ChaosCluster, fault: ClusterFault, number: usize, length: Duration) -> RoundResult {
     let round = ChaosRound::new(number);
     let clients = cluster.clients();
-    let mut members: Vec<ChaosClient> = (0..CLIENTS).map(|n| ChaosClient::new(number, n)).collect();
+    let mut members: Vec<ChaosClient> = (0..CLIENT_COUNT).map(|n| ChaosClient::new(number, n)).collect();
     let fault_and_recovery = async {
         let third = length / 3;
         tokio::time::sleep(third).await;

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long a frozen server is given before it counts as silent.
-const SILENCE: Duration = Duration::from_millis(500);
+const SILENCE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The reply of Redis to a line, or `None` when there is no reply in time.
 async fn redis(port: u16, line: &str, limit: Duration) -> Option<String> {
@@ -35,7 +35,7 @@ async fn servers_freeze_resume_die_and_restart_with_their_data() {
     let port = servers.redis.port();
     assert_eq!(redis(port, "SET a 7", POLL_TIMEOUT).await.as_deref(), Some("+OK\r\n"));
     servers.redis.freeze();
-    assert_eq!(redis(port, "GET a", SILENCE).await, None);
+    assert_eq!(redis(port, "GET a", SILENCE_TIMEOUT).await, None);
     servers.redis.resume();
     assert_eq!(redis(port, "GET a", POLL_TIMEOUT).await.as_deref(), Some("$1\r\n7\r\n"));
     for kind in ServerKind::ALL {

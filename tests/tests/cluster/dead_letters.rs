@@ -20,11 +20,11 @@ fn subject() -> SubjectKey {
 }
 
 /// How long the database is frozen: longer than any timeout of a statement.
-const FREEZE: Duration = Duration::from_secs(10);
+const FREEZE_DURATION: Duration = Duration::from_secs(10);
 /// The timeout of the admin request, in milliseconds.
 const ADMIN_TIMEOUT_MS: u32 = 10_000;
-const SUBJECT: &str = "article/letters";
-const LIST: &str = "/v1/subjects/article/letters/comments?sort=old&limit=100";
+const TEST_SUBJECT: &str = "article/letters";
+const LIST_PATH: &str = "/v1/subjects/article/letters/comments?sort=old&limit=100";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried() {
@@ -35,7 +35,7 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     let (server, job) = tokio::join!(bed.start_origin(), bed.start_job());
     let broker = bed.broker().await;
     let append = |bytes: Vec<u8>| broker.append(Topic::Comments, subject().slot(), bytes);
-    let first = server.post(&ann(), SUBJECT, "first").await;
+    let first = server.post(&ann(), TEST_SUBJECT, "first").await;
     bed.wait_until_persisted().await;
     // A trigger makes the database refuse one text.
     for database in bed.databases() {
@@ -49,11 +49,11 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     append(b"garbage".to_vec()).await.expect("the broker acknowledges");
     let taken: CommentId = id(&first).parse().expect("an id");
     append(encoded_publication(&subject(), taken, 99, "of another author")).await.expect("the broker acknowledges");
-    let poisoned = server.post(&ann(), SUBJECT, "poison").await;
+    let poisoned = server.post(&ann(), TEST_SUBJECT, "poison").await;
     let others: Vec<Value> = {
         let mut posts = vec![];
         for n in 0..20 {
-            posts.push(server.post(&ann(), SUBJECT, &format!("other {n}")).await);
+            posts.push(server.post(&ann(), TEST_SUBJECT, &format!("other {n}")).await);
         }
         posts
     };
@@ -63,12 +63,13 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     };
     let mut expected = vec!["first".to_owned()];
     expected.extend((0..others.len()).map(|n| format!("other {n}")));
-    let page = poll_until(|| server.page(LIST), |page| texts(page) == expected).await;
+    let page = poll_until(|| server.page(LIST_PATH), |page| texts(page) == expected).await;
     assert_eq!(texts(&page), expected, "the other comments are persisted, and the first one is unchanged");
     assert_eq!(page["data"][20]["floor"], 21);
     let listed = bed.run(&["dlq", "list"]).await;
     assert_eq!((listed.code, listed.last_line()), (Some(0), "3 dead letters"), "{}{}", listed.stdout, listed.stderr);
-    let parts = ["comments", "not an event", &format!("comment {taken} on {SUBJECT}"), "cannot be null", id(&poisoned)];
+    let parts =
+        ["comments", "not an event", &format!("comment {taken} on {TEST_SUBJECT}"), "cannot be null", id(&poisoned)];
     for part in parts {
         assert!(listed.stdout.contains(part), "{part} is missing in {}", listed.stdout);
     }
@@ -81,7 +82,7 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     assert_eq!(bed.run_successfully(&["dlq", "retry"]).await, "2 sent again, 1 kept");
     bed.wait_until_persisted().await;
     expected.push("poison".into());
-    let page = poll_until(|| server.page(LIST), |page| texts(page) == expected).await;
+    let page = poll_until(|| server.page(LIST_PATH), |page| texts(page) == expected).await;
     assert_eq!((texts(&page), &page["data"][21]["floor"]), (expected, &json!(22)));
     assert_eq!(server.page(&format!("/v1/comments/{}", id(&poisoned))).await["content"], "poison");
     assert_eq!(server.page(&format!("/v1/comments/{}", id(&first))).await["author"]["id"], "7");
@@ -103,7 +104,7 @@ async fn frozen_database_produces_no_dead_letters() {
     let freeze = async {
         load.wait_for_writes(100).await;
         servers.mariadb.freeze();
-        tokio::time::sleep(FREEZE).await;
+        tokio::time::sleep(FREEZE_DURATION).await;
         servers.mariadb.resume();
         load.wait_for_writes(100).await;
     };
@@ -135,7 +136,7 @@ async fn recreated_topic_stops_the_job_with_an_error() {
     let bed = ClusterTestBed::create(shared(), &[]).await;
     let (server, job) = tokio::join!(bed.start_origin(), bed.start_job());
     for n in 0..3 {
-        server.post(&ann(), SUBJECT, &format!("text {n}")).await;
+        server.post(&ann(), TEST_SUBJECT, &format!("text {n}")).await;
     }
     bed.wait_until_persisted().await;
     job.terminate();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::test_bed::redis;
 
-const PATH: &str = "/v1/subjects/article/watched/events?after=0";
+const EVENTS_PATH: &str = "/v1/subjects/article/watched/events?after=0";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_reach_the_other_origin_and_lost_revisions_cause_a_reset() {
@@ -22,7 +22,7 @@ async fn changes_reach_the_other_origin_and_lost_revisions_cause_a_reset() {
         events.map(|event| event["data"]["id"].clone()).collect::<Vec<_>>()
     };
     for origin in [&one, &other] {
-        let document = poll_until(|| origin.page(PATH), |document| comments(document).len() == 2).await;
+        let document = poll_until(|| origin.page(EVENTS_PATH), |document| comments(document).len() == 2).await;
         assert_eq!(
             (comments(&document), &document["reset"]),
             (vec![json!(id(&root)), json!(id(&reply))], &json!(false))
@@ -36,9 +36,9 @@ async fn changes_reach_the_other_origin_and_lost_revisions_cause_a_reset() {
     let before = one.stored_version("article/watched").await;
     let later = one.post(&ann(), "article/watched", "later").await;
     for origin in [&one, &other] {
-        let document = poll_until(|| origin.page(PATH), |document| document["reset"] == true).await;
+        let document = poll_until(|| origin.page(EVENTS_PATH), |document| document["reset"] == true).await;
         assert_eq!((&document["reset"], &document["events"]), (&json!(true), &json!([])));
-        let path = PATH.replace("after=0", &format!("after={before}"));
+        let path = EVENTS_PATH.replace("after=0", &format!("after={before}"));
         let document = poll_until(|| origin.page(&path), |document| comments(document).len() == 1).await;
         assert_eq!(comments(&document), [json!(id(&later))], "a reader at the current version needs no reset");
     }

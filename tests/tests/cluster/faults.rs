@@ -7,8 +7,8 @@ use gailou_tests::backing_servers::{BackingServers, ServerAddresses, available, 
 use gailou_tests::{ApiRequest, ApiResponse, TcpProxy, TestMember, TestOrigin, comments_path, id, member, poll_until};
 use serde_json::{Value, json};
 
-const SUBJECT: &str = "article/faults";
-const LIST: &str = "/v1/subjects/article/faults/comments?sort=old";
+const TEST_SUBJECT: &str = "article/faults";
+const LIST_PATH: &str = "/v1/subjects/article/faults/comments?sort=old";
 /// No response may take longer, whatever has failed: every limit of the origin is shorter.
 const MAX_RESPONSE_TIME: Duration = Duration::from_secs(10);
 
@@ -35,7 +35,7 @@ impl FaultTestBed {
         let kafka = TcpProxy::start_on(advertised, servers.kafka.port()).await;
         let origin =
             TestOrigin::start_on(&ServerAddresses::local(mariadb.port(), redis.port(), kafka.port()), |_| {}).await;
-        let comment = origin.post(&reader(0), SUBJECT, "first").await;
+        let comment = origin.post(&reader(0), TEST_SUBJECT, "first").await;
         for n in 0..5 {
             origin.like(&reader(n), &comment).await;
         }
@@ -48,7 +48,7 @@ impl FaultTestBed {
     }
 
     fn post(&self, key: &str) -> ApiRequest {
-        let line = format!("POST {}", comments_path(SUBJECT));
+        let line = format!("POST {}", comments_path(TEST_SUBJECT));
         self.origin.request(&line).by(&reader(0)).idempotency_key(key).json(&json!({"content": key}))
     }
 
@@ -57,7 +57,7 @@ impl FaultTestBed {
         let count = |page: &Value| {
             page["data"].as_array().map_or(0, |data| data.iter().filter(|c| c["content"] == text).count())
         };
-        count(&poll_until(|| self.origin.page(LIST), |page| count(page) > 0).await)
+        count(&poll_until(|| self.origin.page(LIST_PATH), |page| count(page) > 0).await)
     }
 }
 
@@ -95,7 +95,7 @@ async fn without_redis_reads_and_counts_come_from_rows() {
     // A server that hangs is noticed, too.
     bed.redis.hang();
     assert_eq!(send_until_accepted(|| bed.like(7)).await.expect(200)["likes"], 7);
-    assert_eq!(bed.origin.without_barrier().page(LIST).await["data"][0]["id"], bed.comment["id"]);
+    assert_eq!(bed.origin.without_barrier().page(LIST_PATH).await["data"][0]["id"], bed.comment["id"]);
     bed.redis.heal();
     assert_eq!(send_until_accepted(|| bed.like(8)).await.expect(200)["likes"], 8);
 }
@@ -118,7 +118,7 @@ async fn without_kafka_writes_are_503_and_reads_work() {
             assert_eq!((refused.status, &refused.json["code"]), (503, &json!("unavailable")), "{}", refused.text);
             assert!(!refused.header("retry-after").is_empty());
         }
-        let read = send(bed.origin.without_barrier().request(&format!("GET {LIST}"))).await;
+        let read = send(bed.origin.without_barrier().request(&format!("GET {LIST_PATH}"))).await;
         assert_eq!(read.status, 200, "{}", read.text);
         bed.kafka.heal();
         send_until_accepted(|| bed.post(&key)).await.expect(201);

@@ -20,10 +20,10 @@ const FROZEN_RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A time in Unix milliseconds that no lease outlives.
 const FAR_FUTURE_MS: u64 = 1 << 50;
-const LINE: &str = "POST /v1/subjects/article/ids/comments";
+const POST_REQUEST: &str = "POST /v1/subjects/article/ids/comments";
 
 async fn post(client: &ApiClient) -> ApiResponse {
-    client.request(LINE).by(&ann()).json(&json!({"content": "text"})).try_send().await.expect("an answer")
+    client.request(POST_REQUEST).by(&ann()).json(&json!({"content": "text"})).try_send().await.expect("an answer")
 }
 
 /// The node number in the id of a comment.

@@ -18,7 +18,7 @@ use crate::background_load::BackgroundLoad;
 use crate::test_bed::{ClusterTestBed, RESPONSE_TIMEOUT, clients};
 
 /// How many requests are cut off or lose their origin.
-const ROUNDS: usize = 46;
+const ROUND_COUNT: usize = 46;
 /// An origin waits longer than this for the row of an unknown id that is a few seconds old.
 const MIN_WAIT_FOR_A_YOUNG_ID: Duration = Duration::from_millis(900);
 /// How long a resumed job runs before the end of the load. Less would prove less, and fail nothing.
@@ -69,7 +69,7 @@ async fn key_makes_one_comment_when_its_origin_is_killed_or_cut_off() {
     let (mut one, other, _job) = bed.start_all().await;
     let (mut keys, mut answered) = (Vec::new(), 0);
     let subject = "article/keys";
-    for round in 0..ROUNDS {
+    for round in 0..ROUND_COUNT {
         let key = format!("key-{round}");
         let delay = Duration::from_micros(rand::rng().random_range(0..25_000));
         let is_cut = round % 8 != 0;
@@ -98,8 +98,8 @@ async fn key_makes_one_comment_when_its_origin_is_killed_or_cut_off() {
     check_one_comment_for_each(&bed, &one, subject, &keys).await;
     assert_eq!(bed.count("FROM alias_{n}"), 0, "the repeated request found the first comment");
     assert!(
-        (1..ROUNDS).contains(&answered),
-        "{answered} of {ROUNDS} were answered before the fault: this proves nothing"
+        (1..ROUND_COUNT).contains(&answered),
+        "{answered} of {ROUND_COUNT} were answered before the fault: this proves nothing"
     );
     bed.check_consistency().await;
 }

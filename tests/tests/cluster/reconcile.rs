@@ -10,7 +10,7 @@ fn reader(n: u64) -> TestMember {
     member(100 + n)
 }
 
-const LIST: &str = "/v1/subjects/article/books/comments?sort=hot";
+const LIST_PATH: &str = "/v1/subjects/article/books/comments?sort=hot";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
@@ -35,7 +35,7 @@ async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
             && counts(second) == (Some(0), Some(0))
             && subject == (Some(2), Some(5))
     };
-    let page = poll_until(|| server.page(LIST), is_correct).await;
+    let page = poll_until(|| server.page(LIST_PATH), is_correct).await;
     assert!(is_correct(&page), "{page}");
     assert_eq!(bed.run_successfully(&["reconcile"]).await, "1 subjects, 0 differences, 0 repaired");
     let (liked, unliked) = (id(&root), id(&other));
@@ -82,7 +82,7 @@ async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
         assert_eq!(repaired.code, Some(0), "{}{}", repaired.stdout, repaired.stderr);
         assert_eq!(repaired.stdout.matches("(repaired)").count(), findings.len(), "{}", repaired.stdout);
         assert_eq!(bed.run_successfully(&["reconcile"]).await, "1 subjects, 0 differences, 0 repaired");
-        let page = poll_until(|| server.page(LIST), is_correct).await;
+        let page = poll_until(|| server.page(LIST_PATH), is_correct).await;
         assert!(is_correct(&page), "{page}");
     }
     assert_eq!(server.like(&reader(9), &root).await["likes"], 4);

@@ -15,7 +15,7 @@ const MAX_PAUSE_OF_A_MOVE: Duration = Duration::from_secs(2);
 /// Writes before the move begins, so that there are rows to move.
 const WRITES_BEFORE_THE_MOVE: u64 = 200;
 /// How often the mover is killed.
-const KILLS: usize = 8;
+const KILL_COUNT: usize = 8;
 
 /// Checks that every slot is where the slot map has it, and that rows, counters and caches agree.
 async fn check_slots(bed: &ClusterTestBed) {
@@ -62,7 +62,7 @@ async fn killed_move_is_continued_by_the_next_run() {
     let faults = async {
         load.wait_for_writes(WRITES_BEFORE_THE_MOVE).await;
         let mut kills = 0;
-        while kills < KILLS {
+        while kills < KILL_COUNT {
             let mut mover = ChildProcess::spawn(&bed.command(&arguments), Stdio::null(), Stdio::null());
             // A random moment: the next run must be able to continue from any state.
             tokio::time::sleep(Duration::from_millis(rand::rng().random_range(100..700))).await;

@@ -5,8 +5,8 @@ use gailou_tests::backing_servers::{available, shared};
 use gailou_tests::{TestMember, TestOrigin, ann, bob, comments_path, id, ids, member, poll_until};
 use serde_json::{Value, json};
 
-const SUBJECT: &str = "article/two";
-const LIST: &str = "/v1/subjects/article/two/comments?sort=old";
+const TEST_SUBJECT: &str = "article/two";
+const LIST_PATH: &str = "/v1/subjects/article/two/comments?sort=old";
 
 /// The delay of a batch of comments that outlasts the requests of a test on a busy machine.
 const LONG_BATCH_MS: u64 = 6_000;
@@ -29,7 +29,7 @@ async fn acknowledged_comment_can_be_read_replied_to_and_liked_on_the_other_orig
         return;
     }
     let (one, other) = start_two(LONG_BATCH_MS).await;
-    let root = one.post(&ann(), SUBJECT, "root").await;
+    let root = one.post(&ann(), TEST_SUBJECT, "root").await;
     assert_eq!((&root["floor"], &root["state"]), (&json!(null), &json!("published")));
     let on_other = other.without_barrier().page(&format!("/v1/comments/{}", id(&root))).await;
     assert_eq!((&on_other["content"], &on_other["floor"]), (&root["content"], &json!(null)));
@@ -46,7 +46,7 @@ async fn acknowledged_comment_can_be_read_replied_to_and_liked_on_the_other_orig
     // As a row it is in the lists, with its floor, its likes and its reply.
     for origin in [&one, &other] {
         let is_listed = |page: &Value| page["data"][0]["floor"] == 1 && page["data"][0]["likes"] == 2;
-        let page = poll_until(|| origin.page(LIST), is_listed).await;
+        let page = poll_until(|| origin.page(LIST_PATH), is_listed).await;
         assert_eq!((id(&page["data"][0]), &page["data"][0]["likes"]), (id(&root), &json!(2)));
         assert_eq!(ids(page["data"][0]["top_replies"].as_array().expect("replies")), ids(std::slice::from_ref(&reply)));
         assert_eq!(page["subject"]["comments"], 2);
@@ -63,7 +63,7 @@ async fn one_key_sent_to_both_origins_makes_one_comment() {
     let (one, other) = start_two(SHORT_BATCH_MS).await;
     for round in 0..20 {
         let (key, body) = (format!("key-{round}"), json!({"content": format!("text {round}")}));
-        let line = format!("POST {}", comments_path(SUBJECT));
+        let line = format!("POST {}", comments_path(TEST_SUBJECT));
         let send = |origin: &TestOrigin| origin.request(&line).by(&ann()).idempotency_key(&key).json(&body).send();
         let answers = join_all([send(&one), send(&other), send(&one), send(&other)]).await;
         let made: Vec<_> = answers.iter().map(|answer| answer.clone().expect(201)["id"].clone()).collect();
@@ -73,7 +73,7 @@ async fn one_key_sent_to_both_origins_makes_one_comment() {
         assert_eq!(refused.expect(422)["code"], "idempotency_mismatch");
     }
     one.wait_until_persisted().await;
-    let page = poll_until(|| other.page(LIST), |page| page["subject"]["comments"] == 20).await;
+    let page = poll_until(|| other.page(LIST_PATH), |page| page["subject"]["comments"] == 20).await;
     assert_eq!(page["subject"]["comments"], 20);
 }
 
@@ -83,7 +83,7 @@ async fn like_sent_to_both_origins_is_counted_once() {
         return;
     }
     let (one, other) = start_two(SHORT_BATCH_MS).await;
-    let comment = one.post(&ann(), SUBJECT, "liked").await;
+    let comment = one.post(&ann(), TEST_SUBJECT, "liked").await;
     let members: Vec<TestMember> = (0..40).map(|n| member(100 + n)).collect();
     // Each member likes on both origins, and every fourth removes the like on the second.
     let work = members.iter().enumerate().map(|(n, by)| {

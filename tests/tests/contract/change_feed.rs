@@ -14,7 +14,7 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
 
-const SORTS: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "controversial"];
+const SORT_NAMES: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "controversial"];
 
 /// The headers of a response that are for the edge.
 struct EdgeHeaders {
@@ -59,7 +59,7 @@ fn ids_in_html(text: &str) -> BTreeSet<u64> {
 fn paths_of(subject: &str, root: &Value, reply: &Value) -> Vec<String> {
     let list = format!("/v1/subjects/{subject}/comments");
     let mut all = vec![format!("/v1/subjects/{subject}"), "/v1/members/7/comments".into(), list.clone()];
-    for sort in SORTS {
+    for sort in SORT_NAMES {
         all.extend(["", "&limit=10", "&limit=2"].map(|more| format!("{list}?sort={sort}{more}")));
     }
     for comment in [root, reply] {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::fake_worker::{EDGE_SECRET, FakeWorker, PushBehavior, text};
 
-const SUBJECT: &str = "article/a b";
-const PATH: &str = "/v1/subjects/article/a%20b";
+const TEST_SUBJECT: &str = "article/a b";
+const SUBJECT_PATH: &str = "/v1/subjects/article/a%20b";
 /// The time without a push that shows that nothing is pushed: longer than the pause before a retry
 /// and than the least time between two pushes of one key.
 const QUIET_WINDOW: Duration = Duration::from_millis(2_500);
@@ -44,17 +44,17 @@ async fn make_hot(origin: &TestOrigin, worker: &FakeWorker, path: &str) {
 async fn pushed_page_equals_the_response_of_the_origin() {
     let worker = FakeWorker::start().await;
     let origin = start_origin(&worker).await;
-    let root = origin.post(&ann(), SUBJECT, "one").await;
+    let root = origin.post(&ann(), TEST_SUBJECT, "one").await;
     origin.reply(&ann(), &root, "two").await;
     origin.wait_until_persisted().await;
-    let list = format!("{PATH}/comments");
+    let list = format!("{SUBJECT_PATH}/comments");
     let cold = origin.get(&list).await;
     assert_eq!(cold.header("x-gailou-hot-for"), "", "the subject is not hot yet");
-    let other = format!("{PATH}/comments?sort=new&limit=50");
+    let other = format!("{SUBJECT_PATH}/comments?sort=new&limit=50");
     origin.page(&other).await;
     make_hot(&origin, &worker, &list).await;
     let version = origin.stored_version("article/a b").await;
-    for key in [list, other, PATH.to_owned(), "/v1/counts?subject=article%2Fa%20b".to_owned()] {
+    for key in [list, other, SUBJECT_PATH.to_owned(), "/v1/counts?subject=article%2Fa%20b".to_owned()] {
         let pushed = poll_until(async || worker.last_page(&key), |page| !page.is_null()).await;
         let answer = poll_until(|| origin.get(&key), |answer| answer.header("x-gailou-hot-for") == "30").await;
         assert_eq!(pushed["body"], answer.text, "{key}");
@@ -65,7 +65,7 @@ async fn pushed_page_equals_the_response_of_the_origin() {
         let names = pushed["headers"].as_object().expect("headers").keys();
         let unexpected: Vec<_> = names.filter(|name| name.contains("request-id") || name.contains("shows")).collect();
         assert!(unexpected.is_empty(), "{unexpected:?}");
-        if key.starts_with(PATH) {
+        if key.starts_with(SUBJECT_PATH) {
             assert_eq!(pushed["version"], version, "{key}");
         }
         let shown = CacheTags::decode(&text(&pushed["shows"])).expect("tags");
@@ -81,15 +81,15 @@ async fn pushed_page_equals_the_response_of_the_origin() {
 async fn changes_are_pushed_one_at_a_time_and_a_flood_is_coalesced() {
     let worker = FakeWorker::start().await;
     let origin = start_origin(&worker).await;
-    let list = format!("{PATH}/comments");
-    let first = origin.post(&ann(), SUBJECT, "first").await;
+    let list = format!("{SUBJECT_PATH}/comments");
+    let first = origin.post(&ann(), TEST_SUBJECT, "first").await;
     make_hot(&origin, &worker, &list).await;
     let contains = |page: &Value, text: &str| page["body"].as_str().is_some_and(|body| body.contains(text));
 
     origin.like(&ann(), &first).await;
     let liked = poll_until(async || worker.last_page(&list), |page| contains(page, "\"likes\":1")).await;
     assert!(contains(&liked, "\"likes\":1"), "a like is pushed");
-    let second = origin.post(&ann(), SUBJECT, "second").await;
+    let second = origin.post(&ann(), TEST_SUBJECT, "second").await;
     let posted = poll_until(async || worker.last_page(&list), |page| contains(page, "second")).await;
     assert!(contains(&posted, "second"), "a comment is pushed");
     origin.delete(&ann(), &second).await;
@@ -105,7 +105,7 @@ async fn changes_are_pushed_one_at_a_time_and_a_flood_is_coalesced() {
     let (before, started) = (worker.answered_pushes(), Instant::now());
     worker.set_behavior(PushBehavior::StoreSlowly(SLOW_PUSH));
     for n in 0..60 {
-        origin.post(&ann(), SUBJECT, &format!("flood {n}")).await;
+        origin.post(&ann(), TEST_SUBJECT, &format!("flood {n}")).await;
         tokio::time::sleep(PAUSE_BETWEEN_POSTS).await;
     }
     let version = origin.stored_version("article/a b").await;
@@ -127,9 +127,9 @@ async fn changes_are_pushed_one_at_a_time_and_a_flood_is_coalesced() {
 async fn failed_push_is_retried_and_a_conflict_is_not() {
     let worker = FakeWorker::start().await;
     let origin = start_origin(&worker).await;
-    let list = format!("{PATH}/comments");
+    let list = format!("{SUBJECT_PATH}/comments");
     worker.set_behavior(PushBehavior::Fail);
-    let root = origin.post(&ann(), SUBJECT, "root").await;
+    let root = origin.post(&ann(), TEST_SUBJECT, "root").await;
     make_hot(&origin, &worker, &list).await;
     let attempts = poll_until(async || worker.pages(&list).len(), |pages| *pages >= 2).await;
     assert!(attempts >= 2, "a failed push is retried");

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 /// The time in which an origin with open streams must stop: it does not wait for a stream's end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(8);
 
-const SUBJECT: &str = "article/live";
-const PATH: &str = "/v1/subjects/article/live/events";
+const TEST_SUBJECT: &str = "article/live";
+const EVENTS_PATH: &str = "/v1/subjects/article/live/events";
 
 /// Polls the changes after a version until they are accepted.
 async fn poll_changes(origin: &TestOrigin, after: u64, is_accepted: impl Fn(&Value) -> bool) -> Value {
-    let path = format!("{PATH}?after={after}");
+    let path = format!("{EVENTS_PATH}?after={after}");
     let document = poll_until(|| origin.page(&path), &is_accepted).await;
     assert!(is_accepted(&document), "{path}: {document}");
     document
@@ -50,8 +50,11 @@ struct EventStreamReader {
 
 impl EventStreamReader {
     async fn open(origin: &TestOrigin, after: &str) -> Self {
-        let request =
-            reqwest::Client::builder().no_proxy().build().expect("a client").get(format!("{}{PATH}", origin.base()));
+        let request = reqwest::Client::builder()
+            .no_proxy()
+            .build()
+            .expect("a client")
+            .get(format!("{}{EVENTS_PATH}", origin.base()));
         let request = request.header("accept", "text/event-stream").header("last-event-id", after);
         let answer = request.send().await.expect("a stream");
         assert_eq!(
@@ -106,16 +109,16 @@ impl EventStreamReader {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_visible_change_is_an_event() {
     let origin = TestOrigin::start().await;
-    let now = origin.page(PATH).await;
+    let now = origin.page(EVENTS_PATH).await;
     assert_eq!(now, json!({"version": "0", "reset": false, "events": []}), "a subject without comments");
-    let root = origin.post(&ann(), SUBJECT, "root").await;
+    let root = origin.post(&ann(), TEST_SUBJECT, "root").await;
     let reply = origin.reply(&ann(), &root, "reply").await;
     let document = poll_changes(&origin, 0, |document| comment_events(document).len() == 2).await;
     let [first, second, counts] = &document["events"].as_array().expect("events")[..] else { panic!("{document}") };
     assert_eq!(first["data"], json!({"id": root["id"], "root_id": root["id"], "parent_id": null}));
     assert_eq!(second["data"], json!({"id": reply["id"], "root_id": root["id"], "parent_id": root["id"]}));
     assert_eq!((&counts["type"], &counts["data"]), (&json!("counts"), &json!({"roots": 1, "comments": 2})));
-    assert_eq!((&counts["id"], version(&document)), (&document["version"], origin.stored_version(SUBJECT).await));
+    assert_eq!((&counts["id"], version(&document)), (&document["version"], origin.stored_version(TEST_SUBJECT).await));
 
     let at = version(&document);
     origin.edit(&ann(), &reply, "changed").await.expect(200);
@@ -151,17 +154,19 @@ async fn every_visible_change_is_an_event() {
 #[tokio::test(flavor = "multi_thread")]
 async fn document_is_cacheable_for_a_second_and_wrong_versions_are_400() {
     let origin = TestOrigin::start().await;
-    origin.post(&ann(), SUBJECT, "root").await;
-    let answer = origin.get(&format!("{PATH}?after=0")).await;
+    origin.post(&ann(), TEST_SUBJECT, "root").await;
+    let answer = origin.get(&format!("{EVENTS_PATH}?after=0")).await;
     assert_eq!(answer.header("cdn-cache-control"), "public, max-age=1");
     assert_eq!(answer.header("cache-control"), "public, no-cache");
     assert_eq!(answer.header("access-control-allow-origin"), "*");
     for wrong in ["", "-1", "x", "1.0", "99999999999999999999"] {
-        let refused = origin.get(&format!("{PATH}?after={wrong}")).await.expect(400);
+        let refused = origin.get(&format!("{EVENTS_PATH}?after={wrong}")).await.expect(400);
         assert_eq!(refused["errors"][0]["field"], "after", "{wrong}");
     }
-    let refused =
-        origin.request(&format!("GET {PATH}")).header("accept", "text/event-stream").header("last-event-id", "x");
+    let refused = origin
+        .request(&format!("GET {EVENTS_PATH}"))
+        .header("accept", "text/event-stream")
+        .header("last-event-id", "x");
     assert_eq!(refused.send().await.expect(400)["errors"][0]["field"], "Last-Event-ID");
     assert_eq!(origin.get("/v1/subjects/nothing/live/events").await.expect(404)["code"], "unknown_subject_type");
 }
@@ -176,7 +181,7 @@ async fn reconnected_stream_continues_without_a_gap() {
     let mut last = first.id;
     for round in 0..3 {
         for n in 0..4 {
-            posted.insert(id(&origin.post(&ann(), SUBJECT, &format!("{round} {n}")).await).to_owned());
+            posted.insert(id(&origin.post(&ann(), TEST_SUBJECT, &format!("{round} {n}")).await).to_owned());
         }
         while received.len() < posted.len() - 2 {
             let event = stream.next_named().await;
@@ -191,7 +196,7 @@ async fn reconnected_stream_continues_without_a_gap() {
         }
         // The connection breaks, perhaps between the events of one commit, and another comment follows.
         drop(stream);
-        posted.insert(id(&origin.post(&ann(), SUBJECT, "between").await).to_owned());
+        posted.insert(id(&origin.post(&ann(), TEST_SUBJECT, "between").await).to_owned());
         stream = EventStreamReader::open(&origin, &last).await;
         assert_eq!(stream.next().await.expect("the first event").id, last);
     }
@@ -208,12 +213,12 @@ async fn reconnected_stream_continues_without_a_gap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn version_that_is_unknown_or_too_old_gets_a_reset() {
     let mut origin = TestOrigin::start().await;
-    let root = origin.post(&ann(), SUBJECT, "root").await;
+    let root = origin.post(&ann(), TEST_SUBJECT, "root").await;
     for _ in 0..3 {
         origin.like(&ann(), &root).await;
         origin.set_flag(&ann(), "DELETE", id(&root), "like").await.expect(200);
     }
-    let now = origin.stored_version(SUBJECT).await;
+    let now = origin.stored_version(TEST_SUBJECT).await;
     // No reader can have a version of the future.
     let document = poll_changes(&origin, now + 1_000, |document| document["reset"] == true).await;
     assert_eq!((version(&document), &document["events"]), (now, &json!([])));
@@ -228,7 +233,7 @@ async fn version_that_is_unknown_or_too_old_gets_a_reset() {
     let mut stream = EventStreamReader::open(&origin, "0").await;
     let reset = stream.next_named().await;
     assert_eq!((reset.event.as_str(), &reset.data), ("reset", &json!({"version": now.to_string()})));
-    origin.post(&ann(), SUBJECT, "after").await;
+    origin.post(&ann(), TEST_SUBJECT, "after").await;
     assert_eq!(stream.next_named().await.event, "comment");
 }
 

@@ -8,10 +8,10 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, bob, comments_path, id, moderator};
 use serde_json::{Value, json};
 
-const SUBJECT: &str = "article/keys";
+const TEST_SUBJECT: &str = "article/keys";
 
 async fn send(origin: &TestOrigin, by: &TestMember, key: &str, body: &Value) -> ApiResponse {
-    origin.request(&format!("POST {}", comments_path(SUBJECT))).by(by).idempotency_key(key).json(body).send().await
+    origin.request(&format!("POST {}", comments_path(TEST_SUBJECT))).by(by).idempotency_key(key).json(body).send().await
 }
 
 /// Checks that the response is the first one again, byte by byte.
@@ -26,7 +26,7 @@ async fn first_response_is_replayed_for_a_day_whatever_changes() {
     let mut origin = TestOrigin::start().await;
     let (ann, bob, moderator, admin) = (ann(), bob(), moderator(), admin());
     origin.load_terms(&[("holdme", TermAction::Review), ("maskme", TermAction::Mask)]).await;
-    let parent = origin.post(&bob, SUBJECT, "parent").await;
+    let parent = origin.post(&bob, TEST_SUBJECT, "parent").await;
     let bodies = [
         ("plain", json!({"content": "**a** <b>"})),
         ("masked", json!({"content": "maskme"})),
@@ -70,7 +70,7 @@ async fn first_response_is_replayed_for_a_day_whatever_changes() {
     }
     assert_eq!(origin.delete(&bob, &parent).await.status, 204);
     check_replays(&origin, "after deletions").await;
-    origin.put_subject(&admin, SUBJECT, &json!({"state": "closed"})).await.expect(200);
+    origin.put_subject(&admin, TEST_SUBJECT, &json!({"state": "closed"})).await.expect(200);
     origin.load_terms(&[("reply", TermAction::Block), ("a", TermAction::Block)]).await;
     check_replays(&origin, "on a closed subject, with other terms").await;
     origin.restart().await;
@@ -105,9 +105,9 @@ async fn key_belongs_to_one_member_and_one_request() {
     let (a, b) = (send(&origin, &ann, "Key", &body).await, send(&origin, &ann, "key", &body).await);
     assert_ne!(a.json["id"], b.json["id"]);
     // Two requests without a key are two comments.
-    let (a, b) = (origin.post(&ann, SUBJECT, "x").await, origin.post(&ann, SUBJECT, "x").await);
+    let (a, b) = (origin.post(&ann, TEST_SUBJECT, "x").await, origin.post(&ann, TEST_SUBJECT, "x").await);
     assert_ne!(a["id"], b["id"]);
-    assert_eq!(origin.current_page(SUBJECT, &comments_path(SUBJECT)).await["subject"]["comments"], 12);
+    assert_eq!(origin.current_page(TEST_SUBJECT, &comments_path(TEST_SUBJECT)).await["subject"]["comments"], 12);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +127,7 @@ async fn concurrent_requests_with_one_key_make_one_comment() {
         assert_eq!(made.iter().filter(|a| a.header("idempotent-replayed").is_empty()).count(), 1);
         assert!(matches!(made.len(), 2 | 20), "{}", made.len());
         assert!(answers.iter().all(|a| matches!(a.status, 201 | 422)));
-        let page = origin.current_page(SUBJECT, &comments_path(SUBJECT)).await;
+        let page = origin.current_page(TEST_SUBJECT, &comments_path(TEST_SUBJECT)).await;
         assert_eq!(page["subject"]["comments"], round + 1);
         assert_eq!(origin.with_floor(&made[0].json).await["floor"], round + 1);
     }

@@ -6,7 +6,7 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, admin, ann, bob, id, moderator, poll_until, with_cursor};
 use serde_json::{Value, json};
 
-const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+const HTTP_METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// The path and the methods of every route, from the source of the router.
 fn routes() -> BTreeMap<String, BTreeSet<String>> {
@@ -15,7 +15,7 @@ fn routes() -> BTreeMap<String, BTreeSet<String>> {
     for part in source.split(".route(").skip(1) {
         let path = part.split('"').nth(1).expect("a path");
         let handlers = part.split("\n        .").next().unwrap_or(part);
-        let methods = METHODS
+        let methods = HTTP_METHODS
             .into_iter()
             .filter(|m| handlers.contains(&format!(" {m}(")) || handlers.contains(&format!(".{m}(")));
         routes.entry(path.into()).or_default().extend(methods.map(str::to_owned));
@@ -87,7 +87,7 @@ async fn every_route_is_described_and_every_reference_has_a_target() {
     let document = answer.json;
     assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
     let described = document["paths"].as_object().expect("paths").iter().map(|(path, item)| {
-        let methods = item.as_object().unwrap().keys().filter(|m| METHODS.contains(&m.as_str())).cloned();
+        let methods = item.as_object().unwrap().keys().filter(|m| HTTP_METHODS.contains(&m.as_str())).cloned();
         (path.clone(), methods.collect())
     });
     let described: BTreeMap<String, BTreeSet<String>> = described.collect();

@@ -14,9 +14,9 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
-const SUBJECT: &str = "article/paging";
+const TEST_SUBJECT: &str = "article/paging";
 /// How many random histories are tried.
-const SEEDS: u64 = 24;
+const SEED_COUNT: u64 = 24;
 
 /// The state that a comment must have after the writes so far.
 struct KnownComment {
@@ -60,7 +60,9 @@ impl ListWalker {
                     .filter(|k| k.visible && self.contains(&k.comment))
                     .map(|k| id(&k.comment).to_owned())
                     .collect();
-                origin.current_page(SUBJECT, &format!("{}?sort={}&limit={limit}", self.path, self.sort.name())).await
+                origin
+                    .current_page(TEST_SUBJECT, &format!("{}?sort={}&limit={limit}", self.path, self.sort.name()))
+                    .await
             }
             Some(cursor) => origin.page(&with_cursor(&format!("{}?limit={limit}", self.path), cursor)).await,
         };
@@ -95,7 +97,7 @@ async fn write_at_random(origin: &TestOrigin, rng: &mut StdRng, known: &mut Vec<
                 choose(known, rng, true).filter(|_| rng.random_bool(0.6)).map(|k| known[k].comment["id"].clone());
             let held = rng.random_bool(0.2);
             let body = json!({"content": if held { "holdme" } else { "x" }, "parent_id": parent});
-            let comment = origin.try_post(&by, SUBJECT, &body).await.expect(if held { 202 } else { 201 });
+            let comment = origin.try_post(&by, TEST_SUBJECT, &body).await.expect(if held { 202 } else { 201 });
             known.push(KnownComment { comment, visible: !held, held });
         }
         4..12 => {
@@ -135,7 +137,7 @@ async fn write_at_random(origin: &TestOrigin, rng: &mut StdRng, known: &mut Vec<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_walk_shows_each_comment_once_during_writes_and_a_restart() {
-    stream::iter(0..SEEDS).for_each_concurrent(3, check_paging_law).await;
+    stream::iter(0..SEED_COUNT).for_each_concurrent(3, check_paging_law).await;
 }
 
 async fn check_paging_law(seed: u64) {
@@ -145,7 +147,7 @@ async fn check_paging_law(seed: u64) {
     origin.load_terms(&[("holdme", TermAction::Review)]).await;
     let mut known = Vec::new();
     for _ in 0..rng.random_range(20..60) {
-        let comment = origin.post(&member(100), SUBJECT, "x").await;
+        let comment = origin.post(&member(100), TEST_SUBJECT, "x").await;
         known.push(KnownComment { comment, visible: true, held: false });
     }
     for _ in 0..rng.random_range(20..80) {
@@ -164,7 +166,7 @@ async fn check_paging_law(seed: u64) {
         });
     };
     for sort in Sort::ALL {
-        start_walk(comments_path(SUBJECT), sort, None);
+        start_walk(comments_path(TEST_SUBJECT), sort, None);
     }
     // The largest thread, and the largest part of a thread below a reply.
     let size = |top: &KnownComment| {
@@ -214,20 +216,21 @@ fn number(comment: &Value, name: &str) -> u64 {
 /// Without writes, each list has the order that the shared crate computes from the comments' counts.
 async fn check_quiet_order(origin: &TestOrigin, case: &str) {
     let lists: Vec<String> = {
-        let all = origin.walk_current(SUBJECT, &format!("{}?sort=old&limit=100", comments_path(SUBJECT))).await;
+        let all =
+            origin.walk_current(TEST_SUBJECT, &format!("{}?sort=old&limit=100", comments_path(TEST_SUBJECT))).await;
         let largest = all.iter().max_by_key(|c| number(c, "replies"));
         largest
             .map(|root| format!("/v1/comments/{}/replies", id(root)))
             .into_iter()
-            .chain([comments_path(SUBJECT)])
+            .chain([comments_path(TEST_SUBJECT)])
             .collect()
     };
     for path in lists {
         for sort in Sort::ALL {
-            if path != comments_path(SUBJECT) && !matches!(sort, Sort::Hot | Sort::Old | Sort::New) {
+            if path != comments_path(TEST_SUBJECT) && !matches!(sort, Sort::Hot | Sort::Old | Sort::New) {
                 continue;
             }
-            let shown = origin.walk_current(SUBJECT, &format!("{path}?limit=7&sort={}", sort.name())).await;
+            let shown = origin.walk_current(TEST_SUBJECT, &format!("{path}?limit=7&sort={}", sort.name())).await;
             let mut expected = shown.clone();
             match sort {
                 Sort::New => expected.sort_by_key(|c| std::cmp::Reverse(number(c, "floor"))),

@@ -9,7 +9,8 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 /// All requests about a reaction.
-const REQUESTS: [(&str, &str); 4] = [("PUT", "like"), ("DELETE", "like"), ("PUT", "dislike"), ("DELETE", "dislike")];
+const REACTION_REQUESTS: [(&str, &str); 4] =
+    [("PUT", "like"), ("DELETE", "like"), ("PUT", "dislike"), ("DELETE", "dislike")];
 
 /// The reaction of a member after a request, by the contract.
 fn expected_reaction(before: Option<&'static str>, (method, what): (&str, &'static str)) -> Option<&'static str> {
@@ -29,8 +30,8 @@ async fn every_pair_of_requests_ends_in_the_expected_reaction() {
     let origin = TestOrigin::start().await;
     let comment = origin.post(&ann(), "post/1", "x").await;
     let mut member_id = 100;
-    for first in REQUESTS {
-        for second in REQUESTS {
+    for first in REACTION_REQUESTS {
+        for second in REACTION_REQUESTS {
             member_id += 1;
             let by = member(member_id);
             let mut reaction = None;
@@ -66,7 +67,7 @@ async fn concurrent_sequences_of_members_are_counted_exactly_and_survive_a_resta
             let mut rng = StdRng::seed_from_u64(n as u64);
             let mut reactions: BTreeMap<usize, Option<&str>> = BTreeMap::new();
             for _ in 0..40 {
-                let (which, request) = (rng.random_range(0..3), REQUESTS[rng.random_range(0..4)]);
+                let (which, request) = (rng.random_range(0..3), REACTION_REQUESTS[rng.random_range(0..4)]);
                 let answer = origin.set_flag(by, request.0, id(&comments[which]), request.1).await.expect(200);
                 let now = reactions.entry(which).or_default();
                 *now = expected_reaction(*now, request);

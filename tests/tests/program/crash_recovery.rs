@@ -17,10 +17,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-const SUBJECT: &str = "article/crash";
-const CLIENTS: u64 = 32;
+const TEST_SUBJECT: &str = "article/crash";
+const CLIENT_COUNT: u64 = 32;
 /// How often the server is killed.
-const KILLS: usize = 3;
+const KILL_COUNT: usize = 3;
 /// Comments that get replies and likes.
 const MAX_TARGETS: usize = 50;
 /// The posts after which the test means something.
@@ -48,7 +48,7 @@ struct WritingMember {
 type Targets = Arc<Mutex<Vec<String>>>;
 
 async fn send(client: &ApiClient, me: &TestMember, post: &SentPost) -> Option<String> {
-    let request = client.request(&format!("POST {}", comments_path(SUBJECT))).by(me).idempotency_key(&post.key);
+    let request = client.request(&format!("POST {}", comments_path(TEST_SUBJECT))).by(me).idempotency_key(&post.key);
     let answer = request.json(&post.body).try_send().await.ok()?;
     assert_eq!(answer.status, 201, "{}", answer.text);
     Some(id(&answer.json).to_owned())
@@ -89,7 +89,7 @@ async fn write_until_killed(client: &ApiClient, member: &mut WritingMember, targ
 
 /// Every listed comment, after a check of floors and counts.
 async fn list_everything(client: &ApiClient) -> Vec<Value> {
-    let path = format!("{}?sort=old&limit=100", comments_path(SUBJECT));
+    let path = format!("{}?sort=old&limit=100", comments_path(TEST_SUBJECT));
     let subject = client.page(&path).await["subject"].clone();
     let roots = client.walk(&path).await;
     let threads = stream::iter(roots.clone()).map(|root| async move {
@@ -163,8 +163,8 @@ async fn acknowledged_writes_survive_kill_9_exactly_once() {
         posts: vec![],
         likes: BTreeMap::new(),
     };
-    let mut members: Vec<WritingMember> = (0..CLIENTS).map(new_member).collect();
-    for round in 0..KILLS {
+    let mut members: Vec<WritingMember> = (0..CLIENT_COUNT).map(new_member).collect();
+    for round in 0..KILL_COUNT {
         let server = GailouProcess::start(&data).await;
         let client = (*server).clone();
         // A random moment of the work of 32 clients.
@@ -191,11 +191,11 @@ async fn sigterm_waits_for_requests_in_flight_and_accepts_no_new_ones() {
     let server = GailouProcess::start(directory.path()).await;
     let ann = ann();
     // The idle connection of this request must not delay the stop.
-    server.post(&ann, SUBJECT, "before").await;
+    server.post(&ann, TEST_SUBJECT, "before").await;
     let mut stream = TcpStream::connect(server.base().trim_start_matches("http://")).await.unwrap();
     let body = json!({"content": "in flight"}).to_string();
     let head = format!(
-        "POST /v1/subjects/{SUBJECT}/comments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nExpect: 100-continue\r\n\
+        "POST /v1/subjects/{TEST_SUBJECT}/comments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nExpect: 100-continue\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         ann.token,
         body.len()
@@ -215,7 +215,7 @@ async fn sigterm_waits_for_requests_in_flight_and_accepts_no_new_ones() {
     assert_eq!(server.wait_for_exit().await, Some(0));
 
     let server = GailouProcess::start(directory.path()).await;
-    let all = server.walk(&format!("/v1/subjects/{SUBJECT}/comments?sort=old")).await;
+    let all = server.walk(&format!("/v1/subjects/{TEST_SUBJECT}/comments?sort=old")).await;
     assert_eq!(all.iter().map(|c| &c["content"]).collect::<Vec<_>>(), ["before", "in flight"]);
     server.terminate();
     assert_eq!(server.wait_for_exit().await, Some(0));

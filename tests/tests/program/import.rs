@@ -37,13 +37,13 @@ fn without(name: &str) -> String {
 }
 
 /// Valid and invalid lines, in an order in which replies come before their parents.
-const THREADS: &str = r#"{"subject":"article:a:b","id":"r2","root":null,"parent":null,"author":"zoe","content":"second","likes":3,"created_at":1700000200}
+const IMPORTED_LINES: &str = r#"{"subject":"article:a:b","id":"r2","root":null,"parent":null,"author":"zoe","content":"second","likes":3,"created_at":1700000200}
 {"subject":"article:a:b","id":"r1","root":null,"parent":null,"author":"yan","author_id":"77","author_level":4,"content":"first","likes":1,"dislikes":2,"created_at":1700000100000,"pinned":true}
 not json
 {"subject":"article:a:b","id":"c1","root":"r1","parent":"r1","author":"zoe","content":"","created_at":1700000300}
 {"subject":"article:a:b","id":"c2","root":"r1","parent":"c1","author":"yan","content":"deeper","created_at":1700000400,"edited_at":1700000500}
 {"subject":"article:a:b","id":"c3","root":"r1","parent":"gone","author":"yan","content":"reparented","created_at":1700000350}
-{"subject":"article:a:b","id":"c4","root":"nobody","parent":"gone","author":"yan","content":"an orphan","created_at":1700000350}
+{"subject":"article:a:b","id":"c4","root":"missing","parent":"gone","author":"yan","content":"an orphan","created_at":1700000350}
 {"subject":"nope:1","id":"x","root":null,"parent":null,"author":"yan","content":"x","created_at":1700000350}
 {"subject":"article:a:b","id":"r3","root":null,"parent":null,"author":"yan","content":"gone","created_at":1700000600,"deleted":true}
 {"subject":"article:a:b","id":"c5","root":"r3","parent":"r3","author":"zoe","content":"under a tombstone","created_at":1700000700}
@@ -79,7 +79,7 @@ async fn check_imported(data: &Path) {
 async fn import_skips_invalid_lines_and_known_comments_and_strict_imports_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let threads = write_file(directory.path(), "threads.jsonl", THREADS);
+    let threads = write_file(directory.path(), "threads.jsonl", IMPORTED_LINES);
     let strict = run_on(&data, &["import", &threads, "--strict"]).await;
     assert_eq!(strict.code, Some(1), "{}", strict.stderr);
     assert_eq!(export(&data).await, BTreeMap::new(), "--strict has written to the tables");
