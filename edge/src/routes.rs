@@ -29,11 +29,11 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
     let page = || get(public_page);
     Router::new()
         .route("/v1/subjects/{type}/{key}", page())
-        .route("/v1/subjects/{type}/{key}/comments", page().merge(post(checked(RouteRule::TEXT))))
+        .route("/v1/subjects/{type}/{key}/comments", page().merge(post(checked(RouteRule::PUBLISHED_TEXT))))
         .route("/v1/subjects/{type}/{key}/events", get(subject_events))
         .route(
             "/v1/comments/{id}",
-            page().merge(patch(checked(RouteRule::TEXT))).merge(delete(checked(RouteRule::MEMBER))),
+            page().merge(patch(checked(RouteRule::PUBLISHED_TEXT))).merge(delete(checked(RouteRule::MEMBER_CALL))),
         )
         .route("/v1/comments/{id}/replies", page())
         .route("/v1/comments/{id}/tree", page())
@@ -44,18 +44,18 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/comments/{id}/pin", toggle())
         .route("/v1/counts", page())
         .route("/v1/members/{id}/comments", page())
-        .route("/v1/guests", post(checked(RouteRule::GUEST)))
-        .route("/v1/me/overlay", get(checked(RouteRule::MEMBER)))
-        .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::JSON)))
-        .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::JSON)))
+        .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
+        .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         // Nothing here is cached, so the origin decides which other paths exist.
-        .route("/v1/me/{*rest}", any(checked(RouteRule::OPEN)))
-        .route("/v1/admin/{*rest}", any(checked(RouteRule::OPEN)))
+        .route("/v1/me/{*rest}", any(checked(RouteRule::ANY_REQUEST)))
+        .route("/v1/admin/{*rest}", any(checked(RouteRule::ANY_REQUEST)))
         .route("/t/{type}/{key}", page())
         .route("/edge/push", post(receive_push))
         .route("/healthz", get(health_check))
-        .route("/readyz", get(checked(RouteRule::OPEN)))
-        .route("/openapi.json", get(checked(RouteRule::OPEN)))
+        .route("/readyz", get(checked(RouteRule::ANY_REQUEST)))
+        .route("/openapi.json", get(checked(RouteRule::ANY_REQUEST)))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .with_state(isolate)
@@ -71,7 +71,7 @@ pub async fn handle(
 ) -> Response {
     if request.method() == Method::OPTIONS {
         // The origin decides which sites may write.
-        return writes::check_and_forward(isolate, &ports, &requester, RouteRule::OPEN, request).await;
+        return writes::check_and_forward(isolate, &ports, &requester, RouteRule::ANY_REQUEST, request).await;
     }
     let id = requester.id.to_header();
     request.extensions_mut().insert(ports);
@@ -85,7 +85,7 @@ pub async fn handle(
 }
 
 fn toggle() -> EdgeRoutes {
-    put(checked(RouteRule::MEMBER)).merge(delete(checked(RouteRule::MEMBER)))
+    put(checked(RouteRule::MEMBER_CALL)).merge(delete(checked(RouteRule::MEMBER_CALL)))
 }
 
 async fn public_page(
@@ -101,7 +101,7 @@ async fn public_page(
             let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), requester };
             page_service::answer_page(&isolate, &ports, page).await
         }
-        None => writes::check_and_forward(&isolate, &ports, &requester, RouteRule::OPEN, request).await,
+        None => writes::check_and_forward(&isolate, &ports, &requester, RouteRule::ANY_REQUEST, request).await,
     }
 }
 

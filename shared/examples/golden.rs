@@ -10,7 +10,7 @@ use gailou_shared::path::{Mode, Path, Threading};
 use gailou_shared::rank::{EngagementCounts, HotWeights, Sort, sort_key};
 
 /// Likes, dislikes, replies: none, few, many, one-sided, at and beyond the 32 bits that count.
-const COUNTS: [(u64, u64, u64); 14] = [
+const GOLDEN_COUNTS: [(u64, u64, u64); 14] = [
     (0, 0, 0),
     (1, 0, 0),
     (0, 1, 0),
@@ -27,14 +27,15 @@ const COUNTS: [(u64, u64, u64); 14] = [
     (u64::MAX, u64::MAX, u64::MAX),
 ];
 /// Before the epoch of ids, at it, this decade, the last millisecond an id can name, the end of time.
-const TIMES: [u64; 6] = [0, 946_684_800_000, 1_700_000_000_000, 1_792_829_827_919, 3_145_708_055_551, u64::MAX];
-const WEIGHTS: [HotWeights; 4] = [
+const GOLDEN_TIMES_MS: [u64; 6] =
+    [0, 946_684_800_000, 1_700_000_000_000, 1_792_829_827_919, 3_145_708_055_551, u64::MAX];
+const GOLDEN_WEIGHTS: [HotWeights; 4] = [
     HotWeights { like: 700, reply: 300, dislike: 0, half_life_ms: Some(86_400_000) },
     HotWeights { like: 1_000, reply: 2_000, dislike: 500, half_life_ms: Some(HotWeights::MIN_HALF_LIFE_MS) },
     HotWeights { like: 2_000, reply: 1_000, dislike: 0, half_life_ms: None },
     HotWeights { like: u32::MAX, reply: u32::MAX, dislike: u32::MAX, half_life_ms: Some(u64::MAX) },
 ];
-const IDS: [u64; 4] = [1, 4_096, 7_208_383_979_520_004_099, i64::MAX as u64];
+const GOLDEN_IDS: [u64; 4] = [1, 4_096, 7_208_383_979_520_004_099, i64::MAX as u64];
 
 /// The vectors, in a fixed order.
 pub(crate) fn lines() -> Vec<String> {
@@ -47,14 +48,14 @@ pub(crate) fn lines() -> Vec<String> {
 }
 
 fn ranking(out: &mut Vec<String>) {
-    for (number, weights) in WEIGHTS.iter().enumerate() {
+    for (number, weights) in GOLDEN_WEIGHTS.iter().enumerate() {
         for sort in Sort::ALL {
             // Only the hot order looks at weights and time.
             if sort != Sort::Hot && number > 0 {
                 continue;
             }
-            let times = if sort == Sort::Hot { &TIMES[..] } else { &TIMES[..1] };
-            for (likes, dislikes, replies) in COUNTS {
+            let times = if sort == Sort::Hot { &GOLDEN_TIMES_MS[..] } else { &GOLDEN_TIMES_MS[..1] };
+            for (likes, dislikes, replies) in GOLDEN_COUNTS {
                 for time in times {
                     let key = sort_key(sort, EngagementCounts { likes, dislikes, replies }, *time, weights);
                     let name = sort.name();
@@ -72,7 +73,7 @@ fn naming(out: &mut Vec<String>) {
             out.push(format!("subject\t{kind} {key}\t{} {}", subject.obj_id(), subject.slot().get()));
         }
     }
-    for time in TIMES {
+    for time in GOLDEN_TIMES_MS {
         for (slot, node, sequence) in [(0, 0, 0), (7, 1, 3), (1_023, 63, 63), (512, 64, 64)] {
             let id = CommentId::from_parts(time, Slot::new(slot).expect("a slot"), node, sequence);
             let (made, in_slot) = (id.created_ms(), id.slot().get());
@@ -85,7 +86,7 @@ fn naming(out: &mut Vec<String>) {
 }
 
 fn placing(out: &mut Vec<String>) {
-    let ids = IDS.map(id);
+    let ids = GOLDEN_IDS.map(id);
     let path = ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).expect("a short path"));
     out.push(format!("path\tbytes\t{}", hex::encode(path.as_bytes())));
     out.push(format!("path\tend\t{}", hex::encode(path.subtree_end())));
@@ -101,11 +102,11 @@ fn placing(out: &mut Vec<String>) {
 fn signing(out: &mut Vec<String>) {
     let key = CursorKey::new(b"golden");
     let subject = SubjectKey::new("topic", "盖楼").expect("a subject");
-    let member = MemberId::new(IDS[2]).expect("a member");
+    let member = MemberId::new(GOLDEN_IDS[2]).expect("a member");
     let lists = [
         CursorList::roots(&subject),
-        CursorList::Replies(id(IDS[2])),
-        CursorList::Tree(id(IDS[3])),
+        CursorList::Replies(id(GOLDEN_IDS[2])),
+        CursorList::Tree(id(GOLDEN_IDS[3])),
         CursorList::Member(member),
     ];
     let snapshot = [0x5a; 16];
@@ -113,7 +114,7 @@ fn signing(out: &mut Vec<String>) {
         WalkPosition::Snapshot(snapshot, 999),
         WalkPosition::Tail(snapshot, 0),
         WalkPosition::After(u64::MAX),
-        WalkPosition::Child(id(IDS[1]), 42),
+        WalkPosition::Child(id(GOLDEN_IDS[1]), 42),
     ];
     for (l, list) in lists.into_iter().enumerate() {
         for (p, at) in places.into_iter().enumerate() {

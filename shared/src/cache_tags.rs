@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
-const FORMAT: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 
 /// Comments by id, each with a version. At most [`CacheTags::MAX_ENTRIES`].
 ///
@@ -63,7 +63,7 @@ impl CacheTags {
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(1 + self.0.len() * 9);
-        bytes.push(FORMAT);
+        bytes.push(FORMAT_VERSION);
         let mut before = 0;
         for (id, version) in &self.0 {
             put(&mut bytes, id.wrapping_sub(before));
@@ -80,7 +80,7 @@ impl CacheTags {
             return None;
         }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let mut rest = bytes.strip_prefix(&[FORMAT])?;
+        let mut rest = bytes.strip_prefix(&[FORMAT_VERSION])?;
         let mut entries = Vec::new();
         let mut before: Option<u64> = None;
         while !rest.is_empty() {
@@ -191,7 +191,7 @@ mod tests {
 
         #[test]
         fn a_set_has_one_text(mut bytes: Vec<u8>) {
-            bytes.insert(0, FORMAT);
+            bytes.insert(0, FORMAT_VERSION);
             let text = text_of(&bytes);
             if let Some(shows) = CacheTags::decode(&text) {
                 prop_assert_eq!(shows.encode(), text);

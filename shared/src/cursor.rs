@@ -1,8 +1,8 @@
-//! Cursors: where a reader stands in a walk through a list.
+//! Cursors: the position of a reader in a walk through a list.
 //!
-//! A cursor is a small binary record, signed with HMAC-SHA-256 (16 bytes of it) and written as
-//! unpadded URL-safe base64. It names its list, so one list's cursor is refused by another; it
-//! carries no limit and no reader. What is not here: what the positions mean (see [`crate::walk`]).
+//! A cursor is a small binary record, signed with HMAC-SHA-256 (16 bytes of it) and written as unpadded
+//! URL-safe base64. It names its list, so one list refuses the cursor of another; it has no limit and no
+//! reader. Not here: what the positions mean (see [`crate::walk`]).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::id::{CommentId, MemberId, SubjectKey};
 use crate::limits;
 use crate::rank::Sort;
 
-const VERSION: u8 = 1;
+const CURSOR_FORMAT_VERSION: u8 = 1;
 const TAG_BYTES: usize = 16;
 
 /// The list a cursor belongs to.
@@ -77,9 +77,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// What a text says that has the form of a cursor, whoever signed it: for caches, which have no
-    /// key and need one name for one place. What this refuses, [`CursorKey::decode`] refuses too, and
-    /// no other text says the same and carries the same signature.
+    /// The cursor in a text of the right form, without verifying its signature: for caches, which have no
+    /// key and need one name for each position. A text that is refused here is also refused by
+    /// [`CursorKey::decode`], and no other text has the same content and signature.
     #[must_use]
     pub fn unverified(text: &str) -> Option<Self> {
         let bytes = bytes_of(text)?;
@@ -158,7 +158,7 @@ fn bytes_of(text: &str) -> Option<Vec<u8>> {
 
 fn encode(cursor: &Cursor) -> Vec<u8> {
     let mut out = Vec::with_capacity(80);
-    out.push(VERSION);
+    out.push(CURSOR_FORMAT_VERSION);
     out.push(Sort::ALL.iter().position(|s| *s == cursor.sort).unwrap_or(0) as u8);
     out.extend(cursor.epoch.to_be_bytes());
     match cursor.list {
@@ -224,7 +224,7 @@ impl Reader<'_> {
 
 fn decode(bytes: &[u8]) -> Option<Cursor> {
     let mut r = Reader(bytes);
-    if r.byte()? != VERSION {
+    if r.byte()? != CURSOR_FORMAT_VERSION {
         return None;
     }
     let sort = *Sort::ALL.get(usize::from(r.byte()?))?;
@@ -302,7 +302,7 @@ mod tests {
 
         #[test]
         fn a_place_has_one_text(mut inside: Vec<u8>, tag: [u8; TAG_BYTES]) {
-            inside.insert(0, VERSION);
+            inside.insert(0, CURSOR_FORMAT_VERSION);
             let text = BASE64_URL_SAFE_NO_PAD.encode([&inside[..], &tag].concat());
             if let Some(cursor) = Cursor::unverified(&text) {
                 prop_assert_eq!(encode(&cursor), inside);

@@ -1,7 +1,7 @@
-//! Names of things: comments, members, subjects, and the slot a subject lives in.
+//! Ids of comments, members and subjects, and the slot that a subject belongs to.
 //!
-//! A comment's id is a 63-bit snowflake that carries its slot, so every call that names a comment
-//! finds its shard without a look-up. What is not here: allocation (it needs a clock and a lease).
+//! A comment's id is a 63-bit snowflake that contains its slot, so every call that names a comment finds
+//! its shard by arithmetic. Not here: the allocation of ids, which needs a clock and a lease.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -13,23 +13,24 @@ use sha2::{Digest, Sha256};
 
 use crate::limits;
 
-/// Milliseconds from the Unix epoch to 2000-01-01T00:00:00Z, where comment ids begin.
+/// 2000-01-01T00:00:00Z in Unix milliseconds: the time 0 of comment ids.
 pub const ID_EPOCH_MS: u64 = 946_684_800_000;
-/// Virtual slots. Fixed: a subject's slot never changes, only the database that holds the slot.
+/// Number of virtual slots. It is fixed: a subject's slot never changes, only the database that holds the
+/// slot.
 pub const SLOT_COUNT: u16 = 1_024;
 
 const TIME_BITS: u32 = 41;
 const SLOT_BITS: u32 = 10;
 const NODE_BITS: u32 = 6;
 const SEQUENCE_BITS: u32 = 6;
-/// Ids one node can issue for one slot in a millisecond.
+/// Ids that one node can issue for one slot in a millisecond.
 pub const SEQUENCE_COUNT: u64 = 1 << SEQUENCE_BITS;
-/// Nodes that can issue ids at the same time; the last one is the importer's.
+/// Nodes that can issue ids at the same time; the last one is the importer.
 pub const NODE_COUNT: u64 = 1 << NODE_BITS;
-/// The node number that belongs to `gailou import`.
+/// The node number of `gailou import`.
 pub const IMPORT_NODE: u64 = NODE_COUNT - 1;
 
-/// Why a text or number is not an id.
+/// A text or number is not an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidId;
 
@@ -71,7 +72,7 @@ macro_rules! decimal_id {
                 self.0
             }
 
-            /// The number as databases hold it.
+            /// The number as databases store it.
             #[must_use]
             pub const fn signed(self) -> i64 {
                 self.0 as i64
@@ -134,13 +135,18 @@ decimal_id! {
 }
 
 decimal_id! {
-    /// A member. The host's own are below 2^62, guests have bit 62 set, names that an import
-    /// brought without an id have bits 62 and 61 set.
+    /// A member. Members of the host are below 2^62, guests have bit 62 set, and names that were imported
+    /// without an id have bits 62 and 61 set.
     MemberId
 }
 
 impl CommentId {
-    /// The id of the comment made at `created_ms` (Unix milliseconds, clamped to 2000-01-01 …
+    /// How far the slot is from the lowest bit: `(id >> SLOT_SHIFT) & SLOT_MASK` is the slot, also in SQL.
+    pub const SLOT_SHIFT: u32 = NODE_BITS + SEQUENCE_BITS;
+    /// The bits of a slot's number.
+    pub const SLOT_MASK: u64 = SLOT_COUNT as u64 - 1;
+
+    /// The id of a comment created at `created_ms` (Unix milliseconds, clamped to 2000-01-01 …
     /// 2069-09-06). `node` and `sequence` are taken modulo 64.
     #[must_use]
     pub const fn from_parts(created_ms: u64, slot: Slot, node: u64, sequence: u64) -> Self {
@@ -149,7 +155,7 @@ impl CommentId {
         if time > max {
             time = max;
         }
-        // Time 0, slot 0, node 0, sequence 0 would be the number 0, which is no id.
+        // Time, slot, node and sequence 0 would be the number 0, which is not an id.
         if time == 0 {
             time = 1;
         }
@@ -170,22 +176,22 @@ impl CommentId {
     /// The slot of the comment's subject.
     #[must_use]
     pub const fn slot(self) -> Slot {
-        Slot(((self.0 >> (NODE_BITS + SEQUENCE_BITS)) % SLOT_COUNT as u64) as u16)
+        Slot(((self.0 >> Self::SLOT_SHIFT) & Self::SLOT_MASK) as u16)
     }
 }
 
-/// First member id that is not the host's: 2^62.
+/// The first member id that does not belong to the host: 2^62.
 pub const FIRST_GUEST_ID: u64 = 1 << 62;
-const IMPORTED: u64 = FIRST_GUEST_ID | 1 << 61;
+const FIRST_IMPORTED_ID: u64 = FIRST_GUEST_ID | 1 << 61;
 
-/// Who vouches for a member id.
+/// The source of a member id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberKind {
     /// The host site, in its tokens.
     Host,
-    /// Gailou, to somebody who gave a name.
+    /// Gailou, for a guest who gave a name.
     Guest,
-    /// Nobody: a name that came with an import.
+    /// An import, for a name without an id.
     Imported,
 }
 
@@ -196,18 +202,18 @@ impl MemberId {
         Self(FIRST_GUEST_ID | (random & ((1 << 61) - 1)))
     }
 
-    /// The member that stands for `name` in imported threads: the same for the same name.
+    /// The member for `name` in imported threads: always the same for the same name.
     #[must_use]
     pub fn imported(name: &str) -> Self {
-        Self(IMPORTED | (hash62(&[b"gailou member\0", name.as_bytes()]) & ((1 << 61) - 1)))
+        Self(FIRST_IMPORTED_ID | (hash62(&[b"gailou member\0", name.as_bytes()]) & ((1 << 61) - 1)))
     }
 
-    /// Who vouches for this id.
+    /// The source of this id.
     #[must_use]
     pub const fn kind(self) -> MemberKind {
         if self.0 < FIRST_GUEST_ID {
             MemberKind::Host
-        } else if self.0 < IMPORTED {
+        } else if self.0 < FIRST_IMPORTED_ID {
             MemberKind::Guest
         } else {
             MemberKind::Imported
@@ -236,7 +242,7 @@ impl Slot {
     }
 }
 
-/// Why a type and a key do not name a subject.
+/// Why a type and a key are not a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidSubject {
     /// The type is empty, longer than [`limits::MAX_SUBJECT_TYPE_BYTES`], or not `[a-z0-9_-]`.
@@ -270,7 +276,7 @@ impl fmt::Display for InvalidSubject {
 
 impl core::error::Error for InvalidSubject {}
 
-/// What is commented on: a type and the host's key, with the number that stands for the key.
+/// What is commented on: a type and the host's key, with the number that represents the key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubjectKey {
     kind: String,
@@ -323,7 +329,7 @@ impl SubjectKey {
     }
 
     /// Canonical digits below 2^62 are the number itself; every other key is a hash with bit 62
-    /// set. Two keys may share a hash: who reads a row compares the key that is stored with it.
+    /// set. Two keys may share a hash, so a reader of a row compares the key that is stored with it.
     #[must_use]
     pub const fn obj_id(&self) -> u64 {
         self.obj_id
@@ -361,7 +367,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_canonical_numbers_are_ids() {
+    fn only_canonical_numbers_parse_as_ids() {
         for bad in ["", "0", "01", "+1", "-1", " 1", "1 ", "1.0", "9223372036854775808", "99999999999999999999", "一"]
         {
             assert_eq!(bad.parse::<CommentId>(), Err(InvalidId), "{bad:?}");
@@ -370,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_numbers_never_meet() {
+    fn hashed_keys_and_numbers_differ() {
         let check = |key: &str, number: Option<u64>| {
             let obj_id = SubjectKey::new("article", key).unwrap().obj_id();
             match number {
@@ -387,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_512_bytes_at_most() {
+    fn key_has_at_most_512_bytes() {
         assert!(SubjectKey::new("a", &"k".repeat(512)).is_ok());
         assert_eq!(SubjectKey::new("a", &"k".repeat(513)), Err(InvalidSubject::KeyLength));
         assert_eq!(SubjectKey::new("a", ""), Err(InvalidSubject::KeyLength));
@@ -396,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_even() {
+    fn slots_are_evenly_filled() {
         let mut seen = [0u32; SLOT_COUNT as usize];
         for n in 0..102_400 {
             seen[SubjectKey::new("video", &n.to_string()).unwrap().slot().get() as usize] += 1;

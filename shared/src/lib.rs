@@ -3,7 +3,7 @@
 //! No clock, no randomness, no IO and no async: times, keys and rows are parameters. The same code runs
 //! in the Worker (wasm32) and in the origin, so both rank, page, filter and verify alike. The modules are
 //! in reading order: bounds; ids; the place of a comment in its thread; how lists are ordered and walked;
-//! what a comment may say; who says it; the JSON of the contract; and what origin and edge tell each other.
+//! what a comment may say; who says it; the JSON of the contract; and what origin and edge exchange.
 #![no_std]
 #![deny(missing_docs, clippy::print_stdout)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

@@ -1,9 +1,9 @@
-//! The materialised path: where a comment stands in its thread.
+//! The materialised path of a comment in its thread.
 //!
-//! A path is the true chain of ids from the root to the comment itself, eight bytes an id,
-//! big-endian. Its byte order is the order of the thread (depth first, siblings by id), so a
-//! subtree is one range of keys and the ancestors are read off the path. How deep a reply is
-//! *drawn* is a matter of the mode and is decided here too, by [`Threading`].
+//! A path is the chain of ids from the root to the comment itself, eight bytes each, big-endian. Its byte
+//! order is the order of the thread (depth first, siblings by id), so a subtree is one range of keys, and
+//! the path contains all ancestors. [`Threading`] decides how deep a reply is *drawn*, by the mode of the
+//! subject type.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::id::CommentId;
 use crate::limits;
 
-const STEP: usize = 8;
+/// Bytes of one id in a path.
+const ID_BYTES: usize = 8;
 
-/// Why bytes or ids are not a path.
+/// Why bytes are not a path, or a path cannot grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidPath {
-    /// No id at all, a length that is not a multiple of eight, or a number that is no id.
+    /// No id, a length that is not a multiple of eight, or a number that is not an id.
     Malformed,
     /// More than [`limits::MAX_DEPTH`] ids.
     TooDeep,
@@ -63,7 +64,7 @@ impl Path {
         if self.depth() >= limits::MAX_DEPTH {
             return Err(InvalidPath::TooDeep);
         }
-        let mut bytes = Vec::with_capacity(self.0.len() + STEP);
+        let mut bytes = Vec::with_capacity(self.0.len() + ID_BYTES);
         bytes.extend_from_slice(&self.0);
         bytes.extend_from_slice(&id.get().to_be_bytes());
         Ok(Self(bytes))
@@ -74,10 +75,10 @@ impl Path {
     /// # Errors
     /// [`InvalidPath`] when they are not one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidPath> {
-        if bytes.is_empty() || !bytes.len().is_multiple_of(STEP) {
+        if bytes.is_empty() || !bytes.len().is_multiple_of(ID_BYTES) {
             return Err(InvalidPath::Malformed);
         }
-        if bytes.len() / STEP > limits::MAX_DEPTH {
+        if bytes.len() / ID_BYTES > limits::MAX_DEPTH {
             return Err(InvalidPath::TooDeep);
         }
         let path = Self(bytes.to_vec());
@@ -94,7 +95,7 @@ impl Path {
     }
 
     fn numbers(&self) -> impl DoubleEndedIterator<Item = u64> + '_ {
-        self.0.chunks_exact(STEP).map(|step| step.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
+        self.0.chunks_exact(ID_BYTES).map(|step| step.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
     }
 
     /// The ids from the root to the comment itself.
@@ -105,7 +106,7 @@ impl Path {
     /// How many comments the chain has, from 1 to [`limits::MAX_DEPTH`].
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.0.len() / STEP
+        self.0.len() / ID_BYTES
     }
 
     /// The comment itself.
@@ -129,10 +130,10 @@ impl Path {
     /// The first `depth` comments of the chain (at least one).
     #[must_use]
     pub fn truncated(&self, depth: usize) -> Self {
-        Self(self.0.iter().copied().take(depth.max(1) * STEP).collect())
+        Self(self.0.iter().copied().take(depth.max(1) * ID_BYTES).collect())
     }
 
-    /// Whether `other` stands below this comment.
+    /// Whether `other` is a descendant of this comment.
     #[must_use]
     pub fn is_ancestor_of(&self, other: &Self) -> bool {
         other.0.len() > self.0.len() && other.0.starts_with(&self.0)
@@ -160,7 +161,7 @@ impl Path {
     }
 }
 
-/// A path holds at least one id by construction; this stands where the type system cannot say so.
+/// A path has at least one id by construction; this is the value where the type system cannot know that.
 const fn unreachable_root() -> CommentId {
     CommentId::from_parts(0, crate::id::Slot::FIRST, 0, 0)
 }
@@ -175,7 +176,7 @@ impl fmt::Debug for Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// One level: an answer stands in the list as a root of its own.
+    /// One level: a reply becomes a root of its own.
     Flat,
     /// Roots, and under each one flat list.
     TwoLevel,
@@ -185,7 +186,7 @@ pub enum Mode {
     Building,
 }
 
-/// A mode with its level limit: the one place that decides `level` and where a reply is drawn.
+/// A mode with its level limit: decides the `level` of a comment and where a reply is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Threading {
     /// The mode of the subject type.
@@ -223,9 +224,9 @@ impl Threading {
         }
     }
 
-    /// The ancestor a comment is drawn under, `None` for roots. Deeper ones than the limit stand
-    /// at the limit, under the ancestor one level up. `from` is the depth of the node the drawing
-    /// starts at: what is asked for by name is always shown with its replies.
+    /// The ancestor under which a comment is drawn; `None` for roots. A comment below the level limit is
+    /// drawn at the limit, under the ancestor one level up. `from` is the depth of the node at which the
+    /// drawing starts: a comment that is requested by id is always drawn with its replies.
     ///
     /// ```
     /// use gailou_shared::{id::CommentId, path::{Mode, Path, Threading}};
@@ -252,7 +253,7 @@ mod tests {
         CommentId::new(n).unwrap()
     }
 
-    /// A random forest: comment `i` answers an earlier one or nobody.
+    /// A random forest: each comment is a root or answers an earlier one.
     fn forest() -> impl Strategy<Value = Vec<Path>> {
         prop::collection::vec((any::<u32>(), any::<prop::sample::Index>(), any::<bool>()), 1..60).prop_map(|seeds| {
             let mut paths: Vec<Path> = Vec::new();

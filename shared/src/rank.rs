@@ -12,7 +12,7 @@ use crate::id::{CommentId, ID_EPOCH_MS};
 
 /// Fraction bits of hot, best and controversial keys.
 pub const KEY_FRACTION_BITS: u32 = 32;
-const ONE: u128 = 1 << KEY_FRACTION_BITS;
+const KEY_ONE: u128 = 1 << KEY_FRACTION_BITS;
 
 /// An order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ fn hot(counts: EngagementCounts, created_ms: u64, weights: &HotWeights) -> i64 {
     let engagement = log2(sum.max(1_000) as u64) - log2(1_000);
     let age = weights.half_life_ms.map_or(0, |half_life| {
         let since = u128::from(created_ms.saturating_sub(ID_EPOCH_MS)).min(1 << 41);
-        (since * ONE / u128::from(half_life.max(HotWeights::MIN_HALF_LIFE_MS))) as i64
+        (since * KEY_ONE / u128::from(half_life.max(HotWeights::MIN_HALF_LIFE_MS))) as i64
     });
     engagement + age
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn float(key: i64) -> f64 {
-        key as f64 / ONE as f64
+        key as f64 / KEY_ONE as f64
     }
 
     fn any_counts() -> impl Strategy<Value = EngagementCounts> {

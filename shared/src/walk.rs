@@ -1,4 +1,4 @@
-//! The paging law: how a list is walked so that nothing is shown twice or left out.
+//! The paging law: how a list is walked so that no comment is shown twice or left out.
 //!
 //! `new` and `old` go by floor, which never changes. A sort whose key can change is a stored
 //! [`Snapshot`] of at most [`limits::MAX_SNAPSHOT_IDS`] ranked ids, then everything listed that is not
@@ -144,18 +144,18 @@ impl<'s> ListWalk<'s> {
         Ok(walk)
     }
 
-    /// What has to be read before [`ListWalk::finish`].
+    /// What must be read before [`ListWalk::finish`].
     #[must_use]
     pub fn need(&self) -> WalkNeed {
         if self.more || self.ended {
             return WalkNeed::Nothing;
         }
-        // One more than fits tells whether another page follows.
+        // One row more than fits shows whether another page follows.
         let count = self.limit + 1 - self.page.len();
         WalkNeed::Floors { ascending: self.sort == Sort::Old, beyond: self.beyond, count }
     }
 
-    /// Takes what [`ListWalk::need`] asked for, in its order. Fewer than asked for is the end.
+    /// Feeds the rows that [`ListWalk::need`] asked for, in its order. Fewer rows than that mean the end.
     pub fn feed(&mut self, asked: usize, rows: &[(u64, CommentId)]) {
         for (floor, id) in rows {
             if self.snapshot.is_some_and(|s| s.members.contains(id)) {

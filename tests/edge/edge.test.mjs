@@ -92,7 +92,7 @@ test("an old page is served while the next one is fetched", async () => {
   origin.mode = "slow";
   origin.slowMs = 700;
   for (let n = 0; n < 3; n += 1) assert.equal((await (await call(path)).json()).version, 1);
-  assert.ok(Date.now() - began < 600, "nobody waits for the refresh");
+  assert.ok(Date.now() - began < 600, "no reader waits for the refresh");
   await sleep(1_100);
   assert.equal(origin.seen(path).length, 2, "one refresh for three readers");
   assert.equal((await (await call(path)).json()).version, 2);

@@ -76,7 +76,7 @@ test("pages from the caches are not counted", async () => {
   }
 });
 
-test("an address that writes too much is refused, whoever it says it is", async () => {
+test("an address that writes too much is refused, whatever member it names", async () => {
   let sub = 100;
   const { refused } = await untilRefused(1_300, (n) => like(String((sub += 1)))(n));
   assert.ok(refused, "of 1,300 writes by as many members");

@@ -84,7 +84,7 @@ test("a pushed page is served without asking the origin, with what belongs to it
   assert.equal(origin.asked().length, 0);
 });
 
-test("nobody pushes without a secret, and a rotated one counts as long as it is known", async () => {
+test("a push needs a secret, and the previous one is valid during a rotation", async () => {
   const body = JSON.stringify({ v: 1, pages: [pushed("/v1/subjects/video/signed", 5)], words: null });
   const status = async (header, sent = body) => (await send(sent, header)).status;
   const now = Math.floor(Date.now() / 1000);

@@ -132,7 +132,7 @@ test("what shows other comments stays as it is", async () => {
   assert.equal(origin.asked().length, 0);
 });
 
-test("a void page is nobody's, even when the origin is gone", async () => {
+test("a void page is not served, even without the origin", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/void/comments"];
   await page(path);
   await sleep(500);

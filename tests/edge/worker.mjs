@@ -31,7 +31,7 @@ export async function putKv(state, key, value) {
   await promisify(execFile)(join(BIN, "wrangler"), args, { cwd: ROOT, env: ENV });
 }
 
-/** A port where nobody listens. */
+/** A port on which nothing listens. */
 export async function freePort() {
   const server = createServer();
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));

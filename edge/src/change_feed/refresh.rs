@@ -53,7 +53,7 @@ pub(super) async fn wait_for_refresh(isolate: &Isolate, ports: &Ports) -> bool {
 pub(super) async fn refresh(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester) -> bool {
     let feed = &isolate.change_feed;
     let is_young = |copy: &StoredFeedPage| ports.clock.now_ms().saturating_sub(copy.as_of_ms()) < FEED_CURRENT_MS;
-    let (tail, source) = read_feed_page(isolate, ports, requester, ChangeFeedPage::PATH, is_young).await;
+    let (tail, source) = read_feed_page(isolate, ports, requester, ChangeFeedPage::ROUTE_PATH, is_young).await;
     let since = tail.as_ref().map(|tail| tail.document.since);
     let is_connected = since.is_some_and(|since| lock(&feed.known).connects_to(since));
     let mut day = None;
@@ -99,7 +99,7 @@ async fn share_day(isolate: &Isolate, ports: &Ports, requester: &Requester, tail
 }
 
 fn day_path() -> String {
-    format!("{}?day=1", ChangeFeedPage::PATH)
+    format!("{}?day=1", ChangeFeedPage::ROUTE_PATH)
 }
 
 /// The copy that `store` has. A store that fails counts as a store without the copy.

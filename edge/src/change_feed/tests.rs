@@ -1,3 +1,5 @@
+//! Takedowns, outages and gaps of the change feed, through the whole edge.
+
 use super::*;
 use crate::EdgeConfig;
 use crate::lock;
@@ -9,7 +11,7 @@ use proptest::prelude::*;
 
 const LIST: &str = "/v1/subjects/article/7/comments";
 const DAY: &str = "/v1/edge/changes?day=1";
-const TAIL: &str = ChangeFeedPage::PATH;
+const TAIL: &str = ChangeFeedPage::ROUTE_PATH;
 
 /// The origin's answer with a page that shows these comments at these versions.
 fn showing(body: &str, made_ms: u64, shows: &[(u64, u64)], fresh: u32) -> crate::ports::OriginResponse {

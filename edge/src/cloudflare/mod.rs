@@ -35,11 +35,11 @@ struct WorkerInstance {
     origin: Arc<str>,
 }
 
-static INSTANCE: OnceLock<WorkerInstance> = OnceLock::new();
+static WORKER_INSTANCE: OnceLock<WorkerInstance> = OnceLock::new();
 
 #[event(fetch)]
 async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker::Result<web_sys::Response> {
-    let instance = INSTANCE.get_or_init(|| start_instance(&env));
+    let instance = WORKER_INSTANCE.get_or_init(|| start_instance(&env));
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let id = instance.isolate.request_id(header("x-request-id").as_deref());

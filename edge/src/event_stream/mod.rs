@@ -98,7 +98,7 @@ pub async fn open_stream(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requ
     let path = request.uri().path().strip_suffix("/events");
     let subject = path.and_then(|path| PageKey::parse(path, None)).map(|key| key.path_query);
     let (Some(subject), true) = (subject, request.headers().get_all(ACCEPT).iter().any(accepts_stream)) else {
-        return writes::check_and_forward(isolate, ports, requester, RouteRule::OPEN, request).await;
+        return writes::check_and_forward(isolate, ports, requester, RouteRule::ANY_REQUEST, request).await;
     };
     if let Err(exceeded) = rate_limits::count_read(ports, requester).await {
         return rate_limits::refuse(exceeded, &requester.id);

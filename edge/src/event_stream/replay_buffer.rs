@@ -1,7 +1,7 @@
 //! The latest events of one subject in an isolate's memory. No IO and no clock of its own here.
 //!
 //! **Promise.** A reader receives every event after the version it names, or a reset: never fewer
-//! without being told so.
+//! events without one.
 
 use std::collections::VecDeque;
 

@@ -1,3 +1,5 @@
+//! Event streams: replay, limits, failures of the origin.
+
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 

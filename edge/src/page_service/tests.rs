@@ -1,3 +1,5 @@
+//! Public reads: caches, freshness, failures of the origin.
+
 use std::sync::atomic::Ordering;
 
 use super::*;

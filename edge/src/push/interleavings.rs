@@ -20,7 +20,7 @@ use crate::ports::{EdgeClock as _, Origin, OriginError, OriginRequest, PageStore
 use crate::testing::{FakeLimiter, ManualClock, START_MS, origin_answer};
 use crate::{EdgeConfig, lock, page_service};
 
-const KEYS: [&str; 2] = ["/v1/subjects/article/7/comments", "/v1/members/7/comments"];
+const PAGE_KEYS: [&str; 2] = ["/v1/subjects/article/7/comments", "/v1/members/7/comments"];
 
 /// The origin's one subject.
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl SteppedBackend {
     /// The page of `key` now: its body is version, time, and what it shows.
     fn page(&self, key: &str) -> OriginResponse {
         let (thread, made) = (lock(&self.thread), self.clock.now_ms());
-        let version = if key == KEYS[0] { thread.version } else { 0 };
+        let version = if key == PAGE_KEYS[0] { thread.version } else { 0 };
         let shows: Vec<_> = thread.visible.iter().map(|id| (*id, thread.version)).collect();
         let text: Vec<_> = shows.iter().map(|(id, at)| format!("{id}:{at}")).collect();
         let headers = [
@@ -76,7 +76,7 @@ impl Origin for SteppedOrigin {
     fn send(&self, request: OriginRequest, _: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>> {
         Box::pin(async move {
             self.0.suspend().await;
-            let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangeFeedPage::PATH)) {
+            let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangeFeedPage::ROUTE_PATH)) {
                 (true, _) => Err(OriginError("down".into())),
                 (false, false) => Ok(None),
                 (false, true) => Ok(Some(self.0.clock.now_ms())),
@@ -213,7 +213,7 @@ fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Observations {
     let seen = Arc::new(Mutex::new(Observations::default()));
     let mut pushed: Vec<(PageKey, Arc<CachedPage>)> = Vec::new();
     for (what, n) in steps {
-        let key = KEYS[usize::from(n) % 2];
+        let key = PAGE_KEYS[usize::from(n) % 2];
         if forgets {
             *lock(&isolate.pages) = WeightedLru::new(0, 0);
         }

@@ -1,3 +1,5 @@
+//! Pushes: order, signatures, invalid documents.
+
 use std::sync::atomic::Ordering;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Rate limits: keys, numbers, refusals.
+
 use super::*;
 use crate::EdgeConfig;
 use crate::testing::{TestBed, origin_answer, page_answer};

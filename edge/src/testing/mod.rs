@@ -161,7 +161,7 @@ impl ScriptedChanges {
 
 impl Origin for ScriptedOrigin {
     fn send(&self, request: OriginRequest, timeout_ms: u32) -> PortFuture<'_, Result<OriginResponse, OriginError>> {
-        if request.path_query.starts_with(ChangeFeedPage::PATH) {
+        if request.path_query.starts_with(ChangeFeedPage::ROUTE_PATH) {
             lock(&self.feed_requests).push(request.path_query.clone());
             let changes = lock(&self.changes);
             let answer = match &*lock(&self.answer) {

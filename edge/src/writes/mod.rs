@@ -35,15 +35,15 @@ pub struct RouteRule {
 
 impl RouteRule {
     /// Only the size is checked.
-    pub const OPEN: Self = Self { token: false, json: false, filtered: false };
+    pub const ANY_REQUEST: Self = Self { token: false, json: false, filtered: false };
     /// A member's call; its body is ignored.
-    pub const MEMBER: Self = Self { token: true, ..Self::OPEN };
+    pub const MEMBER_CALL: Self = Self { token: true, ..Self::ANY_REQUEST };
     /// A member's call with a JSON body.
-    pub const JSON: Self = Self { json: true, ..Self::MEMBER };
+    pub const MEMBER_JSON: Self = Self { json: true, ..Self::MEMBER_CALL };
     /// Anybody's call with a JSON body.
-    pub const GUEST: Self = Self { token: false, ..Self::JSON };
+    pub const GUEST_JSON: Self = Self { token: false, ..Self::MEMBER_JSON };
     /// A text to publish.
-    pub const TEXT: Self = Self { filtered: true, ..Self::JSON };
+    pub const PUBLISHED_TEXT: Self = Self { filtered: true, ..Self::MEMBER_JSON };
 }
 
 /// Checks `request` by `rule` and forwards it.

@@ -1,3 +1,5 @@
+//! Requests that are checked and forwarded.
+
 use super::*;
 use crate::EdgeConfig;
 use crate::testing::{START_MS, TestBed, origin_answer};

@@ -1,5 +1,5 @@
-//! What the origin and the edge tell each other beyond the HTTP contract: headers, the signature of a
-//! request, and the form of a push.
+//! What the origin and the edge exchange beyond the HTTP contract: headers, the signature of a request,
+//! and the form of a push.
 //!
 //! The change feed, which the edge polls, is [`crate::wire::ChangeFeedPage`]. No IO and no clock here.
 

@@ -1,4 +1,4 @@
-//! The change feed as the origin tells it to the edge: `GET /v1/edge/changes`.
+//! A page of the change feed, which the edge polls: `GET /v1/edge/changes`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::CommentId;
 
-/// The version of this document.
-const DOCUMENT: u8 = 1;
+/// The version of [`ChangeFeedPage`] that is written and read.
+const DOCUMENT_VERSION: u8 = 1;
 
-/// Comments that readers saw and that were edited, taken away or given back, as far as the tables
-/// were read at `now`. All times are the origin's.
+/// The published comments that were edited, removed or restored, as far as the tables were read at `now`.
+/// All times are by the origin's clock.
 ///
 /// ```
 /// use gailou_shared::wire::{ChangedComment, ChangeFeedPage};
@@ -25,8 +25,8 @@ pub struct ChangeFeedPage {
     v: u8,
     /// Everything committed before this moment is known, in Unix milliseconds.
     pub now: u64,
-    /// Everything committed from this moment on is in `rows`, in Unix milliseconds. What was read
-    /// from the tables before it may show what was changed since, and no row says so.
+    /// Everything committed from this moment on is in `rows`, in Unix milliseconds. A page whose rows were
+    /// read earlier may show a comment that has changed without a row here.
     pub since: u64,
     /// How far `now` was behind the clock when the document was written, in milliseconds. It grows
     /// while the tables, or some of them, cannot be read.
@@ -39,26 +39,26 @@ pub struct ChangeFeedPage {
 }
 
 impl ChangeFeedPage {
-    /// Where the origin answers it; with `?day=1`, for all that is kept.
-    pub const PATH: &str = "/v1/edge/changes";
-    /// Most rows.
+    /// The path at which the origin answers it; `?day=1` asks for everything that is kept.
+    pub const ROUTE_PATH: &str = "/v1/edge/changes";
+    /// Most rows of one page.
     pub const MAX_ROWS: usize = 10_000;
 
-    /// A document of version 1.
+    /// A page with the current version.
     #[must_use]
     pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<ChangedComment>) -> Self {
-        Self { v: DOCUMENT, now, since, behind, words, rows }
+        Self { v: DOCUMENT_VERSION, now, since, behind, words, rows }
     }
 
-    /// What the origin answered; `None` for what is no such document, of another version, or longer
+    /// Parses an answer of the origin; `None` for anything else, for another version, and for more rows
     /// than [`ChangeFeedPage::MAX_ROWS`].
     #[must_use]
     pub fn parse(json: &[u8]) -> Option<Self> {
         let document: Self = serde_json::from_slice(json).ok()?;
-        (document.v == DOCUMENT && document.rows.len() <= Self::MAX_ROWS).then_some(document)
+        (document.v == DOCUMENT_VERSION && document.rows.len() <= Self::MAX_ROWS).then_some(document)
     }
 
-    /// As it is sent.
+    /// The page as it is sent.
     #[must_use]
     pub fn to_json(&self) -> String {
         // Numbers and strings of digits: it cannot fail.
@@ -71,7 +71,7 @@ impl ChangeFeedPage {
 pub struct ChangedComment {
     /// The comment.
     pub id: CommentId,
-    /// What shows it at a smaller version is void.
+    /// A page that shows it at a smaller version is void.
     pub version: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What happens on a subject, as readers who watch it are told.
+//! The live events of a subject, for readers who watch it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SubjectCounts;
 use crate::id::CommentId;
 
-/// What happened since a version of a subject: `GET /v1/subjects/{type}/{key}/events?after=N`.
+/// The events since a version of a subject: `GET /v1/subjects/{type}/{key}/events?after=N`.
 ///
 /// ```
 /// use gailou_shared::wire::{LiveEventPage, LiveEventKind};
@@ -20,12 +20,12 @@ use crate::id::CommentId;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveEventPage {
-    /// Where to go on from.
+    /// The version from which to continue.
     #[serde(with = "decimal")]
     pub version: u64,
-    /// Something is missing that nobody knows any more: what is shown has to be loaded again.
+    /// Events are missing that the origin no longer has: the client must load what it shows again.
     pub reset: bool,
-    /// In the order they happened. One may be told twice.
+    /// In the order of their commits. An event may be sent twice.
     pub events: Vec<LiveEvent>,
 }
 
@@ -44,26 +44,26 @@ pub struct LiveEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "lowercase")]
 pub enum LiveEventKind {
-    /// There is a comment to be read, or it reads differently now.
+    /// A comment is published or edited.
     Comment(CommentLocation),
-    /// A comment cannot be read any more.
+    /// A comment is removed.
     Removed(RemovedComment),
-    /// The subject's counts now.
+    /// The subject's counts change.
     Counts(SubjectCounts),
 }
 
-/// A comment, and where it stands.
+/// A comment and its place in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentLocation {
     /// The comment.
     pub id: CommentId,
-    /// The root of its thread; of a root, itself.
+    /// The root of its thread; for a root, its own id.
     pub root_id: CommentId,
     /// The comment it answers, where that is known.
     pub parent_id: Option<CommentId>,
 }
 
-/// A comment that is gone.
+/// A removed comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedComment {
     /// The comment.
@@ -71,7 +71,7 @@ pub struct RemovedComment {
 }
 
 impl LiveEventKind {
-    /// Its name, as in `type` and in the `event` field of server-sent events.
+    /// The name, as in `type` and in the `event` field of server-sent events.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl LiveEventKind {
         }
     }
 
-    /// Its JSON, as in `data`: one line.
+    /// The JSON, as in `data`: one line.
     #[must_use]
     pub fn data(&self) -> String {
         let json = match self {

@@ -95,11 +95,11 @@ impl Code {
     /// Code, status, and the status in words.
     #[must_use]
     pub const fn parts(self) -> (&'static str, u16, &'static str) {
-        const BAD: &str = "Bad Request";
-        const GONE_AWAY: &str = "Service Unavailable";
+        const BAD_REQUEST: &str = "Bad Request";
+        const SERVICE_UNAVAILABLE: &str = "Service Unavailable";
         match self {
-            Self::InvalidRequest => ("invalid_request", 400, BAD),
-            Self::BadCursor => ("bad_cursor", 400, BAD),
+            Self::InvalidRequest => ("invalid_request", 400, BAD_REQUEST),
+            Self::BadCursor => ("bad_cursor", 400, BAD_REQUEST),
             Self::TokenMissing => ("token_missing", 401, "Unauthorized"),
             Self::TokenInvalid => ("token_invalid", 401, "Unauthorized"),
             Self::Forbidden => ("forbidden", 403, "Forbidden"),
@@ -120,9 +120,9 @@ impl Code {
             Self::IdempotencyMismatch => ("idempotency_mismatch", 422, "Unprocessable Content"),
             Self::RateLimited => ("rate_limited", 429, "Too Many Requests"),
             Self::Internal => ("internal", 500, "Internal Server Error"),
-            Self::Unavailable => ("unavailable", 503, GONE_AWAY),
-            Self::Overloaded => ("overloaded", 503, GONE_AWAY),
-            Self::OriginUnreachable => ("origin_unreachable", 503, GONE_AWAY),
+            Self::Unavailable => ("unavailable", 503, SERVICE_UNAVAILABLE),
+            Self::Overloaded => ("overloaded", 503, SERVICE_UNAVAILABLE),
+            Self::OriginUnreachable => ("origin_unreachable", 503, SERVICE_UNAVAILABLE),
         }
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use daachorse::{CharwiseDoubleArrayAhoCorasick, CharwiseDoubleArrayAhoCorasickBuilder};
 
-use super::normalize::{BREAKABLE, Class, LINE, START, STOP, classify, mark};
+use super::normalize::{CharClass, GAP_LINE, GAP_STOP, MIN_BREAKABLE_CHARS, WORD_START, classify, mark};
 use super::{
     Dictionary, DictionaryEntry, DictionaryError, InvalidTerm, MAX_CATEGORY_BYTES, MAX_DICTIONARY_BYTES,
     MAX_TERM_BYTES, MAX_TERMS, Term, TermAction, TermGap,
@@ -15,13 +15,13 @@ use super::{
 
 /// Up to so many word characters at an end of a term ask for the edge of a word there: most
 /// abbreviations have no more, and most words that stand inside unrelated ones (`anal`).
-const SHORT: usize = 4;
+const MAX_SHORT_END_CHARS: usize = 4;
 
 /// A term before the strings it shares with others are pulled out. The order is that of the
 /// entries: equal kept characters together, and the most severe of equals first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Reduced {
-    /// The kept characters, with [`START`] where the text has one too if it is to match.
+struct ReducedTerm {
+    /// The kept characters, with [`WORD_START`] where the text has one too if it is to match.
     pattern: String,
     /// Number of kept characters before the gap, and its marks.
     gaps: Vec<(usize, String)>,
@@ -68,7 +68,7 @@ impl Dictionary {
 
     fn assemble(
         version: u64,
-        reduced: &[Reduced],
+        reduced: &[ReducedTerm],
         categories: Box<[String]>,
         pictures: Box<[char]>,
     ) -> Result<Self, DictionaryError> {
@@ -145,7 +145,7 @@ impl Interned {
     }
 }
 
-fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<Reduced, InvalidTerm> {
+fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<ReducedTerm, InvalidTerm> {
     if term.term.len() > MAX_TERM_BYTES {
         return Err(InvalidTerm::TooLong);
     }
@@ -161,22 +161,22 @@ fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<R
     let mut gap = 0;
     for c in term.term.trim().chars() {
         let (folded, is_dense) = match classify(c) {
-            Class::Word(c) => (c, false),
-            Class::Dense(c) => (c, true),
-            Class::Picture(c) => {
+            CharClass::Word(c) => (c, false),
+            CharClass::Dense(c) => (c, true),
+            CharClass::Picture(c) => {
                 pictures.insert(c);
                 (c, true)
             }
-            Class::Gap(g) => {
+            CharClass::Gap(g) => {
                 gap |= g;
                 marks.extend(mark(c));
                 continue;
             }
-            Class::Invisible => continue,
+            CharClass::Invisible => continue,
         };
         let counts = match dense.last() {
             None => !marks.is_empty(),
-            Some(&before) if before || is_dense => gap & (STOP | LINE) != 0,
+            Some(&before) if before || is_dense => gap & (GAP_STOP | GAP_LINE) != 0,
             Some(_) => gap != 0,
         };
         if counts {
@@ -184,7 +184,7 @@ fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<R
             gaps.push((dense.len(), core::mem::take(&mut marks)));
         }
         if !is_dense && dense.last().is_some_and(|&before| before || gap != 0) {
-            pattern.push(START);
+            pattern.push(WORD_START);
         }
         marks.clear();
         gap = 0;
@@ -197,11 +197,11 @@ fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<R
     if dense.is_empty() {
         return Err(InvalidTerm::Nothing);
     }
-    let edge = |run: usize| run > 0 && (inner || run <= SHORT);
+    let edge = |run: usize| run > 0 && (inner || run <= MAX_SHORT_END_CHARS);
     let edge = (edge(dense.iter().take_while(|&&d| !d).count()), edge(dense.iter().rev().take_while(|&&d| !d).count()));
     // Terms that are also looked for in pieces have no word of their own there to begin with.
-    if edge.0 && (inner || dense.len() < BREAKABLE) {
-        pattern.insert(0, START);
+    if edge.0 && (inner || dense.len() < MIN_BREAKABLE_CHARS) {
+        pattern.insert(0, WORD_START);
     }
-    Ok(Reduced { edge, len: dense.len(), pattern, gaps, category, severity: core::cmp::Reverse(term.action) })
+    Ok(ReducedTerm { edge, len: dense.len(), pattern, gaps, category, severity: core::cmp::Reverse(term.action) })
 }

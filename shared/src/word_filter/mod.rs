@@ -1,4 +1,4 @@
-//! The word filter: finds listed terms in a comment and says what is to be done.
+//! The word filter: finds the terms of a dictionary in a comment and decides what to do.
 //!
 //! A [`Dictionary`] is built once from [`Term`]s and then only read. [`Dictionary::check`] walks
 //! the text once, whatever the number of terms, and answers with a [`FilterVerdict`]. It does not store,
@@ -85,7 +85,7 @@ pub enum TermAction {
     Block,
 }
 
-/// One entry of a dictionary, as written by whoever keeps it.
+/// One entry of a dictionary, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Term {
     /// What to look for; 1 to [`MAX_TERM_BYTES`] bytes.

@@ -5,33 +5,33 @@ use super::simplified::simplified;
 /// What a gap holds, as a set of bits. Zero is no gap.
 pub(super) type Gap = u8;
 /// Spaces and tabs.
-pub(super) const SPACE: Gap = 1;
+pub(super) const GAP_SPACE: Gap = 1;
 /// Marks that occur inside ordinary words and addresses, and brackets and quotes.
-pub(super) const MARK: Gap = 2;
+pub(super) const GAP_MARK: Gap = 2;
 /// Symbols that do not.
-pub(super) const SYMBOL: Gap = 4;
+pub(super) const GAP_SYMBOL: Gap = 4;
 /// Marks that end a clause.
-pub(super) const STOP: Gap = 8;
+pub(super) const GAP_STOP: Gap = 8;
 /// Line breaks.
-pub(super) const LINE: Gap = 16;
+pub(super) const GAP_LINE: Gap = 16;
 
 /// Fewest kept characters of a term that is looked for with every joint broken, or with symbols
 /// inside a word: `a*b` and `3 P` are too likely to mean themselves.
-pub(super) const BREAKABLE: usize = 3;
+pub(super) const MIN_BREAKABLE_CHARS: usize = 3;
 
 /// Fed to the automaton before every word of the text, and part of the patterns of terms that
 /// begin with a word of their own. Most terms do (addresses), so inside a word of the text the
 /// automaton rests at its root instead of trying them at every letter. Never a kept character.
-pub(super) const START: char = '\0';
+pub(super) const WORD_START: char = '\0';
 
 /// What a character is to the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CharClass {
     /// Kept, folded, of a script that parts its words by spaces.
     Word(char),
     /// Kept, folded, of a script that does not.
     Dense(char),
-    /// Kept if the dictionary has a term with it, else a [`SYMBOL`].
+    /// Kept if the dictionary has a term with it, else a [`GAP_SYMBOL`].
     Picture(char),
     /// Left out, but remembered.
     Gap(Gap),
@@ -41,13 +41,13 @@ pub(super) enum Class {
 
 /// Classifies `c`.
 #[inline]
-pub(super) fn classify(c: char) -> Class {
+pub(super) fn classify(c: char) -> CharClass {
     match c {
         '\0'..='\x7f' => ascii(c),
         // All assigned, all letters; the bulk of Chinese text.
-        '\u{4e00}'..='\u{9fff}' => Class::Dense(simplified(c)),
+        '\u{4e00}'..='\u{9fff}' => CharClass::Dense(simplified(c)),
         // 0xFEE0 lies between a full-width form and its ASCII counterpart.
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).map_or(Class::Gap(SYMBOL), ascii),
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).map_or(CharClass::Gap(GAP_SYMBOL), ascii),
         _ => other(c),
     }
 }
@@ -56,9 +56,9 @@ pub(super) fn classify(c: char) -> Class {
 /// dot as a full stop, line breaks as `\n`. `None` if `c` is a space, is invisible, or is kept.
 pub(super) fn mark(c: char) -> Option<char> {
     match classify(c) {
-        Class::Gap(SPACE) | Class::Invisible | Class::Word(_) | Class::Dense(_) => None,
-        Class::Gap(LINE) => Some('\n'),
-        Class::Gap(_) | Class::Picture(_) => Some(match c {
+        CharClass::Gap(GAP_SPACE) | CharClass::Invisible | CharClass::Word(_) | CharClass::Dense(_) => None,
+        CharClass::Gap(GAP_LINE) => Some('\n'),
+        CharClass::Gap(_) | CharClass::Picture(_) => Some(match c {
             '\u{3002}' | '\u{ff61}' | '\u{b7}' | '\u{2022}' | '\u{30fb}' | '\u{2027}' => '.',
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).unwrap_or(c),
             '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -70,38 +70,40 @@ pub(super) fn mark(c: char) -> Option<char> {
 }
 
 #[inline]
-fn ascii(c: char) -> Class {
+fn ascii(c: char) -> CharClass {
     match c {
-        'a'..='z' | '0'..='9' => Class::Word(c),
-        'A'..='Z' => Class::Word(c.to_ascii_lowercase()),
-        ' ' | '\t' => Class::Gap(SPACE),
-        '\n' | '\r' | '\x0b' | '\x0c' => Class::Gap(LINE),
-        '!' | ',' | ':' | ';' | '?' => Class::Gap(STOP),
-        '*' | '|' | '~' | '^' => Class::Gap(SYMBOL),
-        '\0'..='\x1f' | '\x7f' => Class::Invisible,
-        _ => Class::Gap(MARK),
+        'a'..='z' | '0'..='9' => CharClass::Word(c),
+        'A'..='Z' => CharClass::Word(c.to_ascii_lowercase()),
+        ' ' | '\t' => CharClass::Gap(GAP_SPACE),
+        '\n' | '\r' | '\x0b' | '\x0c' => CharClass::Gap(GAP_LINE),
+        '!' | ',' | ':' | ';' | '?' => CharClass::Gap(GAP_STOP),
+        '*' | '|' | '~' | '^' => CharClass::Gap(GAP_SYMBOL),
+        '\0'..='\x1f' | '\x7f' => CharClass::Invisible,
+        _ => CharClass::Gap(GAP_MARK),
     }
 }
 
-fn other(c: char) -> Class {
+fn other(c: char) -> CharClass {
     if is_invisible(c) {
-        return Class::Invisible;
+        return CharClass::Invisible;
     }
     if c.is_alphanumeric() {
         let c = fold(c);
-        return if is_dense(c) { Class::Dense(c) } else { Class::Word(c) };
+        return if is_dense(c) { CharClass::Dense(c) } else { CharClass::Word(c) };
     }
     match c {
-        '\u{85}' | '\u{2028}' | '\u{2029}' => Class::Gap(LINE),
+        '\u{85}' | '\u{2028}' | '\u{2029}' => CharClass::Gap(GAP_LINE),
         // The blank pattern of Braille is no white space to Unicode and is one to the eye.
-        '\u{2800}' => Class::Gap(SPACE),
-        _ if c.is_whitespace() => Class::Gap(SPACE),
-        '、' | '。' | '\u{ff61}' | '\u{ff64}' | '…' | '‥' | '\u{fe10}'..='\u{fe16}' => Class::Gap(STOP),
-        '‘' | '’' | '“' | '”' | '‐'..='―' | '〈'..='】' | '〔'..='〟' | '«' | '»' => Class::Gap(MARK),
-        '\u{2190}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => {
-            Class::Picture(c)
+        '\u{2800}' => CharClass::Gap(GAP_SPACE),
+        _ if c.is_whitespace() => CharClass::Gap(GAP_SPACE),
+        '、' | '。' | '\u{ff61}' | '\u{ff64}' | '…' | '‥' | '\u{fe10}'..='\u{fe16}' => CharClass::Gap(GAP_STOP),
+        '‘' | '’' | '“' | '”' | '‐'..='―' | '〈'..='】' | '〔'..='〟' | '«' | '»' => {
+            CharClass::Gap(GAP_MARK)
         }
-        _ => Class::Gap(SYMBOL),
+        '\u{2190}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => {
+            CharClass::Picture(c)
+        }
+        _ => CharClass::Gap(GAP_SYMBOL),
     }
 }
 
@@ -162,27 +164,27 @@ mod tests {
     #[test]
     fn classes() {
         for (c, class) in [
-            ('Q', Class::Word('q')),
-            ('Ｑ', Class::Word('q')),
-            ('É', Class::Word('é')),
-            ('ς', Class::Word('σ')),
-            ('陰', Class::Dense('阴')),
-            ('ー', Class::Dense('ー')),
-            ('〇', Class::Dense('〇')),
-            ('한', Class::Dense('한')),
-            ('\u{3000}', Class::Gap(SPACE)),
-            ('，', Class::Gap(STOP)),
-            ('。', Class::Gap(STOP)),
-            ('．', Class::Gap(MARK)),
-            ('「', Class::Gap(MARK)),
-            ('·', Class::Gap(SYMBOL)),
-            ('・', Class::Gap(SYMBOL)),
-            ('\n', Class::Gap(LINE)),
-            ('\u{2028}', Class::Gap(LINE)),
-            ('\u{200d}', Class::Invisible),
-            ('\u{0}', Class::Invisible),
-            ('\u{fe0f}', Class::Invisible),
-            ('🔞', Class::Picture('🔞')),
+            ('Q', CharClass::Word('q')),
+            ('Ｑ', CharClass::Word('q')),
+            ('É', CharClass::Word('é')),
+            ('ς', CharClass::Word('σ')),
+            ('陰', CharClass::Dense('阴')),
+            ('ー', CharClass::Dense('ー')),
+            ('〇', CharClass::Dense('〇')),
+            ('한', CharClass::Dense('한')),
+            ('\u{3000}', CharClass::Gap(GAP_SPACE)),
+            ('，', CharClass::Gap(GAP_STOP)),
+            ('。', CharClass::Gap(GAP_STOP)),
+            ('．', CharClass::Gap(GAP_MARK)),
+            ('「', CharClass::Gap(GAP_MARK)),
+            ('·', CharClass::Gap(GAP_SYMBOL)),
+            ('・', CharClass::Gap(GAP_SYMBOL)),
+            ('\n', CharClass::Gap(GAP_LINE)),
+            ('\u{2028}', CharClass::Gap(GAP_LINE)),
+            ('\u{200d}', CharClass::Invisible),
+            ('\u{0}', CharClass::Invisible),
+            ('\u{fe0f}', CharClass::Invisible),
+            ('🔞', CharClass::Picture('🔞')),
         ] {
             assert_eq!(classify(c), class, "{c:?}");
         }
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn folding_twice_changes_nothing() {
         for c in '\0'..=char::MAX {
-            if let Class::Word(k) | Class::Dense(k) = classify(c) {
+            if let CharClass::Word(k) | CharClass::Dense(k) = classify(c) {
                 assert_eq!(classify(k), classify(c), "{c:?}");
             }
         }

@@ -9,15 +9,17 @@ use alloc::vec::Vec;
 use daachorse::charwise::iter::FindOverlappingStepper;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::normalize::{BREAKABLE, Class, Gap, LINE, START, STOP, SYMBOL, classify, mark};
+use super::normalize::{
+    CharClass, GAP_LINE, GAP_STOP, GAP_SYMBOL, Gap, MIN_BREAKABLE_CHARS, WORD_START, classify, mark,
+};
 use super::{Dictionary, DictionaryEntry, FilterVerdict, TermAction};
 
 /// How often a text is masked before it is held instead. Two are already rare: `日黄片本` with the
 /// terms `黄片` and `日本`. A bound keeps a text of nested terms from costing its length squared.
-const PASSES: usize = 4;
+const MAX_MASK_PASSES: usize = 4;
 
 /// A kept character of the text.
-struct Kept {
+struct KeptChar {
     /// Where it starts, in bytes.
     start: usize,
     /// Folded.
@@ -29,7 +31,7 @@ struct Kept {
 
 /// What one walk over a text found.
 #[derive(Default)]
-struct Found {
+struct Matches {
     /// The most severe.
     action: Option<TermAction>,
     categories: BTreeSet<u32>,
@@ -47,7 +49,7 @@ impl Dictionary {
     pub fn check(&self, text: &str) -> FilterVerdict {
         let mut categories = BTreeSet::new();
         let mut masked: Option<String> = None;
-        for _ in 0..PASSES {
+        for _ in 0..MAX_MASK_PASSES {
             let now = masked.as_deref().unwrap_or(text);
             let mut found = self.find(now);
             categories.append(&mut found.categories);
@@ -72,17 +74,17 @@ impl Dictionary {
         categories.iter().filter_map(|&i| self.categories.get(i as usize)).cloned().collect()
     }
 
-    fn find(&self, text: &str) -> Found {
+    fn find(&self, text: &str) -> Matches {
         let Some(automaton) = &self.automaton else {
-            return Found::default();
+            return Matches::default();
         };
         let mut stepper = automaton.find_overlapping_stepper();
-        let mut search = Search {
+        let mut search = TextSearch {
             words: self,
             text,
             // Three bytes a character is Chinese; other text grows it once or twice.
             kept: Vec::with_capacity(text.len() / 3 + 1),
-            found: Found::default(),
+            found: Matches::default(),
         };
         // Groups whose kept characters end at the last one kept. They are settled when the one
         // after it is known, because that decides whether the match ends at the edge of a word.
@@ -93,20 +95,20 @@ impl Dictionary {
         let (mut letters, mut broken) = (0, false);
         for (start, c) in text.char_indices() {
             let (c, dense) = match classify(c) {
-                Class::Word(c) => (c, false),
-                Class::Dense(c) => (c, true),
-                Class::Picture(c) if self.pictures.binary_search(&c).is_ok() => (c, true),
-                Class::Picture(_) => {
-                    gap |= SYMBOL;
+                CharClass::Word(c) => (c, false),
+                CharClass::Dense(c) => (c, true),
+                CharClass::Picture(c) if self.pictures.binary_search(&c).is_ok() => (c, true),
+                CharClass::Picture(_) => {
+                    gap |= GAP_SYMBOL;
                     continue;
                 }
-                Class::Gap(g) => {
+                CharClass::Gap(g) => {
                     gap |= g;
                     continue;
                 }
-                Class::Invisible => continue,
+                CharClass::Invisible => continue,
             };
-            search.kept.push(Kept { start, c, gap, dense });
+            search.kept.push(KeptChar { start, c, gap, dense });
             if !pending.is_empty() {
                 search.settle(&mut pending, search.kept.len() - 1);
             }
@@ -114,9 +116,9 @@ impl Dictionary {
             if starts {
                 if after_word {
                     letters = if after_start { letters + 1 } else { 0 };
-                    broken |= gap == SYMBOL || letters > 1;
+                    broken |= gap == GAP_SYMBOL || letters > 1;
                 }
-                stepper.consume(START);
+                stepper.consume(WORD_START);
             }
             (after_word, after_start) = (!dense, starts);
             gap = 0;
@@ -131,22 +133,22 @@ impl Dictionary {
     }
 }
 
-struct Search<'a> {
+struct TextSearch<'a> {
     words: &'a Dictionary,
     text: &'a str,
-    kept: Vec<Kept>,
-    found: Found,
+    kept: Vec<KeptChar>,
+    found: Matches,
 }
 
-impl Search<'_> {
+impl TextSearch<'_> {
     /// A second walk for texts with words in pieces, `po*rn` or `p o r n`: the pieces count as one
-    /// word, so that patterns without a [`START`] between them match.
+    /// word, so that patterns without a [`WORD_START`] between them match.
     fn walk_joined(&mut self, mut stepper: FindOverlappingStepper<'_, u32>, pending: &mut Vec<u32>) {
         for at in 0..self.kept.len() {
             let Some(kept) = self.kept.get(at) else { break };
-            let joined = kept.gap == SYMBOL && self.follows_word(at) || self.spelled(at);
+            let joined = kept.gap == GAP_SYMBOL && self.follows_word(at) || self.spelled(at);
             if !kept.dense && self.starts(at) && !joined {
-                stepper.consume(START);
+                stepper.consume(WORD_START);
             }
             stepper.consume(kept.c);
             pending.extend(stepper.matches().map(|m| m.value()));
@@ -203,7 +205,7 @@ impl Search<'_> {
         let (first, last) = (run.first()?, run.last()?);
         let joints = || run.iter().zip(run.iter().skip(1)).zip(1u16..);
         let whole = joints().all(|((a, b), at)| self.joined(entry, a, b, at));
-        let broken = || usize::from(entry.len) >= BREAKABLE && joints().all(|((_, b), _)| b.gap != 0);
+        let broken = || usize::from(entry.len) >= MIN_BREAKABLE_CHARS && joints().all(|((_, b), _)| b.gap != 0);
         if !whole && !broken() {
             return None;
         }
@@ -232,15 +234,15 @@ impl Search<'_> {
     }
 
     /// Whether what stands between two kept characters lets them follow each other in `entry`.
-    fn joined(&self, entry: &DictionaryEntry, a: &Kept, b: &Kept, at: u16) -> bool {
+    fn joined(&self, entry: &DictionaryEntry, a: &KeptChar, b: &KeptChar, at: u16) -> bool {
         if a.dense || b.dense {
-            return b.gap & (STOP | LINE) == 0 || self.marks(entry, at).is_some();
+            return b.gap & (GAP_STOP | GAP_LINE) == 0 || self.marks(entry, at).is_some();
         }
         match self.marks(entry, at) {
-            None => b.gap == 0 || b.gap == SYMBOL && usize::from(entry.len) >= BREAKABLE,
+            None => b.gap == 0 || b.gap == GAP_SYMBOL && usize::from(entry.len) >= MIN_BREAKABLE_CHARS,
             Some(marks) => {
                 b.gap != 0
-                    && (b.gap & LINE == 0 || marks.contains('\n'))
+                    && (b.gap & GAP_LINE == 0 || marks.contains('\n'))
                     && (marks.is_empty()
                         || self
                             .text
@@ -258,7 +260,7 @@ impl Search<'_> {
         self.words.marks.get(gap.marks as usize).map(|m| &**m)
     }
 
-    fn end_of(&self, kept: &Kept) -> usize {
+    fn end_of(&self, kept: &KeptChar) -> usize {
         kept.start + self.char_len(kept.start)
     }
 
@@ -267,7 +269,7 @@ impl Search<'_> {
     }
 }
 
-fn within_word(a: &Kept, b: &Kept) -> bool {
+fn within_word(a: &KeptChar, b: &KeptChar) -> bool {
     !a.dense && !b.dense && b.gap == 0
 }
 

@@ -10,31 +10,31 @@
 //! Folding twice gives what folding once gives.
 
 /// First code point of the block the table covers.
-const FIRST: u32 = 0x4E00;
+const FIRST_CODE_POINT: u32 = 0x4E00;
 /// Number of code points in that block.
-const SIZE: usize = 0x5200;
+const BLOCK_SIZE: usize = 0x5200;
 
-/// Indexed by the code point minus [`FIRST`]; 0 where the character stands for itself. 42 kB
+/// Indexed by the code point minus [`FIRST_CODE_POINT`]; 0 where the character stands for itself. 42 kB
 /// that are read at random cost less per character than a search of the pairs.
-static TABLE: [u16; SIZE] = table();
+static SIMPLIFIED_TABLE: [u16; BLOCK_SIZE] = table();
 
 /// The simplified form of `c`, or `c` itself where the table has none.
 #[inline]
 pub(super) fn simplified(c: char) -> char {
-    let at = (c as u32).wrapping_sub(FIRST) as usize;
-    match TABLE.get(at) {
+    let at = (c as u32).wrapping_sub(FIRST_CODE_POINT) as usize;
+    match SIMPLIFIED_TABLE.get(at) {
         None | Some(0) => c,
         Some(&s) => char::from_u32(u32::from(s)).unwrap_or(c),
     }
 }
 
 #[expect(clippy::indexing_slicing, reason = "runs in the compiler, which reports a bad index")]
-const fn table() -> [u16; SIZE] {
-    let mut table = [0; SIZE];
-    let mut rest = PAIRS.as_bytes();
-    // Every character of PAIRS takes three bytes in UTF-8: 1110xxxx 10xxxxxx 10xxxxxx.
+const fn table() -> [u16; BLOCK_SIZE] {
+    let mut table = [0; BLOCK_SIZE];
+    let mut rest = CHARACTER_PAIRS.as_bytes();
+    // Every character of CHARACTER_PAIRS takes three bytes in UTF-8: 1110xxxx 10xxxxxx 10xxxxxx.
     while let [t1, t2, t3, s1, s2, s3, tail @ ..] = rest {
-        let from = scalar(*t1, *t2, *t3) as usize - FIRST as usize;
+        let from = scalar(*t1, *t2, *t3) as usize - FIRST_CODE_POINT as usize;
         table[from] = scalar(*s1, *s2, *s3);
         rest = tail;
     }
@@ -48,7 +48,7 @@ const fn scalar(a: u8, b: u8, c: u8) -> u16 {
 
 /// Traditional, simplified, traditional, simplified; ordered by the traditional character.
 #[rustfmt::skip]
-const PAIRS: &str = "\
+const CHARACTER_PAIRS: &str = "\
     丟丢並并乾干亂乱亙亘亞亚佇伫佈布佔占併并來来侖仑侶侣侷局俁俣係系俔伣俠侠俥伡俬私倀伥倆俩倈俫\
     倉仓個个們们倖幸倫伦倲㑈偉伟偑㐽側侧偵侦偽伪傌㐷傑杰傖伧傘伞備备傢家傭佣傯偬傳传傴伛債债傷伤\
     傾倾僂偻僅仅僉佥僑侨僕仆僞伪僥侥僨偾僱雇價价儀仪儁俊儂侬億亿儈侩儉俭儎傤儐傧儔俦儕侪儘尽償偿\
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn pairs_are_ordered_and_folding_twice_changes_nothing() {
-        let pairs: alloc::vec::Vec<char> = PAIRS.chars().collect();
+        let pairs: alloc::vec::Vec<char> = CHARACTER_PAIRS.chars().collect();
         assert!(pairs.chunks(2).map(|p| p[0]).is_sorted_by(|a, b| a < b));
         for pair in pairs.chunks(2) {
             assert_eq!(simplified(pair[0]), pair[1]);

@@ -133,7 +133,7 @@ async fn every_page_has_a_tag_for_each_comment_it_shows() {
 }
 
 async fn changes(origin: &TestOrigin, query: &str) -> ChangeFeedPage {
-    let answer = origin.get(&format!("{}{query}", ChangeFeedPage::PATH)).await;
+    let answer = origin.get(&format!("{}{query}", ChangeFeedPage::ROUTE_PATH)).await;
     assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{}", answer.text);
     ChangeFeedPage::parse(answer.text.as_bytes()).expect("a document")
 }
