@@ -1,4 +1,4 @@
-// The page for everybody: names of controls, contrast, the keyboard alone, a phone.
+// The page for every reader: names of controls, contrast, the keyboard alone, a phone.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -44,7 +44,7 @@ export class RecentActs {
     this.#put('counts', id, counts, REACTION_TTL_MS);
   }
 
-  /** Also for a comment that somebody else removed. */
+  /** Also for a comment that another person removed. */
   rememberRemoval(id: string): void {
     this.#put('gone', id, true, ACT_TTL_MS);
   }

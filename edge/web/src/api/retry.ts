@@ -10,7 +10,8 @@ const FIRST_BACKOFF_MS = 1_000;
 
 /**
  * Runs `attempt`, which must be safe to repeat, until it succeeds, fails with a known outcome, or
- * has been repeated three times. `onWait` gets the length of each pause and the number of the retry after it.
+ * has been repeated `MAX_RETRIES` times. `onWait` gets the length of each pause and the number of
+ * the retry after it.
  */
 export async function retryWhileOutcomeUnknown<Result>(
   attempt: () => Promise<Result>,

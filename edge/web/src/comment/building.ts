@@ -1,9 +1,8 @@
 /** The button of a deep comment that shows the whole building below it, and hides it again. */
 
 import { h } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
 import { chainOf } from './chain.ts';
-import type { CommentView } from './view.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 
 /** A comment with only its root below is understood without a building. */
 const MAX_FLOORS_WITHOUT_BUILDING = 2;
@@ -11,11 +10,11 @@ const MAX_FLOORS_WITHOUT_BUILDING = 2;
 export class BuildingToggle {
   readonly button: HTMLButtonElement;
   readonly chain = h('div');
-  readonly #thread: CommentThread;
-  readonly #view: CommentView;
+  readonly #thread: CommentHost;
+  readonly #view: OwningComment;
   #isOpen = false;
 
-  constructor(thread: CommentThread, view: CommentView) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     this.button = h('button', {

@@ -2,9 +2,8 @@
 
 import { Composer, type ComposerPurpose } from '../composer/composer.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 import { isTombstone } from './model.ts';
-import type { CommentView } from './view.ts';
 
 export class InlineForms {
   /** Holds at most one form. */
@@ -12,10 +11,10 @@ export class InlineForms {
   readonly replyButton: HTMLButtonElement;
   readonly editButton: HTMLButtonElement;
   readonly deleteButton: HTMLButtonElement;
-  readonly #thread: CommentThread;
-  readonly #view: CommentView;
+  readonly #thread: CommentHost;
+  readonly #view: OwningComment;
 
-  constructor(thread: CommentThread, view: CommentView) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     const { text } = thread;
@@ -58,7 +57,7 @@ export class InlineForms {
       composers.delete(composer);
       this.close();
       // The top floor of a building is the body.
-      this.#view.hideBody(this.#view.building.isShown);
+      this.#view.hideBody(this.#view.isBuildingShown);
       opener.focus();
     });
     composers.add(composer);
@@ -75,7 +74,7 @@ export class InlineForms {
     const yes = h('button', { type: 'button', class: 'button danger' }, text.delete);
     yes.addEventListener('click', () => {
       yes.setAttribute('aria-disabled', 'true');
-      writing.deleteComment(this.#view);
+      writing.deleteComment(this.#view, () => this.close());
     });
     const panel = h(
       'div',

@@ -3,11 +3,11 @@
  * everything back to what the server last confirmed.
  */
 
+import { askGuestName } from '../composer/guest-name.ts';
 import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
 import type { Reaction, ReactionState } from '../wire.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 import { reactionStateWith } from './model.ts';
-import type { CommentView } from './view.ts';
 
 interface ReactionButton {
   readonly node: HTMLButtonElement;
@@ -15,14 +15,14 @@ interface ReactionButton {
 }
 
 export class ReactionButtons {
-  readonly #thread: CommentThread;
-  readonly #view: CommentView;
+  readonly #thread: CommentHost;
+  readonly #view: OwningComment;
   readonly #like: ReactionButton;
   readonly #dislike: ReactionButton;
   #wanted: Reaction | null = null;
   #isSending = false;
 
-  constructor(thread: CommentThread, view: CommentView) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     this.#like = this.#buildButton('like');
@@ -68,13 +68,20 @@ export class ReactionButtons {
   }
 
   async #react(kind: Reaction): Promise<void> {
-    const { reader, writing } = this.#thread;
+    const { identity, writing } = this.#thread;
     this.#view.showMessage('');
-    if (!this.#thread.identity.token && !(await reader.askToBecomeGuest(this.#view))) return;
+    if (!identity.token && !(await this.#askToBecomeGuest())) return;
     const before = this.#state();
     this.#wanted = before.reaction === kind ? null : kind;
     writing.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
     if (!this.#isSending) await this.#sendUntilSettled(before);
+  }
+
+  /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
+  async #askToBecomeGuest(): Promise<boolean> {
+    const isGuest = await askGuestName(this.#thread, this.#view.prompt);
+    this.focus();
+    return isGuest;
   }
 
   #state(): ReactionState {

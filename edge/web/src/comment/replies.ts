@@ -2,9 +2,8 @@
 
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { h } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
 import type { Comment } from '../wire.ts';
-import type { CommentView } from './view.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 
 const REPLIES_PER_PAGE = 50;
 
@@ -13,10 +12,10 @@ export class ReplyList {
   readonly moreButton: HTMLButtonElement;
   /** Null until the reader asks for all replies. */
   pager: ListPager | null = null;
-  readonly #thread: CommentThread;
-  readonly #view: CommentView;
+  readonly #thread: CommentHost;
+  readonly #view: OwningComment;
 
-  constructor(thread: CommentThread, view: CommentView) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     this.moreButton = h('button', {
@@ -34,7 +33,7 @@ export class ReplyList {
     const order = [...replies];
     // Parents first, so that a tree can draw an answer under what it answers.
     if (this.#thread.mode === 'tree') order.sort((a, b) => a.path.length - b.path.length);
-    for (const reply of order) this.#thread.comments.place(reply, this.#view.scope);
+    for (const reply of order) this.#view.placeReply(reply);
     const left = comment.more_replies || (replies.length > 0 ? 0 : comment.replies);
     this.#showMoreButton(left > 0);
   }
@@ -73,15 +72,12 @@ export class ReplyList {
 
   /** The first page takes the place of the top replies. */
   #showPage({ items, isEnded, isStale }: ListPage, pager: ListPager): void {
-    const { comments, frame, reader, text } = this.#thread;
-    const kept = comments.forgetReplies(this.#view, items, pager.seen);
-    const placed = items.map((reply) => comments.place(reply, this.#view.scope));
-    const views = placed.filter((view) => view !== null);
-    for (const view of kept) comments.seat(view);
+    const { frame, reader, text } = this.#thread;
+    const placed = this.#view.placeReplies(items, pager.seen);
     this.#showMoreButton(!isEnded);
     frame.showStale(isStale);
-    frame.announce(text.repliesLoaded(views.length));
-    views[0]?.focus();
+    frame.announce(text.repliesLoaded(placed.length));
+    placed[0]?.focus();
     reader.loadOverlay(items.map((reply) => reply.id));
   }
 }

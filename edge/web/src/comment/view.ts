@@ -4,33 +4,42 @@
  */
 
 import { h, uniqueId } from '../dom/html.ts';
-import type { CommentScope } from '../thread/comment-scope.ts';
-import type { CommentThread } from '../thread/thread.ts';
-import type { OverlayEntry } from '../wire.ts';
+import type { Comment, OverlayEntry } from '../wire.ts';
 import { BuildingToggle } from './building.ts';
+import type { CommentScope } from './comment-scope.ts';
 import { CommentHeader } from './header.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 import { InlineForms } from './inline-forms.ts';
 import type { ShownComment } from './model.ts';
 import { authorNameOf, avatarOf, bodyOf } from './parts.ts';
 import { ReactionButtons } from './reactions.ts';
 import { ReplyList } from './replies.ts';
 
-export class CommentView {
+/** The thread that views are shown in, with the places of their replies. */
+export interface CommentViewHost extends CommentHost {
+  readonly comments: ReplyPlaces;
+}
+
+interface ReplyPlaces {
+  place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
+  placeReplies(parent: CommentView, replies: Comment[], seen: ReadonlySet<string>): CommentView[];
+}
+
+export class CommentView implements OwningComment {
   /** The list item: the article, its replies, and the button for more of them. */
   readonly node: HTMLLIElement;
-  readonly scope: CommentScope;
+  readonly scope: CommentScope<CommentView>;
   readonly replies: ReplyList;
   readonly forms: InlineForms;
   readonly reactions: ReactionButtons;
   readonly building: BuildingToggle;
-  /** Holds the question for a guest's name, when a reaction needs one. */
   readonly prompt = h('div');
   comment: ShownComment;
   own: Readonly<OverlayEntry>;
   isPinned = false;
   /** The reader or the event stream put it here: a cached list may not hold it yet. */
   isKept = false;
-  readonly #thread: CommentThread;
+  readonly #thread: CommentViewHost;
   readonly #article: HTMLElement;
   readonly #header: CommentHeader;
   readonly #answered = h('p', { class: 'answer', hidden: true });
@@ -39,7 +48,7 @@ export class CommentView {
   #avatar = h('div', { class: 'avatar' });
   #body = h('div');
 
-  constructor(thread: CommentThread, comment: ShownComment, scope: CommentScope) {
+  constructor(thread: CommentViewHost, comment: ShownComment, scope: CommentScope<CommentView>) {
     this.#thread = thread;
     this.comment = comment;
     this.scope = scope;
@@ -69,6 +78,10 @@ export class CommentView {
     return authorNameOf(this.comment, this.#thread.locale);
   }
 
+  get isBuildingShown(): boolean {
+    return this.building.isShown;
+  }
+
   update(comment: ShownComment): void {
     this.comment = { ...this.comment, ...comment };
     this.#render();
@@ -94,7 +107,6 @@ export class CommentView {
     this.#article.focus();
   }
 
-  /** A problem with what the reader did to this comment; an empty text takes it away. */
   showMessage(message: string): void {
     this.#message.textContent = message;
   }
@@ -113,6 +125,14 @@ export class CommentView {
       `${text.replyingTo} `,
       h('a', { href: `#comment-${parent_id}` }, reply_to.name || text.anonymous),
     );
+  }
+
+  placeReply(reply: Comment): void {
+    this.#thread.comments.place(reply, this.scope);
+  }
+
+  placeReplies(replies: Comment[], seen: ReadonlySet<string>): CommentView[] {
+    return this.#thread.comments.placeReplies(this, replies, seen);
   }
 
   renderActions(): void {

@@ -6,17 +6,39 @@ import type { ApiAnswer } from '../api/transport.ts';
 import type { ShownComment } from '../comment/model.ts';
 import { authorNameOf } from '../comment/parts.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
+import type { ThreadContext } from '../thread-context.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import type { Comment } from '../wire.ts';
 import { ComposerDraft } from './draft.ts';
 import { ComposerForm } from './form.ts';
+import type { GuestNameHost } from './guest-name.ts';
 
 /** The server's limit. */
 const MAX_CONTENT_CODE_POINTS = 5_000;
 /** From here on the form counts what is left. */
 const WARN_CONTENT_CODE_POINTS = 4_500;
+
+/** The thread that a composer writes in. */
+export interface ComposerHost extends ThreadContext {
+  readonly reader: GuestNameHost['reader'] & ComposerReader;
+  readonly writing: PostWriter;
+  /** The server has refused a post because the subject is closed. */
+  close(): void;
+}
+
+interface ComposerReader {
+  onIdentityChange(): void;
+  /** True when the token was a guest's: the form asks for a name again. */
+  dropRefusedToken(problem: ApiProblem): boolean;
+}
+
+interface PostWriter {
+  /** The node of a comment that is on its way. */
+  showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement;
+  acceptPost(comment: Comment): void;
+  acceptEdit(comment: Comment): void;
+}
 
 /** A new comment, unless one of these is there. */
 export interface ComposerPurpose {
@@ -27,7 +49,7 @@ export interface ComposerPurpose {
 }
 
 export class Composer {
-  readonly #thread: CommentThread;
+  readonly #thread: ComposerHost;
   readonly #parent: ShownComment | null;
   readonly #edit: ShownComment | null;
   readonly #close: (() => void) | null;
@@ -37,7 +59,7 @@ export class Composer {
 
   /** `close` takes the form away; the form at the top of a thread has none. */
   constructor(
-    thread: CommentThread,
+    thread: ComposerHost,
     { parent, edit }: ComposerPurpose = {},
     close: (() => void) | null = null,
   ) {

@@ -31,7 +31,7 @@ export class ComposerDraft {
     return draft.text;
   }
 
-  /** A text that is no longer the sent one loses its key. */
+  /** A text that differs from the sent one loses its key. */
   save(text: string): void {
     const key = this.#sent?.text === text.trim() ? this.#sent.key : null;
     if (text) this.#storage?.set(this.#storageKey, { text, key } satisfies StoredDraft);

@@ -2,11 +2,21 @@
 
 import { ApiProblem } from '../api/problem.ts';
 import { closeOnEscape, h, uniqueId } from '../dom/html.ts';
-import type { CommentThread } from '../thread/thread.ts';
+import type { ThreadContext } from '../thread-context.ts';
 import { MAX_NAME_LENGTH } from './form.ts';
 
+/** The thread whose reader becomes a guest. */
+export interface GuestNameHost extends ThreadContext {
+  readonly reader: GuestMaker;
+}
+
+interface GuestMaker {
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  becomeGuest(name: string): Promise<void>;
+}
+
 /** Shows the form in `slot`; resolves to whether the reader is a guest then. */
-export function askGuestName(thread: CommentThread, slot: HTMLElement): Promise<boolean> {
+export function askGuestName(thread: GuestNameHost, slot: HTMLElement): Promise<boolean> {
   const { text } = thread;
   return new Promise((resolve) => {
     const input = h('input', {
@@ -56,7 +66,7 @@ export function askGuestName(thread: CommentThread, slot: HTMLElement): Promise<
 }
 
 /** The sentence about what went wrong; empty when nothing did. */
-async function createGuest(thread: CommentThread, name: string): Promise<string> {
+async function createGuest(thread: GuestNameHost, name: string): Promise<string> {
   try {
     await thread.reader.becomeGuest(name);
     return '';

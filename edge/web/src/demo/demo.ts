@@ -36,13 +36,13 @@ function storeChoice(name: 'lang' | 'theme', value: string): void {
 }
 
 function startLanguage(): Language {
-  const wanted = query.get('lang') || storedChoice('lang') || navigator.language;
-  return /^zh/i.test(wanted) ? 'zh' : 'en';
+  const chosen = query.get('lang') || storedChoice('lang') || navigator.language;
+  return /^zh/i.test(chosen) ? 'zh' : 'en';
 }
 
 function startTheme(): Theme {
-  const wanted = query.get('theme') || storedChoice('theme');
-  if (wanted === 'light' || wanted === 'dark') return wanted;
+  const chosen = query.get('theme') || storedChoice('theme');
+  if (chosen === 'light' || chosen === 'dark') return chosen;
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }
 

@@ -6,21 +6,33 @@
 import { isTombstone, tombstoneOf } from '../comment/model.ts';
 import { jitter, type Timer } from '../util/time.ts';
 import type { Comment } from '../wire.ts';
-import type { CommentThread } from './thread.ts';
+import type { ThreadPartHost } from './part-host.ts';
+import type { ReaderState } from './reader-state.ts';
 
-/** More new comments than that load the list anew. */
+/** More new comments than this load the list anew. */
 const MAX_ARRIVED = 20;
-/** After this the caches have what was missed. Jitter keeps readers from asking together. */
+/** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
 
+interface ArrivalsHost extends ThreadPartHost {
+  readonly reader: ReaderState;
+  readonly roots: ReloadableList;
+  /** Whether nothing the reader does or reads would be disturbed by another list. */
+  readonly isIdle: boolean;
+}
+
+interface ReloadableList {
+  loadFirst(options: { pastCaches: boolean }): Promise<void>;
+}
+
 export class Arrivals {
-  readonly #thread: CommentThread;
+  readonly #thread: ArrivalsHost;
   readonly #arrived = new Set<string>();
   /** Events were missed, and the reader decides when the list is loaded anew. */
   #isBehind = false;
   #reloadTimer: Timer | undefined;
 
-  constructor(thread: CommentThread) {
+  constructor(thread: ArrivalsHost) {
     this.#thread = thread;
   }
 
@@ -49,9 +61,9 @@ export class Arrivals {
   }
 
   /**
-   * Events were missed, and the server does not know which. The list is loaded anew a little later, unless the reader is busy
-   * in it. A stream that closes before that does not repeat the reset, so the timer is independent
-   * of the stream.
+   * Events were missed, and the server does not know which. The list is loaded anew a little
+   * later, unless the reader is busy in it. A stream that closes before that does not repeat the
+   * reset, so the timer is independent of the stream.
    */
   onReset(): void {
     clearTimeout(this.#reloadTimer);
@@ -70,7 +82,7 @@ export class Arrivals {
     this.showCount();
   }
 
-  /** The list was loaded: what it shows is not new any more. */
+  /** The list was loaded: a comment that it shows does not wait behind the button. */
   forgetListed(): void {
     this.#isBehind = false;
     for (const id of this.#thread.comments.main.views.keys()) this.#arrived.delete(id);
@@ -123,7 +135,7 @@ export class Arrivals {
     setTimeout(() => this.#refresh(id, { isRepetition: true }), jitter(CACHE_CATCH_UP_MS));
   }
 
-  /** Null for one that is gone again. */
+  /** Null for a comment that cannot be fetched. */
   async #fetchComment(id: string): Promise<Comment | null> {
     try {
       return (await this.#thread.api.comment(id)).data;

@@ -1,15 +1,25 @@
 /**
- * The event stream of a thread: when it is open, where it goes on, and when it is asked for again.
- * What an event means is `arrivals.ts`.
+ * The event stream of a thread: when it is open, after which version it starts, and when it is
+ * opened again. `arrivals.ts` decides what an event means.
  */
 
 import { parseJson } from '../api/transport.ts';
 import { jitter, type Timer } from '../util/time.ts';
-import type { CommentThread } from './thread.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { ThreadPartHost } from './part-host.ts';
 
 /** The wait after a refused stream; doubled each time, up to the longest. */
 const FIRST_RECONNECT_WAIT_MS = 15_000;
 const MAX_RECONNECT_WAIT_MS = 300_000;
+
+interface LiveStreamHost extends ThreadPartHost {
+  readonly arrivals: Arrivals;
+  readonly roots: LoadedList;
+}
+
+interface LoadedList {
+  readonly isLoaded: boolean;
+}
 
 interface EventData {
   id?: string;
@@ -17,7 +27,7 @@ interface EventData {
 }
 
 export class LiveStream {
-  readonly #thread: CommentThread;
+  readonly #thread: LiveStreamHost;
   readonly #isAllowed: () => boolean;
   /** The version of the subject that the list shows, or of the last event. */
   #version = 0;
@@ -26,7 +36,7 @@ export class LiveStream {
   #stream: EventSource | null = null;
 
   /** `isAllowed` is the decision of the page; a hidden page never holds a stream. */
-  constructor(thread: CommentThread, isAllowed: () => boolean) {
+  constructor(thread: LiveStreamHost, isAllowed: () => boolean) {
     this.#thread = thread;
     this.#isAllowed = isAllowed;
   }
@@ -38,9 +48,9 @@ export class LiveStream {
 
   /** Opens or closes the stream. */
   update(): void {
-    const isWanted =
+    const isUseful =
       this.#isAllowed() && !document.hidden && this.#thread.roots.isLoaded && window.EventSource;
-    if (!isWanted) this.close();
+    if (!isUseful) this.close();
     else if (!this.#stream) this.#open();
   }
 

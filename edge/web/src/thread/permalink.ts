@@ -3,20 +3,33 @@
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { chainOf } from '../comment/chain.ts';
-import { CommentView } from '../comment/view.ts';
+import { CommentScope } from '../comment/comment-scope.ts';
+import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
-import type { CommentContext } from '../wire.ts';
-import { CommentScope } from './comment-scope.ts';
-import type { CommentThread } from './thread.ts';
+import type { CommentContext, Subject } from '../wire.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { ThreadPartHost } from './part-host.ts';
+import type { ReaderState } from './reader-state.ts';
+import type { RootList } from './root-list.ts';
+import type { SortBar } from './sort-bar.ts';
 
 const COMMENT_HASH = /^#comment-(\d{1,20})$/;
+
+interface PermalinkHost extends ThreadPartHost {
+  readonly arrivals: Arrivals;
+  readonly reader: ReaderState;
+  readonly roots: RootList;
+  readonly sortBar: SortBar;
+  applySubject(subject: Subject): void;
+  showState(): void;
+}
 
 export class Permalink {
   /** Why the linked comment is not shown; empty when it is, or when none is linked. */
   notice = '';
-  readonly #thread: CommentThread;
+  readonly #thread: PermalinkHost;
 
-  constructor(thread: CommentThread) {
+  constructor(thread: PermalinkHost) {
     this.#thread = thread;
   }
 
@@ -60,10 +73,10 @@ export class Permalink {
   ): void {
     const { comments, frame, reader, recent, text } = this.#thread;
     const nearby = h('ol', { role: 'list' });
-    const scope = new CommentScope(nearby);
+    const scope = new CommentScope<CommentView>(nearby);
     comments.linked = scope;
     this.#thread.applySubject(root_page.subject);
-    const view = new CommentView(this.#thread, recent.applyTo(comment), scope);
+    const view = comments.makeView(recent.applyTo(comment), scope);
     scope.views.set(comment.id, view);
     view.markAsTarget();
     // The chain is shown above the comment already.

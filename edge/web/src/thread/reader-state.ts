@@ -1,26 +1,29 @@
 /**
  * What depends on the reader: own reactions and rights (the overlay), own posts that a cached list
- * does not show yet, and the token. Lists are the same for everybody; this is applied on top.
+ * does not show yet, and the token. Lists are the same for every reader; this is applied on top.
  */
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../comment/model.ts';
-import type { CommentView } from '../comment/view.ts';
-import { askGuestName } from '../composer/guest-name.ts';
+import type { Composer } from '../composer/composer.ts';
 import type { Overlay, OverlayEntry } from '../wire.ts';
-import type { CommentThread } from './thread.ts';
+import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */
 const MAX_OVERLAY_IDS = 400;
 
+interface ReaderStateHost extends ThreadPartHost {
+  readonly composers: ReadonlySet<Composer>;
+}
+
 export class ReaderState {
-  readonly #thread: CommentThread;
+  readonly #thread: ReaderStateHost;
   readonly #overlay = new Map<string, Readonly<OverlayEntry>>();
   /** When the reader last reacted to a comment, on the clock of `performance.now()`. */
   readonly #reactedAtMs = new Map<string, number>();
 
-  constructor(thread: CommentThread) {
+  constructor(thread: ReaderStateHost) {
     this.#thread = thread;
   }
 
@@ -45,11 +48,11 @@ export class ReaderState {
     const { token } = identity;
     if (!token || token === identity.refusedToken) return;
     const startedAtMs = performance.now();
-    const wanted = [...new Set(ids)];
+    const listed = [...new Set(ids)];
     // Without ids too: the answer also has the reader's posts that no list shows.
-    for (let at = 0; at === 0 || at < wanted.length; at += MAX_OVERLAY_IDS) {
+    for (let at = 0; at === 0 || at < listed.length; at += MAX_OVERLAY_IDS) {
       try {
-        const { data } = await api.overlay(wanted.slice(at, at + MAX_OVERLAY_IDS));
+        const { data } = await api.overlay(listed.slice(at, at + MAX_OVERLAY_IDS));
         if (token !== identity.token) return;
         this.#applyOverlay(data, startedAtMs);
       } catch (problem) {
@@ -87,7 +90,7 @@ export class ReaderState {
     }
   }
 
-  /** Takes a recent post away again when the server does not have it any more. */
+  /** Removes a recent post that the server does not have. */
   async #checkRecentPost(id: string): Promise<void> {
     const { api, comments, recent } = this.#thread;
     try {
@@ -112,13 +115,6 @@ export class ReaderState {
     this.onIdentityChange();
   }
 
-  /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
-  async askToBecomeGuest(view: CommentView): Promise<boolean> {
-    const isGuest = await askGuestName(this.#thread, view.prompt);
-    view.reactions.focus();
-    return isGuest;
-  }
-
   onIdentityChange(): void {
     const { comments, composers } = this.#thread;
     for (const composer of composers) composer.showIdentity();
@@ -127,7 +123,7 @@ export class ReaderState {
     this.loadOverlay(comments.ids);
   }
 
-  /** Forgets a token that the server refuses; true when it was a guest's, who can be asked again. */
+  /** Forgets a token that the server refuses; true for a guest's: the guest can give a name again. */
   dropRefusedToken(problem: ApiProblem): boolean {
     if (!['token_invalid', 'token_missing'].includes(problem.code)) return false;
     const { identity } = this.#thread;

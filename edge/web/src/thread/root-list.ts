@@ -3,22 +3,35 @@
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { CommentView } from '../comment/view.ts';
-import type { Comment } from '../wire.ts';
-import type { CommentThread } from './thread.ts';
+import type { Comment, Sort, Subject } from '../wire.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { LiveStream } from './live-stream.ts';
+import type { ThreadPartHost } from './part-host.ts';
+import type { ReaderState } from './reader-state.ts';
 
 const ROOTS_PER_PAGE = 20;
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
 
+interface RootListHost extends ThreadPartHost {
+  readonly arrivals: Arrivals;
+  readonly live: LiveStream;
+  readonly reader: ReaderState;
+  readonly sort: Sort;
+  readonly pinned: Comment[];
+  /** Null keeps what is known. */
+  applySubject(subject: Subject | null): void;
+}
+
 export class RootList {
-  readonly #thread: CommentThread;
+  readonly #thread: RootListHost;
   readonly #observer: IntersectionObserver | null;
   #pager: ListPager | null = null;
   /** Ends when another load begins. */
   #load = new AbortController();
   #isLoadingMore = false;
 
-  constructor(thread: CommentThread) {
+  constructor(thread: RootListHost) {
     this.#thread = thread;
     this.#observer = this.#watchFoot();
   }

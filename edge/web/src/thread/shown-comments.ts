@@ -1,27 +1,26 @@
 /** The comments on the page, and where each of them is drawn. It fetches nothing. */
 
+import { CommentScope } from '../comment/comment-scope.ts';
 import type { ShownComment } from '../comment/model.ts';
-import { CommentView } from '../comment/view.ts';
+import { CommentView, type CommentViewHost } from '../comment/view.ts';
 import type { Comment } from '../wire.ts';
-import { CommentScope } from './comment-scope.ts';
-import type { CommentThread } from './thread.ts';
 
 /** Deeper replies of a tree keep the indentation of this level. */
 const MAX_TREE_INDENT = 3;
 
 export class ShownComments {
-  readonly main: CommentScope;
+  readonly main: CommentScope<CommentView>;
   /** The neighbourhood of a linked comment, while one is shown in the place of the list. */
-  linked: CommentScope | null = null;
-  readonly #thread: CommentThread;
+  linked: CommentScope<CommentView> | null = null;
+  readonly #thread: CommentViewHost;
 
-  constructor(thread: CommentThread, list: HTMLOListElement) {
+  constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
     this.main = new CommentScope(list);
   }
 
   /** The scope in front of the reader. */
-  get current(): CommentScope {
+  get current(): CommentScope<CommentView> {
     return this.linked ?? this.main;
   }
 
@@ -38,6 +37,11 @@ export class ShownComments {
     return this.#scopes.flatMap((scope) => [...scope.views.values()]);
   }
 
+  /** A view that is neither in its place nor in the views of its scope. */
+  makeView(comment: ShownComment, scope: CommentScope<CommentView>): CommentView {
+    return new CommentView(this.#thread, comment, scope);
+  }
+
   updateEach(id: string, change: (comment: ShownComment) => ShownComment): void {
     for (const view of this.viewsOf(id)) view.update(change(view.comment));
   }
@@ -50,14 +54,18 @@ export class ShownComments {
    * Shows a comment where the subject's mode draws it; `isKept` puts a root on top of the list. A
    * comment already shown is patched; the answer is null when it keeps the place it has.
    */
-  place(comment: Comment, scope: CommentScope, { isKept = false } = {}): CommentView | null {
+  place(
+    comment: Comment,
+    scope: CommentScope<CommentView>,
+    { isKept = false } = {},
+  ): CommentView | null {
     const latest = this.#thread.recent.applyTo(comment);
     const known = scope.views.get(comment.id);
     if (known) {
       known.update(latest);
       if (known.isPinned || (known.isKept && !this.#containerOf(known))) return null;
     }
-    const view = known ?? new CommentView(this.#thread, latest, scope);
+    const view = known ?? this.makeView(latest, scope);
     scope.views.set(comment.id, view);
     view.isKept ||= isKept;
     this.seat(view, { onTop: isKept });
@@ -90,11 +98,22 @@ export class ShownComments {
   }
 
   /**
+   * Shows a page of replies under `parent`; `seen` has the ids of this page and of the pages before.
+   * Answers the views that have a new place.
+   */
+  placeReplies(parent: CommentView, replies: Comment[], seen: ReadonlySet<string>): CommentView[] {
+    const kept = this.#forgetReplies(parent, replies, seen);
+    const placed = replies.flatMap((reply) => this.place(reply, parent.scope) ?? []);
+    for (const view of kept) this.seat(view);
+    return placed;
+  }
+
+  /**
    * Takes away the replies of `parent` that are in neither `items` nor `seen`: they come again in
    * their place, on a later page. Answers those that stay, because the reader has put them there
    * or is writing in them.
    */
-  forgetReplies(parent: CommentView, items: Comment[], seen: ReadonlySet<string>): CommentView[] {
+  #forgetReplies(parent: CommentView, items: Comment[], seen: ReadonlySet<string>): CommentView[] {
     const parentId = parent.comment.id;
     const listed = new Set(items.map((comment) => comment.id));
     const kept: CommentView[] = [];
@@ -107,7 +126,7 @@ export class ShownComments {
     return kept;
   }
 
-  get #scopes(): CommentScope[] {
+  get #scopes(): CommentScope<CommentView>[] {
     return this.linked ? [this.linked, this.main] : [this.main];
   }
 }

@@ -7,7 +7,7 @@ import { ApiClient } from '../api/client.ts';
 import { ReaderIdentity } from '../api/identity.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { RecentActs } from '../api/recent.ts';
-import type { CommentView } from '../comment/view.ts';
+import type { OwningComment } from '../comment/host.ts';
 import { Composer } from '../composer/composer.ts';
 import type { Strings } from '../text/en.ts';
 import { Locale } from '../text/locale.ts';
@@ -42,10 +42,10 @@ export class CommentThread {
   readonly sortBar: SortBar;
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
-  readonly reader = new ReaderState(this);
-  readonly writing = new Writing(this);
-  readonly arrivals = new Arrivals(this);
-  readonly permalink = new Permalink(this);
+  readonly reader: ReaderState = new ReaderState(this);
+  readonly writing: Writing = new Writing(this);
+  readonly arrivals: Arrivals = new Arrivals(this);
+  readonly permalink: Permalink = new Permalink(this);
   readonly live: LiveStream;
   readonly roots: RootList;
   /** The open forms; the first one is the form at the top. */
@@ -172,7 +172,7 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: CommentView): void {
+  report(problem: unknown, view: OwningComment): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     view.showMessage(this.locale.describeProblem(problem));

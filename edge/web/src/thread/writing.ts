@@ -1,16 +1,26 @@
 /** What the reader changes: shown at once, then as the server has taken it. */
 
 import { parseSubjectName } from '../api/paths.ts';
+import type { OwningComment } from '../comment/host.ts';
 import { type ShownComment, tombstoneOf } from '../comment/model.ts';
-import { CommentView } from '../comment/view.ts';
 import { uniqueId } from '../dom/html.ts';
 import type { Author, Comment, Reaction, ReactionState } from '../wire.ts';
-import type { CommentThread } from './thread.ts';
+import type { Arrivals } from './arrivals.ts';
+import type { ThreadPartHost } from './part-host.ts';
+import type { ReaderState } from './reader-state.ts';
+
+interface WritingHost extends ThreadPartHost {
+  readonly arrivals: Arrivals;
+  readonly reader: ReaderState;
+  /** As the server counts, with the reader's own changes since. */
+  readonly count: number;
+  report(problem: unknown, view: OwningComment): void;
+}
 
 export class Writing {
-  readonly #thread: CommentThread;
+  readonly #thread: WritingHost;
 
-  constructor(thread: CommentThread) {
+  constructor(thread: WritingHost) {
     this.#thread = thread;
   }
 
@@ -18,7 +28,7 @@ export class Writing {
   showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement {
     const { comments, frame } = this.#thread;
     const sending = this.#sendingComment(content, parent, guestName);
-    const view = new CommentView(this.#thread, sending, comments.current);
+    const view = comments.makeView(sending, comments.current);
     comments.seat(view, { onTop: true });
     frame.empty.hidden = true;
     return view.node;
@@ -86,19 +96,19 @@ export class Writing {
     frame.announce(text.saved);
   }
 
-  async deleteComment(view: CommentView): Promise<void> {
+  async deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void> {
     const { api, comments, frame, recent, text } = this.#thread;
     const { id, state } = view.comment;
     try {
       await api.delete(id);
     } catch (problem) {
-      view.forms.close();
+      closeQuestion();
       this.#thread.report(problem, view);
       return;
     }
     recent.rememberRemoval(id);
     recent.forgetPost(id);
-    view.forms.close();
+    closeQuestion();
     comments.updateEach(id, tombstoneOf);
     if (state === 'published') this.#thread.setCount(Math.max(0, this.#thread.count - 1));
     frame.announce(text.deletedNow);

@@ -1,16 +1,21 @@
 /** The comments under one list element, by id: no comment is shown twice in it. */
 
-import type { CommentView } from '../comment/view.ts';
+import type { ShownComment } from './model.ts';
 
-export class CommentScope {
+interface ScopedView {
+  readonly node: HTMLElement;
+  readonly comment: ShownComment;
+}
+
+export class CommentScope<View extends ScopedView> {
   readonly list: HTMLOListElement;
-  readonly views = new Map<string, CommentView>();
+  readonly views = new Map<string, View>();
 
   constructor(list: HTMLOListElement) {
     this.list = list;
   }
 
-  remove(view: CommentView): void {
+  remove(view: View): void {
     view.node.remove();
     this.views.delete(view.comment.id);
   }

@@ -1,0 +1,69 @@
+/**
+ * What the parts of one comment need from above: their comment, and the thread around it. Only
+ * types: `CommentView` and `CommentThread` have the values.
+ */
+
+import type { Composer, ComposerHost } from '../composer/composer.ts';
+import type { Comment, OverlayEntry, Reaction, ReactionState } from '../wire.ts';
+import type { ShownComment } from './model.ts';
+
+/** The comment that a part belongs to. */
+export interface OwningComment {
+  readonly comment: ShownComment;
+  /** What the reader did to the comment, and may do. */
+  readonly own: Readonly<OverlayEntry>;
+  readonly authorName: string;
+  /** Holds the question for a guest's name, when a reaction needs one. */
+  readonly prompt: HTMLElement;
+  /** Whether the building is drawn; its top floor is then the body of the comment. */
+  readonly isBuildingShown: boolean;
+  focus(): void;
+  hideBody(isHidden: boolean): void;
+  renderActions(): void;
+  /** A problem with what the reader did to this comment; an empty text takes it away. */
+  showMessage(message: string): void;
+  /** Shows a reply in the list that the comment is in. */
+  placeReply(reply: Comment): void;
+  /**
+   * Shows a page of replies; `seen` has the ids of this page and of the pages before. Answers the
+   * replies that have a new place.
+   */
+  placeReplies(replies: Comment[], seen: ReadonlySet<string>): PlacedReply[];
+}
+
+export interface PlacedReply {
+  focus(): void;
+}
+
+/** The thread that a comment is shown in. */
+export interface CommentHost extends ComposerHost {
+  /** Whether one can write here. */
+  readonly isOpen: boolean;
+  /** The open forms. */
+  readonly composers: Set<Composer>;
+  readonly frame: ReplyAnnouncer;
+  readonly reader: ComposerHost['reader'] & OverlaySource;
+  readonly writing: ComposerHost['writing'] & CommentWriter;
+  /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
+  report(problem: unknown, view: OwningComment): void;
+}
+
+interface ReplyAnnouncer {
+  showStale(isStale: boolean): void;
+  announce(message: string): void;
+}
+
+interface OverlaySource {
+  overlayEntry(id: string): Readonly<OverlayEntry>;
+  loadOverlay(ids: string[]): Promise<void>;
+}
+
+interface CommentWriter {
+  deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+  sendReaction(
+    id: string,
+    wanted: Reaction | null,
+    confirmed: ReactionState,
+  ): Promise<ReactionState>;
+  showReaction(id: string, state: ReactionState): void;
+}
