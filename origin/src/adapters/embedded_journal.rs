@@ -96,6 +96,19 @@ fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn 
     }
 }
 
+/// What an operation is, for a log line: its ids, never its text.
+fn describe(operation: &Operation) -> String {
+    match operation {
+        Operation::Publish(row) => format!("comment {}", row.path.id()),
+        Operation::React { id, .. } => format!("a reaction to comment {id}"),
+        Operation::Change { id, .. } => format!("a change of comment {id}"),
+        Operation::Subject { key, .. } => format!("a change of subject {key}"),
+        Operation::Snapshot { slot, .. } => format!("a snapshot in slot {}", slot.get()),
+        Operation::Words(terms) => format!("a dictionary of {} terms", terms.len()),
+        Operation::Sweep => "a sweep".to_owned(),
+    }
+}
+
 /// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
 fn persist(
     store: &dyn BatchWriter,
@@ -109,7 +122,8 @@ fn persist(
             persisted.outcomes.into_iter().map(Ok).collect()
         }
         Err(error) if batch.len() == 1 => {
-            tracing::error!(%error, "an event could not be stored");
+            let operation = describe(&batch[0].operation);
+            tracing::error!(operation, %error, "Could not store {operation}; its request fails");
             vec![Err(error.into())]
         }
         Err(_) => batch.iter().flat_map(|event| persist(store, std::slice::from_ref(event), on_commit)).collect(),

@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -38,6 +39,8 @@ const PATH_BYTES: usize = 100;
 const CALL_BYTES: u64 = 16 * 1024;
 /// Largest frame, in bytes.
 const FRAME_BYTES: u32 = 1 << 20;
+/// How long nothing is accepted after a failed try.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What the server says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,13 +70,13 @@ pub(super) async fn connect(data: &Path) -> io::Result<UnixStream> {
 
 /// The server's end. Only the holder of the directory's lock may open it.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
     owner: u32,
 }
 
-impl Door {
+impl ControlSocket {
     /// Listens in `data`; what a dead server left there is removed.
     pub(super) fn open(data: &Path) -> io::Result<Self> {
         let path = data.join(NAME);
@@ -100,10 +103,14 @@ impl Door {
                     Ok((stream, _)) if self.may(&stream) => {
                         running.spawn(answer(app.clone(), stream, one_writer.clone(), stop.clone()));
                     }
-                    Ok(_) => tracing::warn!("commands.refused: a connection of another user"),
+                    Ok(_) => {
+                        let path = self.path.display();
+                        tracing::warn!(%path, "Refused a connection of another user to {path}");
+                    }
                     Err(error) => {
-                        tracing::warn!(%error, "commands.accept");
-                        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                        let (path, retry_ms) = (self.path.display(), ACCEPT_RETRY_INTERVAL.as_millis());
+                        tracing::warn!(%path, retry_ms, %error, "Could not accept a connection to {path}; retrying in {retry_ms} ms");
+                        tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                     }
                 },
             }
@@ -116,7 +123,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -130,7 +137,7 @@ async fn answer(app: Arc<Process>, stream: UnixStream, one_writer: Arc<Mutex<()>
         match input.call().await {
             Ok(call) => {
                 let _alone = if call.writes() { Some(one_writer.lock().await) } else { None };
-                tracing::info!(command = ?call, "commands.run");
+                tracing::info!(command = ?call, "Running the command {call:?}");
                 call.run(&app, &mut input, &mut console).await
             }
             Err(error) => {

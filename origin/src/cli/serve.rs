@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::bootstrap::Process;
-use crate::cli::control_socket::Door;
+use crate::cli::control_socket::ControlSocket;
 use crate::cli::data_lock;
 use crate::cli::data_lock::Lock;
 use crate::clock::Clock;
@@ -22,7 +22,7 @@ use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
 /// How long requests in flight may take after the signal; then the process ends without them.
-const DRAIN: Duration = Duration::from_secs(25);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Runs until it is told to stop.
 pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
@@ -39,9 +39,12 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     warn_of_development(&config);
     let app = bootstrap::open_as(config, role, Clock::system()).await?;
     if app.config.cluster.is_none() {
-        match Door::open(&app.config.data) {
-            Ok(door) => drop(tokio::spawn(door.serve(app.clone(), stop.clone()))),
-            Err(error) => tracing::warn!(%error, "commands.unreachable: no socket in the data directory"),
+        match ControlSocket::open(&app.config.data) {
+            Ok(socket) => drop(tokio::spawn(socket.serve(app.clone(), stop.clone()))),
+            Err(error) => {
+                let data = app.config.data.display();
+                tracing::warn!(%data, %error, "Could not open the control socket in {data}; commands cannot reach this server");
+            }
         }
     }
     crate::cli::say(&format!("gailou listening on http://{address}"));
@@ -53,7 +56,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     match failure {
         Some(failure) => Err(failure),
         None => {
-            tracing::info!("server.stopped");
+            tracing::info!(%address, "Stopped the server at {address}");
             Ok(0)
         }
     }
@@ -62,13 +65,14 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
 async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<bool>) {
     let too_slow = async {
         stopped(stop.clone()).await;
-        tracing::info!("server.stopping");
-        tokio::time::sleep(DRAIN).await;
+        tracing::info!("Stopping the server: waiting for the requests in flight");
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         () = http::serve(app.state.clone(), listener, stopped(stop.clone())) => {}
         () = too_slow => {
-            tracing::warn!(drain_ms = DRAIN.as_millis(), "server.drain_ended with requests in flight");
+            let drain_ms = DRAIN_TIMEOUT.as_millis();
+            tracing::warn!(drain_ms, "Stopped with requests in flight after {drain_ms} ms");
         }
     }
 }
@@ -87,8 +91,9 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
         loop {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             if sender.send_replace(true) {
-                tracing::warn!("server.killed by a second signal");
-                #[expect(clippy::disallowed_methods, reason = "who signals twice does not want to wait")]
+                let process = std::process::id();
+                tracing::warn!(process, "Process {process} ends at once, by a second signal");
+                #[expect(clippy::disallowed_methods, reason = "a second signal asks for an end without a wait")]
                 std::process::exit(crate::cli::FAILED.into());
             }
         }
@@ -98,9 +103,11 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
 
 fn warn_of_development(config: &Config) {
     if config.auth.token_public_key.is_none() && config.token_secret().is_development() {
-        tracing::warn!("auth.development_secret: anybody on this machine can sign tokens; set GAILOU_TOKEN_SECRET");
+        let setting = "GAILOU_TOKEN_SECRET";
+        tracing::warn!(setting, "{setting} is not set: every program on this machine can sign tokens");
     }
     if !config.limits.enabled {
-        tracing::warn!("limits.off: nothing is rate limited");
+        let setting = "limits.enabled";
+        tracing::warn!(setting, "{setting} is off: nothing is rate limited");
     }
 }
