@@ -29,7 +29,7 @@ pub(super) const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-ca
 pub(super) const BROWSER_CACHING: HeaderValue = HeaderValue::from_static("public, no-cache");
 const CDN_CACHING: HeaderValue =
     HeaderValue::from_static("public, max-age=1, stale-while-revalidate=1, stale-if-error=86400");
-pub(super) const JSON: &str = "application/json";
+pub(super) const JSON_TYPE: &str = "application/json";
 /// Headers of an answer with JSON, with the two that the hot path adds: the map never grows meanwhile.
 const JSON_PAGE_HEADERS: usize = 10;
 
@@ -79,7 +79,7 @@ pub(super) fn json_page(value: &(impl Serialize + Tagged), subjects: Vec<Subject
     let body = serde_json::to_vec(value).map_err(|error| ServiceError::Bug(error.to_string()))?;
     Ok(BuiltPage {
         body,
-        content_type: JSON,
+        content_type: JSON_TYPE,
         headers: &[],
         subjects,
         cache_tags: cache_tags::cache_tags(value),

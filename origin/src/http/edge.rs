@@ -8,8 +8,8 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use gailou_shared::wire::Code;
 
-use crate::http::cached_page::JSON;
-use crate::http::extract::{Client, QueryParameters};
+use crate::http::cached_page::JSON_TYPE;
+use crate::http::extract::{QueryParameters, RequestClient};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::state::AppState;
@@ -23,7 +23,7 @@ pub(super) async fn get_changes(
     let span = if query.get("day") == Some("1") { Span::Day } else { Span::Tail };
     let document = app.change_feed.document(span, app.now(), app.dictionary().version());
     let document = document.ok_or_else(|| Refusal::new(Code::Unavailable, "the tables cannot be read"))?;
-    Ok(([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-store")], document.to_json()))
+    Ok(([(header::CONTENT_TYPE, JSON_TYPE), (header::CACHE_CONTROL, "no-store")], document.to_json()))
 }
 
 /// A request that the edge signed; without an edge secret, any request.
@@ -34,7 +34,7 @@ impl FromRequestParts<HttpState> for FromTheEdge {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let Ok(client) = Client::from_request_parts(parts, state).await;
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         let is_refused = state.app.config.edge.secret.is_some() && !client.is_edge;
         if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(Self) }
     }

@@ -9,18 +9,18 @@ const MAX_EVENT_STREAMS: usize = 1_000;
 
 /// The event streams of this process.
 #[derive(Debug)]
-pub(super) struct EventStreams {
+pub(super) struct OpenEventStreams {
     free: Arc<Semaphore>,
     shutdown: watch::Sender<bool>,
 }
 
-impl Default for EventStreams {
+impl Default for OpenEventStreams {
     fn default() -> Self {
         Self { free: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), shutdown: watch::Sender::new(false) }
     }
 }
 
-impl EventStreams {
+impl OpenEventStreams {
     /// The right to one more stream, until it is dropped; `None` when too many are open.
     pub(super) fn try_open(&self) -> Option<OwnedSemaphorePermit> {
         self.free.clone().try_acquire_owned().ok()

@@ -8,14 +8,14 @@ use axum::http::StatusCode;
 use gailou_shared::content;
 use gailou_shared::wire::GuestCreated;
 
-use crate::http::extract::{Client, JsonBody};
+use crate::http::extract::{JsonBody, RequestClient};
 use crate::http::problem::Refusal;
 use crate::service::guest;
 use crate::state::AppState;
 
 pub(super) async fn create_guest(
     State(app): State<Arc<AppState>>,
-    client: Client,
+    client: RequestClient,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<GuestCreated>), Refusal> {
     guest::check_allowed(&app)?;

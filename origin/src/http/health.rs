@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use crate::http::cached_page::JSON;
+use crate::http::cached_page::JSON_TYPE;
 use crate::ports::dependencies::DependencyStatus;
 use crate::state::AppState;
 
@@ -43,5 +43,5 @@ pub(super) async fn get_metrics(State(app): State<Arc<AppState>>) -> impl IntoRe
 }
 
 pub(super) async fn get_openapi() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, JSON)], include_str!("../../openapi.json"))
+    ([(header::CONTENT_TYPE, JSON_TYPE)], include_str!("../../openapi.json"))
 }

@@ -25,7 +25,7 @@ use crate::state::AppState;
 /// The largest page: far more than any is.
 const MAX_PAGE_BYTES: usize = 64 * 1_024 * 1_024;
 /// Headers that become fields of a pushed page.
-const FIELDS: [&str; 3] = [CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER];
+const FIELD_HEADERS: [&str; 3] = [CACHE_TAGS_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER];
 
 /// Renders pages by the contract's own routes.
 #[derive(Debug)]
@@ -59,11 +59,11 @@ impl PageSource for LocalRenderer {
     }
 
     async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError> {
-        static ROUTES: LazyLock<Router<HttpState>> = LazyLock::new(contract);
+        static CONTRACT_ROUTES: LazyLock<Router<HttpState>> = LazyLock::new(contract);
         let failed = |status: StatusCode| PushError::Page(path_query.to_owned(), status.as_u16());
         let state = HttpState::new(self.app()?);
         let request = Request::get(path_query).body(Body::empty()).map_err(|_| failed(StatusCode::BAD_REQUEST))?;
-        let Ok(response) = ROUTES.clone().with_state(state).call(request).await;
+        let Ok(response) = CONTRACT_ROUTES.clone().with_state(state).call(request).await;
         let (head, body) = response.into_parts();
         if head.status != StatusCode::OK {
             return Err(failed(head.status));
@@ -78,7 +78,7 @@ impl PageSource for LocalRenderer {
 fn pushed_page(path_query: &str, headers: &HeaderMap, body: String) -> Option<PushedPage> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| text(name)?.parse().ok();
-    let kept = headers.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str()));
+    let kept = headers.iter().filter(|(name, _)| !FIELD_HEADERS.contains(&name.as_str()));
     let kept = kept.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     Some(PushedPage {
         key: path_query.to_owned(),

@@ -17,7 +17,7 @@ use crate::service::member;
 use crate::state::AppState;
 
 /// Nothing may keep what belongs to one reader.
-const PRIVATE: [(HeaderName, HeaderValue); 1] =
+const PRIVATE_CACHING: [(HeaderName, HeaderValue); 1] =
     [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"))];
 
 pub(super) async fn get_overlay(
@@ -25,7 +25,7 @@ pub(super) async fn get_overlay(
     AuthenticatedMember(reader): AuthenticatedMember,
     OverlayIds(ids): OverlayIds,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
-    Ok((PRIVATE, Json(member::overlay(&app, &reader, &ids).await?)))
+    Ok((PRIVATE_CACHING, Json(member::overlay(&app, &reader, &ids).await?)))
 }
 
 /// The comments of the parameter `ids`.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
-use crate::http::event_streams::EventStreams;
+use crate::http::event_streams::OpenEventStreams;
 use crate::state::AppState;
 
 /// The state of every route.
 #[derive(Debug, Clone)]
 pub(super) struct HttpState {
     pub(super) app: Arc<AppState>,
-    pub(super) event_streams: Arc<EventStreams>,
+    pub(super) event_streams: Arc<OpenEventStreams>,
 }
 
 impl HttpState {
@@ -26,7 +26,7 @@ impl FromRef<HttpState> for Arc<AppState> {
     }
 }
 
-impl FromRef<HttpState> for Arc<EventStreams> {
+impl FromRef<HttpState> for Arc<OpenEventStreams> {
     fn from_ref(state: &HttpState) -> Self {
         state.event_streams.clone()
     }

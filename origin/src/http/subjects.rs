@@ -10,8 +10,8 @@ use gailou_shared::content;
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
-    AfterBody, AuthenticatedMember, Client, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType, ListQuery,
-    RootSorts,
+    AfterBody, AuthenticatedMember, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType, ListQuery,
+    RequestClient, RootSorts,
 };
 use crate::http::problem::Refusal;
 use crate::ports::popularity::ReadLists;
@@ -53,7 +53,7 @@ pub(super) async fn create_comment(
     State(app): State<Arc<AppState>>,
     KnownSubjectType(kind): KnownSubjectType,
     AuthenticatedMember(member): AuthenticatedMember,
-    client: Client,
+    client: RequestClient,
     subject: AfterBody<KnownSubject>,
     idempotency: AfterBody<Option<IdempotencyHeader>>,
     JsonBody(body): JsonBody,

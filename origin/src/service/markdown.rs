@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
-static CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
+static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     let mut cleaner = ammonia::Builder::empty();
     cleaner
         .tags(HashSet::from(["p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"]))
@@ -35,7 +35,7 @@ pub fn html(text: &str) -> String {
     });
     let mut out = String::with_capacity(text.len() * 2);
     html::push_html(&mut out, subset);
-    CLEANER.clean(&out).to_string()
+    HTML_CLEANER.clean(&out).to_string()
 }
 
 /// Whether the text has nothing that Markdown or HTML could mean. Most comments are so.
@@ -99,7 +99,7 @@ mod tests {
                 let mut out = String::new();
                 let events = Parser::new(text).map(|e| if e == Event::SoftBreak { Event::HardBreak } else { e });
                 html::push_html(&mut out, events);
-                CLEANER.clean(&out).to_string()
+                HTML_CLEANER.clean(&out).to_string()
             };
             assert!(is_plain(text), "{text:?}");
             assert_eq!(html(text), long, "{text:?}");

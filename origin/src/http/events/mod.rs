@@ -19,8 +19,8 @@ use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::wire::Code;
 
-use crate::http::cached_page::{BROWSER_CACHING, CDN_CACHE_CONTROL, JSON};
-use crate::http::event_streams::EventStreams;
+use crate::http::cached_page::{BROWSER_CACHING, CDN_CACHE_CONTROL, JSON_TYPE};
+use crate::http::event_streams::OpenEventStreams;
 use crate::http::extract::{KnownSubject, QueryParameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
@@ -35,7 +35,7 @@ const RECONNECT_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(super) async fn watch_subject(
     State(app): State<Arc<AppState>>,
-    State(streams): State<Arc<EventStreams>>,
+    State(streams): State<Arc<OpenEventStreams>>,
     KnownSubject(key): KnownSubject,
     query: EventsQuery,
 ) -> Result<Response, Refusal> {
@@ -64,7 +64,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
         let body = serde_json::to_vec(&events).map_err(|error| ServiceError::Bug(error.to_string()))?;
         Ok(BuiltPage {
             body,
-            content_type: JSON,
+            content_type: JSON_TYPE,
             headers: &[],
             subjects: vec![key.clone()],
             cache_tags: CacheTags::new(vec![]),
@@ -77,7 +77,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
 
 fn sent_document(document: Bytes) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
+        (header::CONTENT_TYPE, HeaderValue::from_static(JSON_TYPE)),
         (header::CACHE_CONTROL, BROWSER_CACHING),
         (CDN_CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")),
     ];

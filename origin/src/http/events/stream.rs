@@ -39,7 +39,7 @@ pub(super) fn events(
     permit: OwnedSemaphorePermit,
     shutdown: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
-    // An id without data tells the reader where to resume, and nothing else.
+    // An id without data gives the reader the version to resume from, and nothing else.
     let hello = Event::default().retry(RECONNECT_INTERVAL).id(after.unwrap_or(first.version).to_string());
     let until = Instant::now() + EVENT_STREAM_LIFETIME;
     let subject = SubjectStream { app, key, sent: first.version, until, shutdown, _permit: permit };

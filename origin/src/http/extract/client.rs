@@ -9,14 +9,14 @@ use crate::http::state::HttpState;
 
 /// The sender of a request, for limits.
 #[derive(Debug, Clone, Default)]
-pub(in crate::http) struct Client {
+pub(in crate::http) struct RequestClient {
     /// Empty where it is not known.
     pub(in crate::http) address: String,
     /// Whether the edge signed the request.
     pub(in crate::http) is_edge: bool,
 }
 
-impl FromRequestParts<HttpState> for Client {
+impl FromRequestParts<HttpState> for RequestClient {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, Infallible> {

@@ -9,7 +9,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::publish::IdempotencyKey;
 
-const HEADER: &str = "idempotency-key";
+const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 
 /// An idempotency key, not yet bound to the body it came with; a malformed one is
 /// `400 invalid_request` on `Idempotency-Key`.
@@ -32,7 +32,7 @@ impl OptionalFromRequestParts<HttpState> for IdempotencyHeader {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Option<Self>, Refusal> {
-        let Some(value) = parts.headers.get(HEADER) else { return Ok(None) };
+        let Some(value) = parts.headers.get(IDEMPOTENCY_KEY_HEADER) else { return Ok(None) };
         let is_good = |key: &&str| {
             (1..=limits::MAX_IDEMPOTENCY_KEY_BYTES).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic())
         };

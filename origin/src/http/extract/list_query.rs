@@ -16,7 +16,7 @@ use crate::service::page::PageQuery;
 
 /// The sorts that a list has.
 pub(in crate::http) trait ListSorts {
-    const SORTS: &'static [Sort];
+    const LIST_SORTS: &'static [Sort];
 }
 
 /// Sorts of a subject's roots.
@@ -24,7 +24,7 @@ pub(in crate::http) trait ListSorts {
 pub(in crate::http) struct RootSorts;
 
 impl ListSorts for RootSorts {
-    const SORTS: &'static [Sort] = &Sort::ALL;
+    const LIST_SORTS: &'static [Sort] = &Sort::ALL;
 }
 
 /// Sorts of a comment's replies.
@@ -32,7 +32,7 @@ impl ListSorts for RootSorts {
 pub(in crate::http) struct ReplySorts;
 
 impl ListSorts for ReplySorts {
-    const SORTS: &'static [Sort] = &[Sort::Hot, Sort::Old, Sort::New];
+    const LIST_SORTS: &'static [Sort] = &[Sort::Hot, Sort::Old, Sort::New];
 }
 
 /// Which page of a list is asked for; wrong parameters are `400`, each by its name.
@@ -50,7 +50,7 @@ impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        let sort = query.get("sort").map(|name| sort_named(name, S::SORTS)).transpose();
+        let sort = query.get("sort").map(|name| sort_named(name, S::LIST_SORTS)).transpose();
         let (limit, sort) = match (limit, sort) {
             (Ok(limit), Ok(sort)) => (limit, sort),
             (limit, sort) => return Err(Refusal::fields([limit.err(), sort.err()].into_iter().flatten().collect())),

@@ -15,7 +15,7 @@ mod path;
 mod query;
 
 pub(super) use body::{JsonBody, UnreadBody};
-pub(super) use client::Client;
+pub(super) use client::RequestClient;
 pub(super) use idempotency_header::IdempotencyHeader;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{AuthenticatedMember, Moderator};

@@ -1,7 +1,7 @@
 //! What the path names: the subject and its type, a comment, a member.
 //!
-//! axum's own `Path` refuses a path with one badly encoded segment as a whole. The contract tells a
-//! type that is not configured (404) from a key that is wrong (400), so segments are decoded one by
+//! axum's own `Path` refuses a path with one badly encoded segment as a whole. For the
+//! contract a type that is not configured is 404 and a wrong key is 400, so segments are decoded one by
 //! one here, by the names they have in the route.
 
 use std::borrow::Cow;

@@ -27,7 +27,7 @@ use crate::service::{ServiceError, cache_tags, page};
 use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
 
-const HTML: &str = "text/html; charset=utf-8";
+const HTML_TYPE: &str = "text/html; charset=utf-8";
 
 pub(super) async fn get_html(
     State(app): State<Arc<AppState>>,
@@ -50,7 +50,7 @@ pub(super) async fn get_html(
         };
         Ok(BuiltPage {
             body: body.into_bytes(),
-            content_type: HTML,
+            content_type: HTML_TYPE,
             headers: if is_fragment { &FRAGMENT_HEADERS[..] } else { &DOCUMENT_HEADERS[..] },
             subjects: vec![key.clone()],
             cache_tags: cache_tags::cache_tags(&page),
@@ -63,7 +63,7 @@ pub(super) async fn get_html(
 
 /// What keeps a page of strangers' texts from doing anything: no script, no picture, no form, and no
 /// style but its own two.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
+static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
     let styles = [markup::THREAD_STYLE, markup::DOCUMENT_STYLE];
     let styles = styles.map(|style| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(style)))).concat();
     let rest = "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
@@ -72,7 +72,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 static DOCUMENT_HEADERS: LazyLock<[(&str, &str); 3]> = LazyLock::new(|| {
     [
-        ("content-security-policy", &**POLICY),
+        ("content-security-policy", &**CONTENT_SECURITY_POLICY),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "strict-origin-when-cross-origin"),
     ]

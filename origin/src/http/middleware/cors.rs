@@ -14,7 +14,7 @@ const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "X-Request-Id, X-Gailou-Stale, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed",
 );
 /// What the answer to a preflight allows, and for how long: two hours, the most that browsers keep.
-const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
+const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE")),
     (
         header::ACCESS_CONTROL_ALLOW_HEADERS,
@@ -49,7 +49,7 @@ pub(super) fn headers(config: &Config, method: &Method, path: &str, request: &He
     }
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     if is_preflight {
-        headers.extend(PREFLIGHT);
+        headers.extend(PREFLIGHT_HEADERS);
     }
     headers
 }

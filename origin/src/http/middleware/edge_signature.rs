@@ -8,21 +8,21 @@ use axum::extract::{ConnectInfo, Request};
 use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_shared::limits;
 
-use crate::http::extract::Client;
+use crate::http::extract::RequestClient;
 use crate::http::problem::Refusal;
 use crate::state::AppState;
 
 /// What an operator's tools ask for, past the edge.
-const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// The request with its [`Client`], or a refusal: `403` where the signature is missing though it is
+/// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
 /// required, or is wrong.
 pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, Refusal> {
     let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
-    let socket = Client { address: socket.unwrap_or_default(), is_edge: false };
+    let socket = RequestClient { address: socket.unwrap_or_default(), is_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
     let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
-        let is_probe = PROBES.contains(&request.uri().path());
+        let is_probe = PROBE_PATHS.contains(&request.uri().path());
         let is_refused = app.config.edge.require_edge && !is_probe;
         return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(with_client(request, socket)) };
     };
@@ -41,10 +41,10 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
         return Err(Refusal::not_from_the_edge());
     }
     let address = if address.is_empty() { socket.address } else { address };
-    Ok(with_client(Request::from_parts(parts, body.into()), Client { address, is_edge: true }))
+    Ok(with_client(Request::from_parts(parts, body.into()), RequestClient { address, is_edge: true }))
 }
 
-fn with_client(mut request: Request, client: Client) -> Request {
+fn with_client(mut request: Request, client: RequestClient) -> Request {
     request.extensions_mut().insert(client);
     request
 }

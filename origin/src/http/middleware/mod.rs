@@ -46,7 +46,7 @@ pub(super) async fn handle(State(state): State<HttpState>, request: Request, nex
         response = refusal.into_problem(&id, &method, &path);
     }
     let headers = response.headers_mut();
-    headers.insert(request_id::HEADER, id);
+    headers.insert(request_id::REQUEST_ID_HEADER, id);
     headers.extend(cors);
     metrics::record(&method, route.as_ref(), response.status(), begun.elapsed());
     response

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-pub(in crate::http) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+pub(in crate::http) const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest id of a caller's, in bytes.
 const MAX_ID_BYTES: usize = 64;
 /// The odd constant nearest to 2^64 divided by the golden ratio: its multiples spread over all ids.
@@ -13,12 +13,12 @@ const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The caller's id if it is a sane one, else a new one: a random start and a count.
 pub(in crate::http) fn of(headers: &HeaderMap) -> HeaderValue {
-    static START: LazyLock<u64> = LazyLock::new(rand::random);
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    if let Some(id) = headers.get(&HEADER).filter(|id| is_sane(id.as_bytes())) {
+    static ID_START: LazyLock<u64> = LazyLock::new(rand::random);
+    static ID_COUNT: AtomicU64 = AtomicU64::new(0);
+    if let Some(id) = headers.get(&REQUEST_ID_HEADER).filter(|id| is_sane(id.as_bytes())) {
         return id.clone();
     }
-    let id = START.wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(GOLDEN_RATIO));
+    let id = ID_START.wrapping_add(ID_COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(GOLDEN_RATIO));
     HeaderValue::try_from(format!("{id:016x}")).unwrap_or_else(|_| HeaderValue::from_static("0"))
 }
 

@@ -1,3 +1,5 @@
+//! The markup by case: elements, escapes, tombstones, where replies are drawn.
+
 use gailou_shared::wire::PageInfo;
 use serde_json::{Value, json};
 
