@@ -12,7 +12,7 @@ pub mod backing_servers;
 mod child_process;
 mod comments;
 mod gailou_process;
-mod manual_clock;
+mod manual_origin_clock;
 mod persist_barrier;
 mod redact;
 mod sample_data;

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::api_client::ApiClient;
 use crate::backing_servers::{self, ServerAddresses};
-use crate::manual_clock::ManualClock;
+use crate::manual_origin_clock::ManualOriginClock;
 use crate::persist_barrier::PersistBarrier;
 use crate::poll_until;
 
@@ -37,7 +37,7 @@ pub struct TestOrigin {
     pub app: Arc<Process>,
     config: Config,
     role: ProcessRole,
-    clock: ManualClock,
+    clock: ManualOriginClock,
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<()>>,
     /// What must be dropped on servers that outlive the test.
@@ -74,13 +74,13 @@ impl TestOrigin {
         config.limits.enabled = false;
         config.cluster = databases.as_ref().map(TestDatabases::cluster_config);
         configure(&mut config);
-        Self::open(config, ProcessRole::All, ManualClock::start(), databases, Some(directory)).await
+        Self::open(config, ProcessRole::All, ManualOriginClock::start(), databases, Some(directory)).await
     }
 
     async fn open(
         config: Config,
         role: ProcessRole,
-        clock: ManualClock,
+        clock: ManualOriginClock,
         databases: Option<TestDatabases>,
         directory: Option<TempDir>,
     ) -> Self {
@@ -187,7 +187,7 @@ impl Deref for TestOrigin {
 
 type Served = (Arc<Process>, ApiClient, oneshot::Sender<()>, JoinHandle<()>);
 
-async fn serve(config: &Config, role: ProcessRole, clock: &ManualClock) -> Served {
+async fn serve(config: &Config, role: ProcessRole, clock: &ManualOriginClock) -> Served {
     let app = bootstrap::open_as(config.clone(), role, clock.clock()).await.expect("the origin opens");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let client = ApiClient::new(format!("http://{}", listener.local_addr().expect("an address")));

@@ -102,7 +102,7 @@ fn listed_of(comments: &[Value]) -> Vec<ListedComment> {
     comments.iter().map(|comment| ListedComment { id: id(comment).to_owned(), text: text(comment) }).collect()
 }
 
-/// Walks over all lists until they have every post as it must be; the last walk and its differences.
+/// Walks over all lists until they have every post as expected; the last walk and its differences.
 async fn poll_walk(
     client: &ApiClient,
     round: &ChaosRound,

@@ -16,7 +16,7 @@ use crate::test_bed::{ClusterTestBed, clients};
 const LEASE_EXPIRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a request waits in the socket of the frozen origin.
 const FROZEN_RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
-/// The pause between two looks at the lease.
+/// The pause between two queries of the lease.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A time in Unix milliseconds that no lease outlives.
 const FAR_FUTURE_MS: u64 = 1 << 50;

@@ -1,4 +1,4 @@
-//! A clock that shows the same time until a test moves it.
+//! A clock of an origin that shows the same time until a test moves it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use gailou::clock::Clock;
 
 /// Shared by the origins of one test: they all see the same time, which stands still between two
-/// calls of [`ManualClock::advance`].
+/// calls of [`ManualOriginClock::advance`].
 #[derive(Debug, Clone)]
-pub(crate) struct ManualClock {
+pub(crate) struct ManualOriginClock {
     now_ms: Arc<AtomicU64>,
 }
 
-impl ManualClock {
+impl ManualOriginClock {
     /// A clock that starts at the system's time, so that tokens are valid and ids of two runs on the
     /// same servers do not collide.
     pub(crate) fn start() -> Self {
