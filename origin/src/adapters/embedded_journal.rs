@@ -13,10 +13,10 @@ use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, Per
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
 
-/// Events in one transaction. Beyond a thousand a commit's cost is already shared thin.
-const BATCH: usize = 1_000;
-/// Events that may wait: about half a second of work. One more is refused.
-const WAITING: usize = 20_000;
+/// Operations in one transaction. Beyond a thousand, sharing the cost of a commit gains little.
+const MAX_BATCH_OPERATIONS: usize = 1_000;
+/// Operations that may be queued: about half a second of work. One more is refused.
+const MAX_QUEUED_OPERATIONS: usize = 20_000;
 
 type Answer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
@@ -37,7 +37,7 @@ impl EmbeddedJournal {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(store: Arc<dyn BatchWriter>, clock: Clock, on_commit: OnCommit) -> std::io::Result<Self> {
-        let (queue, events) = mpsc::channel(WAITING);
+        let (queue, events) = mpsc::channel(MAX_QUEUED_OPERATIONS);
         let (done, stopped) = oneshot::channel();
         std::thread::Builder::new().name("writer".into()).spawn(move || {
             write_all(events, &*store, &on_commit);
@@ -78,11 +78,11 @@ impl Journal for EmbeddedJournal {
 
 /// Takes what waits, writes it together, answers; until the queue is closed and empty.
 fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn BatchWriter, on_commit: &OnCommit) {
-    let (mut batch, mut answers) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let (mut batch, mut answers) = (Vec::with_capacity(MAX_BATCH_OPERATIONS), Vec::with_capacity(MAX_BATCH_OPERATIONS));
     while let Some((event, answer)) = events.blocking_recv() {
         batch.push(event);
         answers.push(answer);
-        while batch.len() < BATCH
+        while batch.len() < MAX_BATCH_OPERATIONS
             && let Ok((event, answer)) = events.try_recv()
         {
             batch.push(event);

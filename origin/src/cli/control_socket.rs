@@ -28,11 +28,10 @@ use crate::bootstrap::Process;
 use crate::cli::admin_command::Call;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
-use crate::cli::serve::stopped;
-use crate::cli::{FAILED, USAGE};
+use crate::cli::{FAILED, USAGE, stopped};
 
 /// Its name in the data directory.
-const NAME: &str = "gailou.sock";
+const SOCKET_FILE_NAME: &str = "gailou.sock";
 /// Longest path of a socket, in bytes, that every system takes (Linux 107, others 103).
 const PATH_BYTES: usize = 100;
 /// Longest first line, in bytes: a subject's key with escapes, and room.
@@ -54,12 +53,12 @@ enum Reply {
 
 /// An address of the socket that is short enough; the file, if any, must stay open while it is used.
 fn address(data: &Path) -> io::Result<(PathBuf, Option<File>)> {
-    let path = data.join(NAME);
+    let path = data.join(SOCKET_FILE_NAME);
     if path.as_os_str().len() <= PATH_BYTES || !cfg!(target_os = "linux") {
         return Ok((path, None));
     }
     let directory = File::open(data)?;
-    Ok((PathBuf::from(format!("/proc/self/fd/{}/{NAME}", directory.as_raw_fd())), Some(directory)))
+    Ok((PathBuf::from(format!("/proc/self/fd/{}/{SOCKET_FILE_NAME}", directory.as_raw_fd())), Some(directory)))
 }
 
 /// A connection to the server that runs on `data`.
@@ -79,7 +78,7 @@ pub(super) struct ControlSocket {
 impl ControlSocket {
     /// Listens in `data`; what a dead server left there is removed.
     pub(super) fn open(data: &Path) -> io::Result<Self> {
-        let path = data.join(NAME);
+        let path = data.join(SOCKET_FILE_NAME);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -30,6 +30,7 @@ use std::path::PathBuf;
 
 use admin_command::Call;
 use clap::{Args, Parser, Subcommand};
+use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, Options};
@@ -186,6 +187,12 @@ fn half_of_a_cluster(role: ProcessRole) -> u8 {
     };
     let error = anyhow::anyhow!("`{name}` is one half of a cluster, {needs}; `gailou` alone runs everything");
     complain(&error, USAGE)
+}
+
+/// Completes when the server is to stop.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// Runs `work` with logs of this level (`RUST_LOG` changes it) on standard error.

@@ -16,6 +16,7 @@ use crate::bootstrap::Process;
 use crate::cli::control_socket::ControlSocket;
 use crate::cli::data_lock;
 use crate::cli::data_lock::Lock;
+use crate::cli::stopped;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::state::ProcessRole;
@@ -24,7 +25,7 @@ use crate::{bootstrap, http};
 /// How long requests in flight may take after the signal; then the process ends without them.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// Runs until it is told to stop.
+/// Runs until a signal stops it.
 pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
     // A cluster's data is the servers'; embedded, one process owns the directory.
     let _lock = match &config.cluster {
@@ -77,12 +78,6 @@ async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<b
     }
 }
 
-/// Completes when the server is to stop.
-pub(super) async fn stopped(mut stop: watch::Receiver<bool>) {
-    // A sender that is gone means the same.
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
 /// Becomes true by SIGTERM or SIGINT; a second one ends the process at once.
 fn on_signals() -> io::Result<watch::Receiver<bool>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -104,10 +99,10 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
 fn warn_of_development(config: &Config) {
     if config.auth.token_public_key.is_none() && config.token_secret().is_development() {
         let setting = "GAILOU_TOKEN_SECRET";
-        tracing::warn!(setting, "{setting} is not set: every program on this machine can sign tokens");
+        tracing::warn!(setting, "Setting {setting} is missing: every program on this machine can sign tokens");
     }
     if !config.limits.enabled {
         let setting = "limits.enabled";
-        tracing::warn!(setting, "{setting} is off: nothing is rate limited");
+        tracing::warn!(setting, "Setting {setting} is off: nothing is rate limited");
     }
 }
