@@ -1,7 +1,7 @@
 //! Gailou's origin: threads, likes and their rules over a store.
 //!
-//! `http` knows `service`, `service` knows the ports (`store`, `journal`), adapters know their own
-//! driver, and only `app` chooses among them.
+//! Rooms are named by role: `http` uses `service`, `service` uses `state` and the ports, an adapter
+//! knows its port and its driver, and only `bootstrap` chooses adapters.
 #![deny(clippy::print_stdout)]
 
 pub mod adapters;

@@ -135,7 +135,7 @@ pub(super) async fn unpin_comment(
     Ok(Json(moderate::pin(&app, &member, id, false).await?))
 }
 
-/// Which part of a tree is asked for.
+/// The requested part of a tree.
 #[derive(Debug)]
 pub(super) struct TreeQuery {
     depth: usize,

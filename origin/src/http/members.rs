@@ -31,7 +31,7 @@ pub(super) async fn list_member_comments(
     read.answer(&query.page_key(read.path()), build).await
 }
 
-/// Which page of a history is asked for. A history has one sort.
+/// The requested page of a history. A history has one sort.
 #[derive(Debug)]
 pub(super) struct HistoryQuery {
     limit: usize,

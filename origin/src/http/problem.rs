@@ -187,7 +187,7 @@ impl Refusal {
         if status.is_server_error() {
             let cause = self.cause.as_deref().unwrap_or("unknown");
             let status = status.as_u16();
-            // 500 is a bug; 503 asks for patience.
+            // 500 is a bug. 503 passes: the client retries.
             if self.code == Code::Internal {
                 tracing::error!(request_id, %method, path, status, code, cause, "Refused {method} {path} with {status}: {cause}");
             } else {

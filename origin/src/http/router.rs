@@ -31,7 +31,7 @@ pub(super) fn contract() -> Router<HttpState> {
     public_reads().merge(personal_calls())
 }
 
-/// What an operator's tools ask for, in every role.
+/// Health and metrics for an operator's tools, in every role.
 fn probes() -> Router<HttpState> {
     Router::new()
         .route("/healthz", get(health::get_health))
@@ -56,7 +56,7 @@ fn public_reads() -> Router<HttpState> {
         .route("/openapi.json", get(health::get_openapi))
 }
 
-/// Writes, and reads that depend on who asks: no cache keeps them, only allowed sites make them.
+/// Writes, and reads that depend on the member: no cache keeps them, only allowed sites make them.
 fn personal_calls() -> Router<HttpState> {
     Router::new()
         .route("/v1/subjects/{type}/{key}/comments", post(subjects::create_comment))

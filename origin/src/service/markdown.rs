@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_becomes_safe_html() {
+    fn markdown_and_html_become_safe_html() {
         let check = |text: &str, expected: &str| assert_eq!(html(text).trim_end(), expected, "{text:?}");
         check("hi", "<p>hi</p>");
         check("一\n二\n\n三", "<p>一<br>\n二</p>\n<p>三</p>");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_and_the_long_way_agree() {
+    fn plain_text_renders_as_by_the_parser() {
         for text in ["hi", "a\nb", "a\n\nb\n\n\nc", "你好，世界！(真的)", "what? yes! ok: 3", "C'est bien"] {
             let long = {
                 let mut out = String::new();

@@ -1,6 +1,6 @@
 //! What the product does. Uses the ports and the shared rules; no driver and no HTTP here.
 //!
-//! A service gets the state, who asks, and parsed values; it answers with the contract's shapes or
+//! A service gets the state, the member, and parsed values; it answers with the contract's shapes or
 //! with a [`ServiceError`].
 
 mod error;

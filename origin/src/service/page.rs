@@ -16,7 +16,7 @@ use crate::domain::row::{CommentList, CommentRow};
 use crate::service::{ServiceError, ServiceResult, subject, view};
 use crate::state::AppState;
 
-/// Which page of a list is asked for.
+/// One page of a list: its order, its size, its place.
 #[derive(Debug, Clone, Copy)]
 pub struct PageQuery {
     pub sort: Sort,

@@ -134,7 +134,7 @@ impl Drawing<'_> {
     /// of the same walk did not show.
     fn node(&self, row: &CommentRow, left: u64, children: &mut HashMap<CommentId, Vec<CommentRow>>) -> CommentTree {
         let rows = children.remove(&row.id()).unwrap_or_default();
-        // On the last level deeper replies are drawn beside a child: it stands for itself alone.
+        // On the last level a child counts without its replies: they are drawn beside it.
         let last_level = row.path.depth() + 1 >= self.threading.max_level().max(self.from + 1);
         let mut shown = 0;
         let mut nodes = Vec::with_capacity(rows.len());

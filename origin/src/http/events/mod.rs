@@ -57,7 +57,7 @@ pub(super) async fn watch_subject(
 
 /// The JSON of the events after a version; requests for the same at the same time share it.
 async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Result<Bytes, Arc<ServiceError>> {
-    // No path looks like this.
+    // No path has this form, so no request reaches it by the hot path.
     let name = format!("events {key} {}", after.map_or(String::new(), |after| after.to_string()));
     let build = || async {
         let events = subject_events::since(app, key, after).await?;
@@ -84,7 +84,7 @@ fn sent_document(document: Bytes) -> Response {
     (headers, document).into_response()
 }
 
-/// What is asked for: a stream by its `Accept`, else a document.
+/// The requested form: a stream by its `Accept`, else a document.
 #[derive(Debug)]
 pub(super) enum EventsQuery {
     Document { after: Option<u64> },

@@ -35,7 +35,7 @@ impl ListSorts for ReplySorts {
     const LIST_SORTS: &'static [Sort] = &[Sort::Hot, Sort::Old, Sort::New];
 }
 
-/// Which page of a list is asked for; wrong parameters are `400`, each by its name.
+/// The requested page of a list; wrong parameters are `400`, each by its name.
 #[derive(Debug)]
 pub(in crate::http) struct ListQuery<S> {
     pub(in crate::http) page: PageQuery,

@@ -84,7 +84,7 @@ static FRAGMENT_HEADERS: LazyLock<[(&str, &str); 4]> = LazyLock::new(|| {
     [policy, sniffing, referrer, ("x-robots-tag", "noindex")]
 });
 
-/// Whether the page is asked for without the document around it.
+/// Whether the request is for the comments without the document around them.
 #[derive(Debug)]
 pub(super) struct Fragment(bool);
 

@@ -1,4 +1,4 @@
-//! CORS: public reads are open to every site, the rest to the sites that the configuration allows.
+//! CORS: public reads are open to every site, other calls to the sites that the configuration allows.
 //!
 //! Whether a call is public depends on its path and its method, and a public answer has no `Vary`,
 //! for every reader shares it.
@@ -22,7 +22,7 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
     ),
     (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200")),
 ];
-/// Paths whose answers depend on who asks, beside those of writes.
+/// Paths whose answers depend on the member, beside those of writes.
 const PERSONAL_PATHS: [&str; 3] = ["/v1/me/", "/v1/admin/", "/v1/edge/"];
 
 /// The CORS headers of the answer to this request.

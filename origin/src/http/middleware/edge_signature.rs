@@ -12,7 +12,7 @@ use crate::http::extract::RequestClient;
 use crate::http::problem::Refusal;
 use crate::state::AppState;
 
-/// What an operator's tools ask for, past the edge.
+/// Health and metrics, which an operator's tools read past the edge.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
