@@ -1,7 +1,7 @@
-//! What a comment may say: bodies are parsed into types here, and checked nowhere else.
+//! The rules for the text of a comment: request bodies are parsed into types here, and checked nowhere else.
 //!
-//! Every wrong field is named, not only the first. What is not here: the word filter
-//! ([`crate::word_filter`]) and rendering, which is the origin's.
+//! The errors name every wrong field, not only the first. Not here: the word filter
+//! ([`crate::word_filter`]) and rendering, which is the origin's work.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::id::{CommentId, MemberId};
 use crate::limits;
 use crate::wire::{FieldError, Visibility};
 
-/// A new comment that obeys the rules.
+/// A new comment that follows the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewComment {
     /// The text as written.
@@ -21,11 +21,11 @@ pub struct NewComment {
     pub parent_id: Option<CommentId>,
     /// Members it mentions, each once.
     pub mentions: Vec<MemberId>,
-    /// Who may see it.
+    /// The readers who may see it.
     pub visibility: Visibility,
 }
 
-/// The body of a new comment.
+/// Parses the body of a new comment of at most `max_chars` characters.
 ///
 /// # Errors
 /// Every wrong field; the field `body` when it is not a JSON object.
@@ -65,7 +65,7 @@ pub fn parse_new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Ve
     if errors.is_empty() { Ok(NewComment { content, parent_id, mentions, visibility }) } else { Err(errors) }
 }
 
-/// The body of an edit: its new text.
+/// Parses the body of an edit and returns the new text, of at most `max_chars` characters.
 ///
 /// # Errors
 /// Every wrong field.
@@ -76,7 +76,7 @@ pub fn parse_edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldErro
     if errors.is_empty() { Ok(content) } else { Err(errors) }
 }
 
-/// The body of a new guest: the name to show.
+/// Parses the body of a new guest and returns the name to show.
 ///
 /// # Errors
 /// The field `name` when it is missing, empty, too long or holds control characters.
@@ -102,10 +102,10 @@ pub fn summarize(text: &str) -> String {
     }
 }
 
-/// A JSON object, or the one error that the body is none.
+/// Parses a body that must be a JSON object.
 ///
 /// # Errors
-/// The field `body`, with the place where the JSON breaks.
+/// The field `body`, with the position of the mistake.
 pub fn parse_object(body: &[u8]) -> Result<serde_json::Map<String, Value>, Vec<FieldError>> {
     let wrong = |detail: String| alloc::vec![FieldError::new("body", detail)];
     let text =
@@ -139,7 +139,8 @@ fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>
     text.into()
 }
 
-/// What is wrong with the length of a text, if anything.
+/// The error for a text of more than `max_chars` characters or [`limits::MAX_CONTENT_BYTES`] bytes; `None`
+/// when its length is allowed.
 #[must_use]
 pub fn check_length(text: &str, max_chars: usize) -> Option<FieldError> {
     let (chars, bytes, max_bytes) = (text.chars().count(), text.len(), limits::MAX_CONTENT_BYTES);
@@ -151,7 +152,7 @@ pub fn check_length(text: &str, max_chars: usize) -> Option<FieldError> {
     })
 }
 
-/// Spaces, and what looks like nothing at all.
+/// Whether a character is a space or invisible.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{2800}' | '\u{3164}')
@@ -197,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_wrong_field_is_named() {
+    fn errors_name_every_wrong_field() {
         let check = |body: &str, fields: &[&str]| {
             let errors = parse_new_comment(body.as_bytes(), 5_000).map(|_| Vec::new()).unwrap_or_else(|e| e);
             assert_eq!(errors.iter().map(|e| e.field.as_ref()).collect::<Vec<_>>(), fields, "{body}");
@@ -221,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn length_is_in_characters() {
+    fn length_counts_characters() {
         let of = |n: usize| parse_new_comment(format!(r#"{{"content":"{}"}}"#, "楼".repeat(n)).as_bytes(), 5_000);
         assert!(of(5_000).is_ok());
         assert_eq!(of(5_001).unwrap_err()[0].field, "content");
     }
 
     #[test]
-    fn a_summary_never_splits_a_character() {
+    fn summary_does_not_split_a_character() {
         assert_eq!(summarize("楼"), "楼");
         assert_eq!(summarize(&"楼".repeat(500)), "楼".repeat(500));
         assert_eq!(summarize(&"楼".repeat(501)), "楼".repeat(500) + "…");
@@ -236,12 +237,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_body_panics(body: Vec<u8>) {
+        fn arbitrary_body_does_not_panic(body: Vec<u8>) {
             let _ = parse_new_comment(&body, 5_000);
         }
 
         #[test]
-        fn the_text_comes_back_as_written(text in "\\PC*[a-z]\\PC*") {
+        fn text_is_kept_as_written(text in "\\PC*[a-z]\\PC*") {
             let body = serde_json::json!({"content": text}).to_string();
             prop_assume!(text.chars().count() <= 5_000 && !text.chars().any(char::is_control));
             prop_assert_eq!(parse_new_comment(body.as_bytes(), 5_000).unwrap().content, text);

@@ -1,7 +1,7 @@
-//! Every bound of the contract, named, with its unit and the reason for it.
+//! Every bound of the contract, with its unit and its reason.
 //!
-//! Edge, origin and tests read the same numbers. Nothing here is configuration: a type's own
-//! limits may be tighter, never wider.
+//! Edge, origin and tests use the same numbers. Nothing here is configuration: the limits of a subject type
+//! may be tighter, never wider.
 
 /// Largest request body, in bytes. Four times the largest comment in UTF-8, with room for escapes.
 pub const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -9,25 +9,25 @@ pub const MAX_BODY_BYTES: usize = 64 * 1024;
 pub const MAX_CONTENT_CHARS: usize = 5_000;
 /// Longest comment, in bytes of UTF-8: 5,000 characters of four bytes each.
 pub const MAX_CONTENT_BYTES: usize = 20_000;
-/// Characters of a comment that stay in its row once long texts live in object storage.
+/// Longest summary of a comment, in characters.
 pub const SUMMARY_CHARS: usize = 500;
-/// Members one comment may mention.
+/// Most members that one comment may mention.
 pub const MAX_MENTIONS: usize = 20;
 /// Longest member name, in characters.
 pub const MAX_NAME_CHARS: usize = 64;
-/// Longest avatar address, in bytes.
+/// Longest URL of an avatar, in bytes.
 pub const MAX_AVATAR_BYTES: usize = 512;
 /// Longest subject key, in bytes of UTF-8.
 pub const MAX_SUBJECT_KEY_BYTES: usize = 512;
 /// Longest subject type name, in bytes.
 pub const MAX_SUBJECT_TYPE_BYTES: usize = 32;
-/// Subject types one installation may have.
+/// Most subject types of one installation.
 pub const MAX_SUBJECT_TYPES: usize = 128;
 /// Longest chain from a root to a reply, in comments: 8 bytes each, so a path is at most 1 KiB.
 pub const MAX_DEPTH: usize = 128;
-/// Most comments on one page.
+/// Most comments on one page of a list.
 pub const MAX_PAGE_SIZE: usize = 100;
-/// Comments on a page when the reader does not say.
+/// Comments on a page of a list by default.
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 /// Replies shown under a root in a list.
 pub const TOP_REPLIES: usize = 3;
@@ -37,25 +37,25 @@ pub const MAX_SNAPSHOT_IDS: usize = 1_000;
 pub const SNAPSHOT_LIFETIME_MS: u64 = 25 * 3_600_000;
 /// Most nodes in one answer of the tree call.
 pub const MAX_TREE_NODES: usize = 500;
-/// Nodes in one answer of the tree call when the reader does not say.
+/// Nodes in one answer of the tree call by default.
 pub const DEFAULT_TREE_NODES: usize = 200;
-/// Ids one overlay call may ask for: 100 roots with three replies each.
+/// Most ids in one overlay call: 100 roots with three replies each.
 pub const MAX_OVERLAY_IDS: usize = 400;
-/// Subjects one counts call may ask for.
+/// Most subjects in one counts call.
 pub const MAX_COUNT_SUBJECTS: usize = 100;
-/// Pinned comments of one subject.
+/// Most pinned comments of one subject.
 pub const MAX_PINS: usize = 10;
-/// The reader's own comments that are not in the lists, shown in one overlay.
+/// Most of the reader's own comments that one overlay shows because they are not in the lists.
 pub const MAX_PENDING_SHOWN: usize = 50;
 /// Longest idempotency key, in visible ASCII characters.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 128;
-/// How long an idempotency key is remembered, in milliseconds.
+/// How long an idempotency key is valid, in milliseconds.
 pub const IDEMPOTENCY_WINDOW_MS: u64 = 24 * 3_600_000;
-/// How long an author may edit, in milliseconds after publication.
+/// How long an author may edit a comment after its publication, in milliseconds.
 pub const EDIT_WINDOW_MS: u64 = 15 * 60_000;
 /// Longest bearer token, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 4_096;
-/// Furthest expiry of a token, in seconds from now.
+/// Longest lifetime of a token, in seconds from now.
 pub const MAX_TOKEN_LIFETIME_SECONDS: u64 = 30 * 86_400;
-/// Longest cursor, in characters; what is longer cannot be one of ours.
+/// Longest cursor, in characters; a longer text is refused without decoding.
 pub const MAX_CURSOR_CHARS: usize = 256;

@@ -1,8 +1,8 @@
-//! Ranking: the seven sorts as one total order each, in integers.
+//! Ranking: a total order for each of the seven sorts, in integers.
 //!
-//! A key is a fixed-point number that depends on counts and on the time of creation, never on the
-//! time of reading: the order changes when counts do and at no other moment. No floats, so that
-//! wasm and native agree to the bit. Larger keys stand first; the larger id breaks ties.
+//! A sort key is a fixed-point number made of the counts and the time of creation, never of the time of
+//! reading, so the order changes only when counts change. There are no floats, so wasm and native agree to
+//! the bit. Larger keys come first; the larger id breaks ties.
 
 use core::cmp::Ordering;
 
@@ -10,28 +10,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CommentId, ID_EPOCH_MS};
 
-/// Fraction bits of hot, best and controversial keys.
+/// Fraction bits of the keys of hot, best and controversial.
 pub const KEY_FRACTION_BITS: u32 = 32;
+/// The number 1 as a key.
 const KEY_ONE: u128 = 1 << KEY_FRACTION_BITS;
 
 /// An order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// Engagement and freshness.
+    /// By engagement and age.
     #[default]
     Hot,
-    /// Floor, newest first.
+    /// By floor, newest first.
     New,
-    /// Floor, oldest first.
+    /// By floor, oldest first.
     Old,
-    /// Likes.
+    /// By likes.
     Top,
-    /// Lower bound of the share of likes.
+    /// By the lower bound of the share of likes.
     Best,
-    /// Visible descendants.
+    /// By visible descendants.
     Replies,
-    /// Many likes and as many dislikes.
+    /// By many likes together with as many dislikes.
     Controversial,
 }
 
@@ -60,15 +61,15 @@ impl Sort {
         Self::ALL.into_iter().find(|sort| sort.name() == name)
     }
 
-    /// Whether a comment's key can change after it was published. Such a list is walked by
-    /// snapshot and tail; the others by floor alone.
+    /// Whether a comment's key can change after its publication. Such a list is walked by snapshot and
+    /// tail, the others by floor alone.
     #[must_use]
     pub const fn is_ranked(self) -> bool {
         !matches!(self, Self::New | Self::Old)
     }
 }
 
-/// What ranking looks at. Counts above 2^32 − 1 count as that.
+/// The counts that ranking uses. A count above 2^32 − 1 is treated as 2^32 − 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngagementCounts {
     /// Members who like it.
@@ -80,29 +81,29 @@ pub struct EngagementCounts {
 }
 
 impl EngagementCounts {
-    /// Whether any count is above zero: what has none is ordered by age in every sort.
+    /// Whether any count is above zero. Comments without engagement are ordered by age in every sort.
     #[must_use]
     pub const fn has_any(self) -> bool {
         self.likes > 0 || self.dislikes > 0 || self.replies > 0
     }
 }
 
-/// What counts how much in the hot order, per subject type. Weights are in thousandths.
+/// The weights of the hot sort for a subject type, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HotWeights {
     /// Weight of a like, in thousandths.
     pub like: u32,
     /// Weight of a visible descendant, in thousandths.
     pub reply: u32,
-    /// Weight of a dislike (taken off), in thousandths.
+    /// Weight of a dislike, which is subtracted, in thousandths.
     pub dislike: u32,
-    /// Milliseconds in which a comment's engagement must double to keep its place; at least
+    /// Milliseconds in which a comment's engagement must double to keep its place: at least
     /// [`HotWeights::MIN_HALF_LIFE_MS`]. `None`: age does not count.
     pub half_life_ms: Option<u64>,
 }
 
 impl HotWeights {
-    /// An hour. Keys stay below 2^53 with it, so they fit a sorted-set score exactly.
+    /// One hour. With it every key is below 2^53, so it fits the score of a sorted set exactly.
     pub const MIN_HALF_LIFE_MS: u64 = 3_600_000;
 }
 
@@ -112,8 +113,8 @@ impl Default for HotWeights {
     }
 }
 
-/// The key of a comment made at `created_ms` (Unix milliseconds) under `sort`; larger stands
-/// first. `new` and `old` have no key of their own (their key is the floor) and give 0.
+/// The key of a comment created at `created_ms` (Unix milliseconds) under `sort`; larger keys come first.
+/// The key of `new` and `old` is the floor, so this returns 0 for them.
 ///
 /// - hot: `log2(1 + like·likes + reply·replies − hate·dislikes) + created / half_life`
 /// - best: lower bound of Wilson's score interval at z = 1.96 (Wilson 1927), 0 without votes
@@ -130,7 +131,7 @@ pub fn sort_key(sort: Sort, counts: EngagementCounts, created_ms: u64, weights: 
     }
 }
 
-/// The order of two comments by key and id: what stands first is `Less`.
+/// The order of two comments by key and id: the one that comes first is `Less`.
 #[must_use]
 pub fn compare_ranked(a: (i64, CommentId), b: (i64, CommentId)) -> Ordering {
     b.cmp(&a)
@@ -226,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn log2_is_right_to_nine_digits() {
+    fn log2_is_exact_to_nine_digits() {
         for x in [1u64, 2, 3, 7, 1_000, 1_001, 123_456_789, u64::MAX] {
             assert!((float(log2(x)) - (x as f64).log2()).abs() < 1e-8, "{x}");
         }
     }
 
     #[test]
-    fn wilson_is_the_textbook_value() {
+    fn best_is_wilsons_lower_bound() {
         let check = |likes: u64, dislikes: u64| {
             let (n, z) = ((likes + dislikes) as f64, 1.96f64);
             let p = likes as f64 / n;
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn controversial_wants_both_sides() {
+    fn controversial_needs_both_sides() {
         let k = |l, d| sort_key(Sort::Controversial, counts(l, d, 0), T, &HotWeights::default());
         assert!(k(50, 50) > k(99, 1) && k(99, 1) > k(1_000, 0) && k(100, 100) > k(50, 50));
     }
@@ -291,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_does_not_change_as_time_passes(a in any_counts(), b in any_counts(), age in 0u64..1 << 39, shift in 0u64..1 << 39) {
+        fn order_does_not_change_as_time_passes(a in any_counts(), b in any_counts(), age in 0u64..1 << 39, shift in 0u64..1 << 39) {
             // Both made `shift` later: the difference of the keys moves by rounding alone.
             let w = HotWeights::default();
             let k = |c, t| sort_key(Sort::Hot, c, ID_EPOCH_MS + t, &w);

@@ -1,10 +1,9 @@
 //! The paging law: how a list is walked so that no comment is shown twice or left out.
 //!
-//! `new` and `old` go by floor, which never changes. A sort whose key can change is a stored
-//! [`Snapshot`] of at most [`limits::MAX_SNAPSHOT_IDS`] ranked ids, then everything listed that is not
-//! in it by floor descending: whatever is liked meanwhile, each id has exactly one place in the
-//! walk. A comment published after the walk began has a higher floor than any below the cursor, so
-//! it cannot come twice either. No IO here: [`ListWalk`] says which floors it needs and is fed them.
+//! `new` and `old` go by floor, which never changes. Any other sort is a stored [`Snapshot`] of at most
+//! [`limits::MAX_SNAPSHOT_IDS`] ranked ids, followed by all other listed comments by descending floor: so
+//! each id has exactly one place in the walk, whatever is liked meanwhile. A comment that is published
+//! after the walk began has a higher floor than any below the cursor, so it cannot appear twice either. No IO here: [`ListWalk`] says which floors it needs and is fed them.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -16,7 +15,7 @@ use crate::id::CommentId;
 use crate::limits;
 use crate::rank::{self, Sort};
 
-/// The ranked part of a list as it stood at one moment.
+/// The ranked part of a list at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     id: SnapshotId,
@@ -46,7 +45,7 @@ impl Snapshot {
         Self { id: name, members: ids.iter().copied().collect(), ids }
     }
 
-    /// Its name: a hash of what it holds, so that the same ranking is stored once.
+    /// Its name: a hash of its ids, so that the same ranking is stored once.
     #[must_use]
     pub const fn id(&self) -> SnapshotId {
         self.id
@@ -58,13 +57,13 @@ impl Snapshot {
         &self.ids
     }
 
-    /// As stored: eight bytes an id.
+    /// The stored form: eight bytes for each id.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.ids.iter().flat_map(|id| id.get().to_be_bytes()).collect()
     }
 
-    /// The snapshot stored as these bytes; `None` when they are not one.
+    /// The snapshot in its stored form; `None` for anything else.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (numbers, rest) = bytes.as_chunks::<8>();
@@ -76,18 +75,18 @@ impl Snapshot {
     }
 }
 
-/// What a walk needs next.
+/// The rows that a walk needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WalkNeed {
     /// Nothing: the page is complete.
     Nothing,
-    /// The next `count` listed comments by floor, beyond `beyond` (exclusive; `None`: from the end).
+    /// The next `count` listed comments by floor, after `beyond` (exclusive; `None`: from the start).
     Floors {
         /// Whether the lowest floor comes first.
         ascending: bool,
-        /// The floor to go on from, exclusive.
+        /// The floor after which to continue, exclusive.
         beyond: Option<u64>,
-        /// How many.
+        /// The number of comments.
         count: usize,
     },
 }
@@ -98,12 +97,12 @@ pub struct ListWalk<'s> {
     snapshot: Option<&'s Snapshot>,
     sort: Sort,
     limit: usize,
-    /// The next place of the snapshot that was not given yet.
+    /// The next place of the snapshot to return.
     place: usize,
-    /// The last floor that was looked at.
+    /// The last floor that was read.
     beyond: Option<u64>,
     page: Vec<CommentId>,
-    /// Set when more follows the page.
+    /// Whether more comments follow the page.
     more: bool,
     ended: bool,
 }
@@ -376,7 +375,7 @@ mod tests {
         }
 
         #[test]
-        fn a_snapshot_comes_back(numbers in prop::collection::vec((any::<i64>(), 1u64..1 << 62), 0..1_200)) {
+        fn snapshot_decodes_to_itself(numbers in prop::collection::vec((any::<i64>(), 1u64..1 << 62), 0..1_200)) {
             let snapshot = Snapshot::rank(numbers.into_iter().map(|(k, n)| (k, CommentId::new(n).unwrap())).collect());
             prop_assert!(snapshot.ids().len() <= limits::MAX_SNAPSHOT_IDS);
             prop_assert_eq!(Snapshot::from_bytes(&snapshot.to_bytes()), Some(snapshot));
