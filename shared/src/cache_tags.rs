@@ -1,12 +1,12 @@
-//! What an answer shows: comments, each with the subject's version its row was read at.
+//! Cache tags: the comments that an answer shows, each with the subject's version at which its row was read.
 //!
-//! The origin says it of every page in a header, the edge keeps it beside the page and compares it
-//! with the change feed: a page is void as soon as a comment it shows was taken down or edited at a
-//! larger version. What is not here: headers, the feed, and what a page shows ([`crate::wire`]).
+//! The origin sends them with every page in a header. The edge stores them with the page and compares them
+//! with the change feed: a page is void when the feed has a larger version of a comment it shows. Not here:
+//! the header, the feed, and the content of a page ([`crate::wire`]).
 //!
-//! As text it is unpadded URL-safe base64 of: a byte 1, then for each entry by growing id two LEB128
-//! numbers, how much the id is above the one before (above 0 for the first), and the version. One
-//! set has one text, and no other text is taken.
+//! The text is unpadded URL-safe base64 of a byte 1 and, for each entry by ascending id, two LEB128 numbers:
+//! the difference to the previous id (to 0 for the first) and the version. A set has exactly one text, and
+//! no other text is accepted.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
+/// The first byte of the text.
 const FORMAT_VERSION: u8 = 1;
 
 /// Comments by id, each with a version. At most [`CacheTags::MAX_ENTRIES`].
@@ -59,7 +60,7 @@ impl CacheTags {
         self.0.get(place).map(|(_, version)| *version)
     }
 
-    /// As text.
+    /// The text of these tags.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(1 + self.0.len() * 9);
@@ -73,7 +74,7 @@ impl CacheTags {
         BASE64_URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// What a text says; `None` for what [`CacheTags::encode`] never writes.
+    /// The tags in a text; `None` for a text that [`CacheTags::encode`] never writes.
     #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
         if text.len() > Self::MAX_TEXT_BYTES {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_fixed() {
+    fn text_format_is_fixed() {
         let check = |entries: &[(u64, u64)], bytes: &[u8]| {
             let shows = CacheTags::new(entries.iter().copied()).unwrap();
             assert_eq!(shows.encode(), text_of(bytes), "{entries:?}");
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_taken() {
+    fn other_texts_are_refused() {
         let long = [&[1, 0xff][..], &[0xff; 8], &[2, 0]].concat();
         let over = [&[1, 1, 0, 0xff][..], &[0xff; 8], &[1, 0]].concat();
         let bad: [&[u8]; 9] = [&[], &[0], &[2], &[1, 5], &[1, 0x80], &[1, 5, 0x80, 0], &[1, 5, 1, 0, 1], &long, &over];
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_kept() {
+    fn more_entries_than_the_bound_are_refused() {
         let most = CacheTags::MAX_ENTRIES as u64;
         let at_most = CacheTags::new((0..most).map(|n| (n << 50, u64::MAX))).unwrap();
         let text = at_most.encode();
@@ -179,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(entries in proptest::collection::vec(entry(), 0..50)) {
+        fn encoded_tags_decode_to_themselves(entries in proptest::collection::vec(entry(), 0..50)) {
             let shows = CacheTags::new(entries.iter().copied()).unwrap();
             prop_assert!(shows.entries().is_sorted_by(|a, b| a.0 < b.0));
             for (id, _) in &entries {
@@ -190,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn a_set_has_one_text(mut bytes: Vec<u8>) {
+        fn set_has_one_text(mut bytes: Vec<u8>) {
             bytes.insert(0, FORMAT_VERSION);
             let text = text_of(&bytes);
             if let Some(shows) = CacheTags::decode(&text) {
@@ -199,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn noise_does_no_harm(text: String) {
+        fn arbitrary_text_does_not_panic(text: String) {
             if let Some(shows) = CacheTags::decode(&text) {
                 prop_assert_eq!(shows.encode(), text);
             }

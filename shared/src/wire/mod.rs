@@ -20,7 +20,7 @@ pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, 
 /// `application/problem+json` (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// A URI reference that names the kind of problem.
+    /// A URI reference that identifies the kind of problem.
     pub r#type: String,
     /// The status in words.
     pub title: String,
@@ -47,7 +47,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// This field is wrong in this way.
+    /// The error of `field`.
     pub fn new(field: impl Into<Cow<'static, str>>, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), detail: detail.into() }
     }
@@ -152,7 +152,7 @@ impl From<&SubjectKey> for SubjectRef {
     }
 }
 
-/// Who wrote a comment.
+/// The author of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The member.
@@ -174,7 +174,7 @@ pub struct MemberRef {
     pub name: String,
 }
 
-/// What has become of a comment.
+/// The state of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
@@ -186,7 +186,7 @@ pub enum CommentState {
     Deleted,
 }
 
-/// Who may see a published comment.
+/// The readers of a published comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
@@ -218,7 +218,7 @@ pub struct Comment {
     pub version: u64,
     /// What it is about.
     pub subject: SubjectRef,
-    /// Who wrote it; `null` on a tombstone.
+    /// Its author; `null` on a tombstone.
     pub author: Option<Author>,
     /// The comment it answers.
     pub parent_id: Option<CommentId>,
@@ -240,9 +240,9 @@ pub struct Comment {
     pub mentions: Vec<MemberRef>,
     /// Pictures.
     pub media: Vec<Media>,
-    /// What has become of it.
+    /// Its state.
     pub state: CommentState,
-    /// Who may see it.
+    /// The readers who may see it.
     pub visibility: Visibility,
     /// Its marks.
     pub flags: Vec<CommentFlag>,
@@ -316,10 +316,10 @@ pub struct Subject {
     pub pinned: Vec<Comment>,
 }
 
-/// Where a page stands in its list.
+/// The place of a page in its list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageInfo {
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub next: Option<String>,
     /// Whether one follows.
     pub has_more: bool,
@@ -334,7 +334,7 @@ pub struct PageInfo {
 pub struct CommentPage {
     /// The comments.
     pub data: Vec<Comment>,
-    /// Where the page stands.
+    /// Its place in the list.
     pub page: PageInfo,
     /// What the comments are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -361,7 +361,7 @@ pub struct TreeMore {
     pub cursor: String,
 }
 
-/// What a permalink needs.
+/// The answer for a permalink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentContext {
     /// The chain above the comment, root first, without the comment.
@@ -374,10 +374,10 @@ pub struct CommentContext {
     pub root_page: CommentPage,
 }
 
-/// Most answers carry what was asked for in `data`.
+/// The envelope of most answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataEnvelope<T> {
-    /// What was asked for.
+    /// The answer itself.
     pub data: T,
 }
 
@@ -393,7 +393,7 @@ pub struct SubjectCounts {
 /// Counts by `type/key`.
 pub type CountsBySubject = BTreeMap<String, SubjectCounts>;
 
-/// What a member thinks of a comment.
+/// A member's reaction to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
@@ -411,18 +411,18 @@ pub struct ReactionResult {
     pub likes: u64,
     /// Members who dislike it now.
     pub dislikes: u64,
-    /// What this member thinks of it now.
+    /// This member's reaction after the call.
     pub reaction: Option<Reaction>,
 }
 
-/// What one reader may see and do on one comment.
+/// What one reader sees and may do on one comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlayEntry {
-    /// What they think of it.
+    /// The reader's reaction.
     pub reaction: Option<Reaction>,
-    /// Whether they may edit it now.
+    /// Whether the reader may edit it now.
     pub can_edit: bool,
-    /// Whether they may delete it.
+    /// Whether the reader may delete it.
     pub can_delete: bool,
 }
 
@@ -440,6 +440,6 @@ pub struct Overlay {
 pub struct GuestCreated {
     /// The bearer token.
     pub token: String,
-    /// Who the guest is now.
+    /// The new guest.
     pub member: MemberRef,
 }
