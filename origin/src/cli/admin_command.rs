@@ -30,14 +30,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Call {
     Import { strict: bool },
-    Export { subject: Option<export::Subject> },
+    Export { subject: Option<export::SubjectArgument> },
     Words { action: TermAction },
     Migrate,
     Doctor,
     Reconcile { repair: bool },
     Dlq { what: dlq::Dlq },
     Shard { what: shard::Shard },
-    Warm { subjects: Vec<export::Subject> },
+    Warm { subjects: Vec<export::SubjectArgument> },
 }
 
 impl Call {

@@ -22,28 +22,28 @@ const CHUNK: usize = 1_000;
 /// A subject as it is given on the command line and sent to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(super) struct Subject(SubjectKey);
+pub(super) struct SubjectArgument(SubjectKey);
 
 /// The subject called `TYPE/KEY`; a key may hold further slashes.
-pub(super) fn subject(text: &str) -> Result<Subject, String> {
+pub(super) fn subject(text: &str) -> Result<SubjectArgument, String> {
     let (kind, key) = text.split_once('/').ok_or("must be TYPE/KEY")?;
-    SubjectKey::new(kind, key).map(Subject).map_err(|e| format!("the {} {e}", e.field()))
+    SubjectKey::new(kind, key).map(SubjectArgument).map_err(|e| format!("the {} {e}", e.field()))
 }
 
 #[cfg(feature = "cluster")]
-impl Subject {
+impl SubjectArgument {
     pub(super) fn key(&self) -> &SubjectKey {
         &self.0
     }
 }
 
-impl std::fmt::Display for Subject {
+impl std::fmt::Display for SubjectArgument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl TryFrom<String> for Subject {
+impl TryFrom<String> for SubjectArgument {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -51,8 +51,8 @@ impl TryFrom<String> for Subject {
     }
 }
 
-impl From<Subject> for String {
-    fn from(subject: Subject) -> Self {
+impl From<SubjectArgument> for String {
+    fn from(subject: SubjectArgument) -> Self {
         subject.0.to_string()
     }
 }
@@ -60,7 +60,7 @@ impl From<Subject> for String {
 /// Writes the subject's comments, or all there are.
 pub(super) async fn run(
     tables: &dyn Transfer,
-    subject: Option<&Subject>,
+    subject: Option<&SubjectArgument>,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let subject = subject.map(|subject| &subject.0);

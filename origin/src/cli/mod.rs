@@ -81,7 +81,7 @@ enum Command {
     Export {
         /// Only this subject
         #[arg(long, value_name = "TYPE/KEY", value_parser = export::subject)]
-        subject: Option<export::Subject>,
+        subject: Option<export::SubjectArgument>,
     },
     /// Prints a member's token, signed by the shared secret
     Token(token::Token),
@@ -113,7 +113,7 @@ enum Command {
     /// Puts subjects into a cluster's cache before they are asked for
     Warm {
         #[arg(value_name = "TYPE/KEY", required = true, value_parser = export::subject)]
-        subjects: Vec<export::Subject>,
+        subjects: Vec<export::SubjectArgument>,
     },
 }
 

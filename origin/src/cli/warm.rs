@@ -9,7 +9,7 @@ use crate::jobs::warm;
 #[cfg(feature = "cluster")]
 pub(super) async fn run(
     process: &Process,
-    subjects: &[export::Subject],
+    subjects: &[export::SubjectArgument],
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let Some(cluster) = &process.cluster else { return nothing_to_warm(console).await };
@@ -21,7 +21,7 @@ pub(super) async fn run(
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) async fn run(_: &Process, _: &[export::Subject], console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(_: &Process, _: &[export::SubjectArgument], console: &mut dyn Console) -> anyhow::Result<u8> {
     nothing_to_warm(console).await
 }
 
