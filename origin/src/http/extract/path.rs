@@ -60,14 +60,38 @@ impl<T: FromStr<Err = InvalidId>> FromRequestParts<HttpState> for PathId<T> {
     }
 }
 
-/// The segment of the path that the route calls `{name}`, as it was sent; empty where there is none.
+/// The segment of the request's path that its route calls `{name}`, as it was sent.
 fn raw_segment<'p>(parts: &'p Parts, name: &str) -> &'p str {
     let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    segment_named(name, route, parts.uri.path())
+}
+
+/// The segment of `path` that `route` calls `{name}`; empty where there is none.
+fn segment_named<'p>(name: &str, route: &str, path: &'p str) -> &'p str {
     let is_named = |segment: &str| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(name);
-    let segments = std::iter::zip(route.split('/'), parts.uri.path().split('/'));
-    segments.into_iter().find(|(named, _)| is_named(named)).map_or("", |(_, sent)| sent)
+    let mut segments = std::iter::zip(route.split('/'), path.split('/'));
+    segments.find(|(named, _)| is_named(named)).map_or("", |(_, sent)| sent)
 }
 
 fn decoded<'p>(segment: &'p str, field: &'static str) -> Result<Cow<'p, str>, Refusal> {
     percent_decode_str(segment).decode_utf8().map_err(|_| Refusal::field(field, "must be percent-encoded UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_found_by_their_names_and_stay_encoded() {
+        let check = |name: &str, route: &str, path: &str, expected: &str| {
+            assert_eq!(segment_named(name, route, path), expected, "{name} of {path}");
+        };
+        let subject = "/v1/subjects/{type}/{key}";
+        check("type", subject, "/v1/subjects/article/a%2Fb", "article");
+        check("key", subject, "/v1/subjects/article/a%2Fb", "a%2Fb");
+        check("key", "/v1/admin/subjects/{type}/{key}", "/v1/admin/subjects/video/%FF", "%FF");
+        check("id", "/v1/comments/{id}/like", "/v1/comments/7/like", "7");
+        check("id", subject, "/v1/subjects/article/1", "");
+        check("id", "", "/v1/comments/7", "");
+    }
 }
