@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou::bootstrap::Process;
-use gailou::config::{ClusterSettings, Config, Urls};
+use gailou::config::{ClusterSettings, ClusterTuning, Config, Urls};
 use gailou::domain::operation::Operation;
 use gailou::state::ProcessRole;
 use gailou::{bootstrap, http};
@@ -245,13 +245,15 @@ impl TestDatabases {
             mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
             redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
             kafka_brokers: kafka.clone(),
-            name: self.name.clone(),
-            tables: 2,
-            partitions: 4,
-            replication: 1,
-            batch: 1_000,
-            comments_ms: 5,
-            reactions_ms: 20,
+            tuning: ClusterTuning {
+                name: self.name.clone(),
+                tables: 2,
+                partitions: 4,
+                replication: 1,
+                batch: 1_000,
+                comments_ms: 5,
+                reactions_ms: 20,
+            },
         }
     }
 }

@@ -72,12 +72,17 @@ pub struct Cluster {
 /// # Errors
 /// When a server does not answer, or contains what must not be changed.
 pub async fn migrate(settings: &ClusterSettings) -> anyhow::Result<()> {
-    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tables)
+    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-    KafkaBroker::migrate(&settings.kafka_brokers, &settings.name, settings.partitions, settings.replication)
-        .await
-        .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
+    KafkaBroker::migrate(
+        &settings.kafka_brokers,
+        &settings.tuning.name,
+        settings.tuning.partitions,
+        settings.tuning.replication,
+    )
+    .await
+    .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
     Ok(())
 }
 
@@ -91,22 +96,22 @@ pub(super) async fn open(
     if role == ProcessRole::All {
         migrate(settings).await?;
     }
-    let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tables, weights(config))
+    let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
     let tables = Arc::new(tables);
-    let broker = KafkaBroker::open(&settings.kafka_brokers, &settings.name)
+    let broker = KafkaBroker::open(&settings.kafka_brokers, &settings.tuning.name)
         .await
         .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
     let broker: Arc<dyn Broker> = Arc::new(broker);
     let redis = Connection::open(settings.redis_urls.expose())
         .await
         .with_context(|| format!("Redis at {}", settings.redis_urls))?;
-    let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.name));
-    let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.name, clock.clone()));
-    let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.name));
-    let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.name));
-    let cache = Arc::new(RedisCache::new(redis, &settings.name));
+    let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.tuning.name));
+    let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.tuning.name, clock.clone()));
+    let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.tuning.name));
+    let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.tuning.name));
+    let cache = Arc::new(RedisCache::new(redis, &settings.tuning.name));
     let recovery = Arc::new(CounterRecovery::new(broker.clone(), tables.clone(), counters.clone()));
     let cached_store = Arc::new(CachedStore::new(
         tables.clone(),
@@ -118,8 +123,8 @@ pub(super) async fn open(
         clock.clone(),
     ));
     tracing::info!(
-        mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.name,
-        "Running as part of cluster {}: MySQL behind Redis, and Kafka", settings.name
+        mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.tuning.name,
+        "Running as part of cluster {}: MySQL behind Redis, and Kafka", settings.tuning.name
     );
     let read_counters = Arc::new(ReadCounters::new());
     let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
@@ -149,9 +154,9 @@ pub(super) async fn open(
         tables: tables.clone(),
         clock: clock.clone(),
         settings: persist::PersistSettings {
-            batch: settings.batch,
-            comments_wait: Duration::from_millis(settings.comments_ms),
-            reactions_wait: Duration::from_millis(settings.reactions_ms),
+            batch: settings.tuning.batch,
+            comments_wait: Duration::from_millis(settings.tuning.comments_ms),
+            reactions_wait: Duration::from_millis(settings.tuning.reactions_ms),
         },
         listener,
         metrics: Arc::default(),

@@ -16,6 +16,7 @@ pub mod output;
 mod reconcile;
 mod record;
 mod serve;
+mod settings;
 mod shard;
 mod token;
 mod warm;
@@ -110,6 +111,12 @@ enum Command {
         #[command(subcommand)]
         command: shard::Shard,
     },
+    /// Prints all settings with their defaults and meanings
+    Settings {
+        /// A table, or a file with every setting in a comment
+        #[arg(long, value_enum, default_value_t = settings::Format::Markdown)]
+        format: settings::Format,
+    },
     /// Puts subjects into a cluster's cache before they are asked for
     Warm {
         #[arg(value_name = "TYPE/KEY", required = true, value_parser = export::subject)]
@@ -144,6 +151,10 @@ const USAGE: u8 = 2;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Cli { global, command } = Cli::parse_from(arguments);
     let work = match command.unwrap_or(Command::All) {
+        Command::Settings { format } => {
+            say(settings::print(format).trim_end());
+            return 0;
+        }
         Command::All => Work::Run(ProcessRole::All),
         Command::Serve => Work::Run(ProcessRole::Serve),
         Command::Job => Work::Run(ProcessRole::Job),

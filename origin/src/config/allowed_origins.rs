@@ -1,9 +1,14 @@
 //! Which sites may write: a list of web origins.
 //!
-//! Does not answer requests (the HTTP layer does). Promise: an origin matches by scheme, host and
-//! port; a rule never matches part of a host name.
+//! Answers no request: the HTTP layer does. Promise: an origin matches by scheme, host and port; a
+//! rule never matches part of a host name.
 
 use std::fmt;
+
+use documented::DocumentedFields;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::config::values;
 
 /// An allow-list of web origins.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,7 +33,7 @@ impl AllowedOrigins {
         Self(rules.map(Rule::AnyPort).collect())
     }
 
-    /// The rules written so, or the first that is none.
+    /// The rules with these texts, or the first text that is not a rule.
     ///
     /// # Errors
     /// The text that is neither `*` nor `scheme://host`, `scheme://host:port`, `scheme://host:*`.
@@ -40,11 +45,11 @@ impl AllowedOrigins {
             .map(Self)
     }
 
-    /// Whether a page of `origin` (as the header says it) may write.
+    /// Whether a page of `origin` (the value of the header) may write.
     ///
     /// ```
-    /// use gailou::config::Origins;
-    /// let origins = Origins::localhost();
+    /// use gailou::config::AllowedOrigins;
+    /// let origins = AllowedOrigins::localhost();
     /// assert!(origins.allow("http://localhost:5173") && origins.allow("https://127.0.0.1"));
     /// assert!(!origins.allow("http://localhost.example.com"));
     /// ```
@@ -96,15 +101,49 @@ fn is_port(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every => f.write_str("*"),
+            Self::One(origin) => f.write_str(origin),
+            Self::AnyPort(base) => write!(f, "{base}:*"),
+        }
+    }
+}
+
 impl fmt::Debug for AllowedOrigins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.0.iter().map(|rule| match rule {
-                Rule::Every => "*".to_owned(),
-                Rule::One(one) => one.clone(),
-                Rule::AnyPort(base) => format!("{base}:*"),
-            }))
-            .finish()
+        f.debug_list().entries(self.0.iter().map(Rule::to_string)).finish()
+    }
+}
+
+impl Serialize for AllowedOrigins {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Rule::to_string))
+    }
+}
+
+impl<'de> Deserialize<'de> for AllowedOrigins {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "origins such as https://example.com or http://localhost:*, a list in a file, separated by \
+                        commas in a variable";
+        let parse = |text: &str| Self::parse(text.split(',').filter(|part| !part.trim().is_empty())).ok();
+        values::parse(deserializer, expected, parse)
+    }
+}
+
+/// `cors`: which sites may write.
+#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
+#[serde(default, deny_unknown_fields)]
+pub struct CorsSettings {
+    /// Sites that may write, unless the subject type says otherwise: `https://blog.example`,
+    /// `http://localhost:*` or `*`; a list in the file, separated by commas in the variable.
+    pub origins: AllowedOrigins,
+}
+
+impl Default for CorsSettings {
+    fn default() -> Self {
+        Self { origins: AllowedOrigins::localhost() }
     }
 }
 
@@ -134,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_named() {
+    fn invalid_origin_is_returned_in_the_error() {
         for text in ["", "example.com", "ftp://a", "https://", "https://a/b", "https://a:port", "https://a b", "null"] {
             assert_eq!(AllowedOrigins::parse([text]), Err(text.to_owned()));
         }

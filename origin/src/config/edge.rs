@@ -1,25 +1,38 @@
 //! The settings of the Worker in front.
 //!
-//! Connects to nothing. Promise: an address is one of a host, and there is none without a secret.
+//! Connects to nothing. Promise: the address is one of a host, and no address is accepted without a
+//! secret.
 
-use crate::config::layers::Layers;
-use crate::config::{ConfigError, Secret};
+use documented::DocumentedFields;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::config::values::{switch, within};
+use crate::config::{ConfigError, Secret, values};
 
 /// `edge`: the Worker in front.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
+#[serde(default, deny_unknown_fields)]
 pub struct EdgeSettings {
-    /// Where the Worker answers: `https://comments.example.com`. Without it nothing is pushed, and no
-    /// subject is declared hot.
+    /// The Worker's address without a path, such as `https://comments.example.com`. Without it nothing
+    /// is pushed to the edge.
+    #[serde(deserialize_with = "address")]
     pub url: Option<String>,
-    /// Signs what edge and origin say to each other.
+    /// The Worker's `EDGE_SECRET`, 32 bytes or more: it signs what edge and origin send to each other.
+    /// Required with `edge.url` and `edge.require_edge`.
+    #[serde(skip_serializing)]
     pub secret: Option<Secret>,
-    /// The secret before it, accepted from the edge while the two are exchanged.
+    /// The secret before it, still accepted from the Worker while the two are exchanged.
+    #[serde(skip_serializing)]
     pub secret_previous: Option<Secret>,
-    /// Refuse what did not come through the edge.
+    /// Whether requests without the Worker's signature are refused.
+    #[serde(deserialize_with = "switch")]
     pub require_edge: bool,
-    /// For how many seconds the edge may serve a page of a hot subject without asking.
+    /// For how many seconds, from 5 to 60, the edge may serve a page of a popular subject without
+    /// asking the origin.
+    #[serde(deserialize_with = "within::<5, 60, _, _>")]
     pub fresh_for: u8,
-    /// Reads a minute, as they reach the origin, that make a subject hot.
+    /// Reads a minute at the origin, from 1 to 1000000, that make a subject popular.
+    #[serde(deserialize_with = "within::<1, 1_000_000, _, _>")]
     pub hot_per_minute: u32,
 }
 
@@ -29,40 +42,26 @@ impl Default for EdgeSettings {
     }
 }
 
-pub(super) fn take(layers: &mut Layers) -> Result<EdgeSettings, ConfigError> {
-    let default = EdgeSettings::default();
-    let called = layers.present("edge.url").unwrap_or_default();
-    let url: Option<String> = layers.take("edge.url")?;
-    let url = url.map(|url| address(&url).ok_or_else(|| ConfigError::new(called, ADDRESS))).transpose()?;
-    Ok(EdgeSettings {
-        url,
-        secret: layers.take("edge.secret")?,
-        secret_previous: layers.take("edge.secret_previous")?,
-        require_edge: layers.or("edge.require_edge", default.require_edge)?,
-        fresh_for: layers.number("edge.fresh_for", default.fresh_for, 5..=60)?,
-        hot_per_minute: layers.number("edge.hot_per_minute", default.hot_per_minute, 1..=1_000_000)?,
+/// Scheme and host, without a slash at the end.
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let expected = "the Worker's address without a path, such as https://comments.example.com";
+    values::parse_optional(deserializer, expected, |url| {
+        let url = url.strip_suffix('/').unwrap_or(url);
+        let uri: axum::http::Uri = url.parse().ok()?;
+        let known = matches!(uri.scheme_str(), Some("http" | "https"));
+        let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
+        (known && bare).then(|| url.to_owned())
     })
-}
-
-const ADDRESS: &str = "must be the Worker's address without a path, such as https://comments.example.com";
-
-/// Scheme and host, without the slash at the end.
-fn address(url: &str) -> Option<String> {
-    let url = url.strip_suffix('/').unwrap_or(url);
-    let uri: axum::http::Uri = url.parse().ok()?;
-    let known = matches!(uri.scheme_str(), Some("http" | "https"));
-    let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
-    (known && bare).then(|| url.to_owned())
 }
 
 impl EdgeSettings {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let needed = [
-            (self.require_edge, "where edge.require_edge is on"),
-            (self.url.is_some(), "where edge.url is given: what is pushed is signed"),
+        let uses = [
+            (self.require_edge, "if edge.require_edge is on"),
+            (self.url.is_some(), "if edge.url is given: what is pushed is signed"),
             (self.secret_previous.is_some(), "beside edge.secret_previous"),
         ];
-        match needed.into_iter().find(|(needed, _)| *needed && self.secret.is_none()) {
+        match uses.into_iter().find(|(is_used, _)| *is_used && self.secret.is_none()) {
             Some((_, why)) => Err(ConfigError::new("GAILOU_EDGE_SECRET", format!("must be given {why}"))),
             None => Ok(()),
         }

@@ -1,46 +1,48 @@
-//! A secret in the configuration: kept as written, never shown.
+//! A secret in the configuration: stored as written, never shown, wiped when it is dropped.
 //!
-//! Does not derive or rotate keys. Promise: at least 32 bytes, and no `Debug` output holds it.
-
-use std::fmt;
+//! Does not derive or rotate keys. Promise: at least 32 bytes, and no `Debug` output contains it.
 
 use gailou_shared::token::TokenKey;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer};
 
-/// Signs development tokens when no secret is given. Public, so it is only taken on loopback.
+use crate::config::values;
+
+/// Signs development tokens when no secret is given. It is public, so it is accepted on loopback only.
 pub const DEVELOPMENT_SECRET: &str = "gailou-development-secret-not-for-production";
 
 /// Text of at least [`TokenKey::MIN_SECRET_BYTES`] bytes.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+#[derive(Debug, Clone)]
+pub struct Secret(SecretString);
 
 impl Secret {
-    /// The secret with this text, `None` when it is too short.
+    /// The secret with this text; `None` if it is too short.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        (text.len() >= TokenKey::MIN_SECRET_BYTES).then(|| Self(text.to_owned()))
+        (text.len() >= TokenKey::MIN_SECRET_BYTES).then(|| Self(text.into()))
     }
 
-    /// The secret that everybody knows.
+    /// The public secret for development.
     #[must_use]
     pub fn development() -> Self {
-        Self(DEVELOPMENT_SECRET.to_owned())
+        Self(DEVELOPMENT_SECRET.into())
     }
 
-    /// Whether everybody knows it.
+    /// Whether it is the public secret for development.
     #[must_use]
     pub fn is_development(&self) -> bool {
-        self.0 == DEVELOPMENT_SECRET
+        self.expose() == DEVELOPMENT_SECRET
     }
 
     /// The secret itself. Never print it.
     #[must_use]
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        values::parse(deserializer, "text of at least 32 bytes (in quotes, in a file)", Self::new)
     }
 }

@@ -5,50 +5,123 @@
 
 use std::collections::BTreeMap;
 
+use documented::DocumentedFields;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::rank::HotWeights;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::config::layers::{HalfLife, Layers};
-use crate::config::{AllowedOrigins, ConfigError};
+use crate::config::sources::Sources;
+use crate::config::values::{switch, within};
+use crate::config::{AllowedOrigins, ConfigError, Settings};
 
-const DEFAULTS: [(&str, Mode); 4] =
+/// The types that exist unless `default_types` is off.
+const DEFAULT_TYPES: [(&str, Mode); 4] =
     [("article", Mode::Tree), ("video", Mode::TwoLevel), ("post", Mode::Flat), ("topic", Mode::Building)];
 
 /// Largest weight, in thousandths: with it a score of 2^32 likes still fits 64 bits.
-const MOST_WEIGHT: u64 = 1_000_000;
+const MAX_WEIGHT: u64 = 1_000_000;
+
+/// Longest half-life, in hours: ten years.
+const MAX_HALF_LIFE_HOURS: u64 = 87_600;
+
+const HOUR_MS: u64 = 3_600_000;
 
 /// `types.NAME`: how one kind of subject is commented on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SubjectType {
+    /// How a thread is shown: `flat`, `two_level`, `tree` or `building`. A new type needs it.
+    #[serde(skip_serializing)]
     pub mode: Mode,
-    /// Level limit of [`Mode::Tree`], from 1 to [`limits::DEPTH`].
+    /// Deepest level that mode `tree` shows, from 1 to 128.
+    #[serde(deserialize_with = "within::<1, { limits::MAX_DEPTH as u64 }, _, _>")]
     pub level_limit: u8,
-    /// Longest comment in characters, at most [`limits::CONTENT_CHARS`].
+    /// Longest comment, in characters, from 1 to 5000.
+    #[serde(deserialize_with = "within::<1, { limits::MAX_CONTENT_CHARS as u64 }, _, _>")]
     pub max_chars: usize,
-    /// Members below this level cannot post.
+    /// Members below this level, from 0 to 255, cannot post.
+    #[serde(deserialize_with = "within::<0, 255, _, _>")]
     pub min_level: u8,
-    /// Whether guests may post, where guests are allowed at all.
+    /// Whether guests may post, if `auth.guests` allows guests at all.
+    #[serde(deserialize_with = "switch")]
     pub guests: bool,
+    /// Sites that may write on this type; without it, those of `cors.origins`.
     pub cors_origins: Option<AllowedOrigins>,
-    /// `weights.{like,reply,hate}` in thousandths and `weights.half_life_hours`.
-    pub hot: HotWeights,
+    /// `weights`: the hot score.
+    pub weights: HotWeightSettings,
 }
 
-impl SubjectType {
-    fn new(mode: Mode) -> Self {
+/// `types.NAME.weights`: how much each kind of engagement counts in the hot score.
+#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
+#[serde(default, deny_unknown_fields)]
+pub struct HotWeightSettings {
+    /// Weight of a like in the hot score, in thousandths, from 0 to 1000000.
+    #[serde(deserialize_with = "within::<0, MAX_WEIGHT, _, _>")]
+    pub like: u32,
+    /// Weight of a visible reply, in thousandths, from 0 to 1000000.
+    #[serde(deserialize_with = "within::<0, MAX_WEIGHT, _, _>")]
+    pub reply: u32,
+    /// Weight of a dislike, subtracted, in thousandths, from 0 to 1000000.
+    #[serde(deserialize_with = "within::<0, MAX_WEIGHT, _, _>")]
+    pub hate: u32,
+    /// After how many hours, at most 87600, engagement must have doubled to keep its place; `none` if
+    /// age does not count.
+    #[serde(deserialize_with = "half_life", serialize_with = "serialize_half_life")]
+    pub half_life_hours: Option<u64>,
+}
+
+impl Default for SubjectType {
+    fn default() -> Self {
         Self {
-            mode,
+            mode: Mode::Tree,
             level_limit: 3,
             max_chars: limits::MAX_CONTENT_CHARS,
             min_level: 0,
             guests: true,
             cors_origins: None,
-            hot: HotWeights::default(),
+            weights: HotWeightSettings::default(),
         }
     }
+}
 
+impl Default for HotWeightSettings {
+    fn default() -> Self {
+        let HotWeights { like, reply, dislike, half_life_ms } = HotWeights::default();
+        Self { like, reply, hate: dislike, half_life_hours: half_life_ms.map(|ms| ms / HOUR_MS) }
+    }
+}
+
+fn half_life<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Hours(u64),
+        Text(String),
+    }
+    let expected = "hours from 1 to 87600, or none (0) if age does not count";
+    let wrong = || serde::de::Error::invalid_value(serde::de::Unexpected::Other("another value"), &expected);
+    let hours = match Written::deserialize(deserializer) {
+        Ok(Written::Hours(hours)) => hours,
+        Ok(Written::Text(text)) if text == "none" => 0,
+        Ok(Written::Text(text)) => text.parse().map_err(|_| wrong())?,
+        Err(_) => return Err(wrong()),
+    };
+    if hours > MAX_HALF_LIFE_HOURS {
+        return Err(wrong());
+    }
+    Ok(Some(hours).filter(|hours| *hours > 0))
+}
+
+fn serialize_half_life<S: Serializer>(hours: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match hours {
+        Some(hours) => serializer.serialize_u64(*hours),
+        None => serializer.serialize_str("none"),
+    }
+}
+
+impl SubjectType {
     /// How its threads are built and drawn.
     #[must_use]
     pub fn threading(&self) -> Threading {
@@ -58,51 +131,37 @@ impl SubjectType {
     /// What counts how much in its hot order.
     #[must_use]
     pub fn weights(&self) -> HotWeights {
-        self.hot
+        let HotWeightSettings { like, reply, hate, half_life_hours } = self.weights;
+        HotWeights { like, reply, dislike: hate, half_life_ms: half_life_hours.map(|hours| hours * HOUR_MS) }
     }
 }
 
-/// The types of an installation that names none.
-pub(super) fn defaults() -> BTreeMap<String, SubjectType> {
-    DEFAULTS.map(|(name, mode)| (name.to_owned(), SubjectType::new(mode))).into()
+/// The types of an installation that configures none.
+pub(super) fn default_types() -> BTreeMap<String, SubjectType> {
+    DEFAULT_TYPES.map(|(name, mode)| (name.to_owned(), SubjectType { mode, ..SubjectType::default() })).into()
 }
 
-/// The default types (unless `default_types` is off) with what is said of them, and the others.
-pub(super) fn take(layers: &mut Layers) -> Result<BTreeMap<String, SubjectType>, ConfigError> {
-    let mut types = if layers.or("default_types", true)? { defaults() } else { BTreeMap::new() };
-    for name in layers.names_under("types") {
+/// The configured types and, unless `default_types` is off, the default ones.
+pub(super) fn from_settings(
+    settings: &Settings,
+    sources: &Sources,
+) -> Result<BTreeMap<String, SubjectType>, ConfigError> {
+    let mut types = if settings.default_types { default_types() } else { BTreeMap::new() };
+    for (name, configured) in &settings.types {
         let key = format!("types.{name}");
-        SubjectKey::new(&name, "1").map_err(|e| ConfigError::new(&key, format!("is no subject type: a name {e}")))?;
-        let before = types.remove(&name);
-        types.insert(name, subject_type(layers, &key, before)?);
+        SubjectKey::new(name, "1").map_err(|e| ConfigError::new(&key, format!("is not a subject type: a name {e}")))?;
+        let is_mode_given = sources.contains(&["types", name, "mode"]);
+        let mode = match types.get(name) {
+            Some(default) if !is_mode_given => default.mode,
+            None if !is_mode_given => {
+                return Err(ConfigError::new(key + ".mode", "is missing: a new subject type needs one"));
+            }
+            _ => configured.mode,
+        };
+        types.insert(name.clone(), SubjectType { mode, ..configured.clone() });
     }
     if types.is_empty() || types.len() > limits::MAX_SUBJECT_TYPES {
         return Err(ConfigError::new("types", format!("must be from 1 to {}", limits::MAX_SUBJECT_TYPES)));
     }
     Ok(types)
-}
-
-fn subject_type(layers: &mut Layers, key: &str, before: Option<SubjectType>) -> Result<SubjectType, ConfigError> {
-    let at = |field: &str| format!("{key}.{field}");
-    let mode: Option<Mode> = layers.take(&at("mode"))?;
-    let Some(mode) = mode.or(before.as_ref().map(|kind| kind.mode)) else {
-        return Err(ConfigError::new(at("mode"), "is missing: a new subject type needs one"));
-    };
-    let before = before.unwrap_or_else(|| SubjectType::new(mode));
-    let hot = before.hot;
-    let half_life = layers.take(&at("weights.half_life_hours"))?;
-    Ok(SubjectType {
-        mode,
-        level_limit: layers.number(&at("level_limit"), before.level_limit, 1..=limits::MAX_DEPTH as u64)?,
-        max_chars: layers.number(&at("max_chars"), before.max_chars, 1..=limits::MAX_CONTENT_CHARS as u64)?,
-        min_level: layers.number(&at("min_level"), before.min_level, 0..=255)?,
-        guests: layers.or(&at("guests"), before.guests)?,
-        cors_origins: layers.take(&at("cors_origins"))?.or(before.cors_origins),
-        hot: HotWeights {
-            like: layers.number(&at("weights.like"), hot.like, 0..=MOST_WEIGHT)?,
-            reply: layers.number(&at("weights.reply"), hot.reply, 0..=MOST_WEIGHT)?,
-            dislike: layers.number(&at("weights.hate"), hot.dislike, 0..=MOST_WEIGHT)?,
-            half_life_ms: half_life.map_or(hot.half_life_ms, |HalfLife(hours)| hours.map(|h| h * 3_600_000)),
-        },
-    })
 }

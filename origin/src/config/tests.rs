@@ -1,8 +1,9 @@
-//! Tables: what is read, and what is refused under which name.
+//! Tables: which settings are read, which are refused under which name, and what the reference says.
 
 use gailou_shared::path::Mode;
 use gailou_shared::rank::HotWeights;
 
+use crate::config::sources::{Sources, variable_of};
 use crate::config::*;
 
 const GOOD: &str = "12345678901234567890123456789012";
@@ -12,17 +13,14 @@ fn read(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
 }
 
 fn read_file(text: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
-    let mut layers = Layers::default();
-    layers.file(text, "g.toml")?;
-    layers.variables(variables.iter().map(|(name, value)| (name.into(), value.into())))?;
-    let config = Config::take(&mut layers)?;
-    layers.finish()?;
-    config.check_secrets()?;
-    Ok(config)
+    let mut sources = Sources::default();
+    sources.add_file(text, "g.toml")?;
+    sources.add_variables(variables.iter().map(|(name, value)| (name.into(), value.into())))?;
+    Config::from_sources(&sources)
 }
 
 #[test]
-fn nothing_given_is_the_embedded_mode() {
+fn no_settings_is_the_embedded_mode() {
     let config = read(&[("PATH", "/bin"), ("GAILOUX", "1")]).unwrap();
     assert_eq!((config.bind.to_string().as_str(), config.data.to_str()), ("127.0.0.1:8080", Some("data")));
     assert!(config.limits.enabled && config.auth.guests && config.token_secret().is_development());
@@ -40,7 +38,7 @@ fn nothing_given_is_the_embedded_mode() {
 }
 
 #[test]
-fn the_worker_in_front_has_an_address_and_a_secret() {
+fn edge_has_an_address_and_a_secret() {
     let nothing = read(&[]).unwrap().edge;
     assert_eq!((nothing.url, nothing.fresh_for, nothing.hot_per_minute), (None, 10, 600));
     let file = "[edge]\nurl = 'https://edge.example/'\nfresh_for = 30\nhot_per_minute = 60";
@@ -51,7 +49,7 @@ fn the_worker_in_front_has_an_address_and_a_secret() {
 }
 
 #[test]
-fn the_environment_replaces_the_file_and_secrets_are_text() {
+fn variable_replaces_file_and_secret_is_text() {
     let file = "bind = '127.0.0.1:1'\ndata = 'here'\ncors.origins = ['https://a.example']\n\
                 [types.video]\nmax_chars = 100\nweights.like = 2000\nweights.half_life_hours = 'none'\n\
                 [types.qa]\nmode = 'tree'\nlevel_limit = 5\nguests = false";
@@ -68,7 +66,7 @@ fn the_environment_replaces_the_file_and_secrets_are_text() {
     assert_eq!(config.token_secret().expose(), GOOD);
     assert_eq!((config.limits.enabled, config.limits.posts_per_minute_member), (false, 50));
     let video = &config.types["video"];
-    assert_eq!((video.mode, video.max_chars, video.hot.like), (Mode::TwoLevel, 100, 2_000));
+    assert_eq!((video.mode, video.max_chars, video.weights.like), (Mode::TwoLevel, 100, 2_000));
     assert_eq!(video.weights().half_life_ms, None);
     let qa = &config.types["qa"];
     assert_eq!(
@@ -80,7 +78,7 @@ fn the_environment_replaces_the_file_and_secrets_are_text() {
 }
 
 #[test]
-fn what_cannot_be_taken_is_refused_by_name() {
+fn wrong_variable_is_refused_by_name() {
     let check = |variables: &[(&str, &str)], name: &str| {
         let error = read(variables).unwrap_err().to_string();
         assert!(error.starts_with(name), "{variables:?}: {error}");
@@ -90,6 +88,8 @@ fn what_cannot_be_taken_is_refused_by_name() {
     check(&[("GAILOU_LIMITS__NONSENSE", "1")], "GAILOU_LIMITS__NONSENSE is not");
     check(&[("GAILOU_TYPES__VIDEO__NONSENSE", "1")], "GAILOU_TYPES__VIDEO__NONSENSE is not");
     check(&[("GAILOU_TYPES__QA__GUESTS", "on")], "types.qa.mode is missing");
+    check(&[("GAILOU_EDGE", "1")], "GAILOU_EDGE is not a setting");
+    check(&[("GAILOU_TYPES__VIDEO", "1")], "GAILOU_TYPES__VIDEO is not a setting");
     check(&[("GAILOU_BIND", "localhost")], "GAILOU_BIND must be");
     check(&[("GAILOU_DATA", "")], "GAILOU_DATA must be");
     check(&[("GAILOU_LIMITS", "maybe")], "GAILOU_LIMITS must be on or off");
@@ -119,7 +119,7 @@ fn what_cannot_be_taken_is_refused_by_name() {
 }
 
 #[test]
-fn the_development_secret_stays_on_loopback() {
+fn development_secret_is_refused_beyond_loopback() {
     let check = |bind: &str, secret: Option<&str>, ok: bool| {
         let secret = secret.map(|secret| ("GAILOU_TOKEN_SECRET", secret));
         let variables: Vec<_> = [("GAILOU_BIND", bind)].into_iter().chain(secret).collect();
@@ -140,15 +140,21 @@ fn the_development_secret_stays_on_loopback() {
 }
 
 #[test]
-fn a_cluster_needs_all_three_and_what_is_missing_is_named() {
+fn cluster_with_missing_servers_is_refused_by_name() {
     let all =
         [("GAILOU_MYSQL_URLS", "mysql://a"), ("GAILOU_REDIS_URLS", "redis://a"), ("GAILOU_KAFKA_BROKERS", "a:9092")];
     let error = |variables: &[(&str, &str)]| read(variables).unwrap_err().to_string();
     if cfg!(feature = "cluster") {
         let cluster = read(&all).unwrap().cluster.unwrap();
-        assert_eq!((cluster.name.as_str(), cluster.tables, cluster.comments_ms), ("gailou", 16, 50));
+        assert_eq!(
+            (cluster.tuning.name.as_str(), cluster.tuning.tables, cluster.tuning.comments_ms),
+            ("gailou", 16, 50)
+        );
         assert!(error(&[("GAILOU_MYSQL_URLS", "pg://a"), all[1], all[2]]).starts_with("GAILOU_MYSQL_URLS must be"));
-        assert!(error(&[("GAILOU_CLUSTER__NAME", "a b"), all[0], all[1], all[2]]).starts_with("cluster.name must be"));
+        assert!(
+            error(&[("GAILOU_CLUSTER__NAME", "a b"), all[0], all[1], all[2]])
+                .starts_with("GAILOU_CLUSTER__NAME must be")
+        );
         let file = "mysql_urls = ['mysql://a', 'mysql://b']\nredis_urls = 'redis://a'\nkafka_brokers = 'a:1'";
         assert_eq!(read_file(file, &[]).unwrap().cluster.unwrap().mysql_urls.expose().len(), 2);
     } else {
@@ -161,17 +167,18 @@ fn a_cluster_needs_all_three_and_what_is_missing_is_named() {
 }
 
 #[test]
-fn keys_of_a_file_are_refused_by_name_without_their_value() {
+fn wrong_key_of_a_file_is_refused_without_its_value() {
     let check = |text: &str, expected: &str| {
         let error = read_file(text, &[]).unwrap_err().to_string();
         assert!(error.starts_with(expected) && !error.contains("hidden"), "{error}");
     };
     check("nonsense = 1", "nonsense in g.toml is not a setting");
     check("[limits]\nnonsense = 1", "limits.nonsense in g.toml is not");
-    check("[nonsense]", "nonsense in g.toml is empty");
-    check("[types.video]\nmode = 'round'", "types.video.mode in g.toml must be flat");
-    check("[types.Video]\nmode = 'flat'", "types.Video is no subject type");
-    check("'types.video'.mode = 'flat'", "types.video in g.toml is not");
+    check("[nonsense]", "nonsense in g.toml is not");
+    check("[nonsense]\nx = 1", "nonsense.x in g.toml is not");
+    check("[types.video]\nmode = 'round'", "types.video.mode in g.toml must be one of flat, two_level, tree, building");
+    check("[types.Video]\nmode = 'flat'", "types.Video is not a subject type");
+    check("'types.video'.mode = 'flat'", "'types.video'.mode in g.toml is not");
     check("[auth]\ntoken_secret = 'hidden'", "auth.token_secret in g.toml must be");
     check("[auth]\ntoken_secret = 'hidden", "g.toml line 2 is not TOML");
     check("default_types = false", "types must be from 1 to 128");
@@ -180,7 +187,7 @@ fn keys_of_a_file_are_refused_by_name_without_their_value() {
 }
 
 #[test]
-fn a_public_key_needs_no_secret() {
+fn public_key_replaces_the_secret() {
     // RFC 8032, section 7.1, test 1.
     let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
     let config = read(&[("GAILOU_AUTH__TOKEN_PUBLIC_KEY", key), ("GAILOU_BIND", "0.0.0.0:1")]).unwrap();
@@ -188,4 +195,64 @@ fn a_public_key_needs_no_secret() {
     assert!(matches!(read(&[]).unwrap().token_key(), Ok(TokenKey::Secret(_))));
     let both = read(&[("GAILOU_AUTH__TOKEN_PUBLIC_KEY", key), ("GAILOU_TOKEN_SECRET", GOOD)]).unwrap_err();
     assert!(both.to_string().starts_with("GAILOU_TOKEN_SECRET cannot be given beside"));
+}
+
+#[test]
+fn default_config_is_the_one_of_no_settings() {
+    assert_eq!(format!("{:?}", Config::default()), format!("{:?}", read(&[]).unwrap()));
+}
+
+/// The bounds that a setting's meaning states: "from 5 to 60".
+fn stated_bounds(meaning: &str) -> Option<(u64, u64)> {
+    let (_, rest) = meaning.split_once("from ")?;
+    let mut words = rest.split([' ', ',', '.', ';']);
+    let min = words.next()?.parse().ok()?;
+    let max = words.nth(1)?.parse().ok()?;
+    Some((min, max))
+}
+
+#[test]
+fn stated_bounds_are_enforced() {
+    for entry in reference::entries().iter().filter(|entry| entry.default.is_u64()) {
+        let Some((min, max)) = stated_bounds(&entry.meaning) else {
+            let has_no_bounds = entry.key.starts_with("limits.") || entry.key.ends_with("half_life_hours");
+            assert!(has_no_bounds, "{} states no bounds: {}", entry.key, entry.meaning);
+            continue;
+        };
+        let variable = variable_of(&entry.key).replace("NAME", "VIDEO");
+        let accepts = |number: Option<u64>| number.is_none_or(|n| read(&[(&variable, &n.to_string())]).is_ok());
+        assert!(accepts(Some(min)) && accepts(Some(max)), "{variable} from {min} to {max}");
+        assert!(min == 0 || !accepts(Some(min - 1)), "{variable} below {min}");
+        assert!(!accepts(Some(max + 1)), "{variable} above {max}");
+    }
+}
+
+#[test]
+fn example_file_holds_the_defaults() {
+    let text = reference::toml();
+    let uncommented: Vec<&str> = text
+        .lines()
+        .take_while(|line| *line != "#[types.NAME]")
+        .map(|line| line.strip_prefix('#').filter(|setting| !setting.starts_with(' ')).unwrap_or(line))
+        .filter(|line| !line.ends_with("= \"\""))
+        .collect();
+    let config = read_file(&uncommented.join("\n"), &[]).unwrap();
+    assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
+    assert!(read_file(&text, &[]).is_ok());
+}
+
+/// A file of the repository; line ends as they are in it.
+fn repository_file(path: &str) -> String {
+    std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
+}
+
+#[test]
+fn documentation_holds_the_reference() {
+    let page = repository_file("docs/configuration.md");
+    let between =
+        page.split("<!-- settings: begin -->").nth(1).and_then(|rest| rest.split("<!-- settings: end -->").next());
+    let advice = "put the output of `gailou settings` between the marks of docs/configuration.md";
+    assert_eq!(between.map(str::trim), Some(reference::markdown().trim()), "{advice}");
+    let advice = "run: gailou settings --format toml >gailou.example.toml";
+    assert_eq!(repository_file("gailou.example.toml"), reference::toml(), "{advice}");
 }

@@ -30,7 +30,7 @@ async fn changes_reach_the_other_origin_and_lost_revisions_cause_a_reset() {
     }
     // Redis loses the revisions so far, and has those that follow.
     let subject = gailou_shared::id::SubjectKey::new("article", "watched").expect("a subject");
-    let name = &one.app.config.cluster.as_ref().expect("a cluster").name;
+    let name = &one.app.config.cluster.as_ref().expect("a cluster").tuning.name;
     let key = format!("{{{name}:{}}}:ev:{subject}", subject.slot().get());
     assert_eq!(redis(shared(), &["DEL", &key]).await, ":1\r\n");
     let before = one.stored_version("article/watched").await;

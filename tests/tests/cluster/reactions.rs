@@ -103,10 +103,10 @@ async fn like_that_is_a_row_before_its_comment_is_counted_once() {
     }
     let origin = TestOrigin::start_on(shared(), |config| {
         let cluster = config.cluster.as_mut().expect("a cluster");
-        (cluster.comments_ms, cluster.reactions_ms) = (LATE_COMMENTS_MS, 5);
+        (cluster.tuning.comments_ms, cluster.tuning.reactions_ms) = (LATE_COMMENTS_MS, 5);
     })
     .await;
-    let name = origin.app.config.cluster.as_ref().expect("a cluster").name.clone();
+    let name = origin.app.config.cluster.as_ref().expect("a cluster").tuning.name.clone();
     let count_rows = |table: &str| -> u64 {
         let tables = [("a", 0), ("a", 1), ("b", 0), ("b", 1)];
         let query = |(database, n)| format!("SELECT COUNT(*) FROM {name}_{database}.{table}_{n};");
@@ -160,7 +160,7 @@ async fn operations_of_one_member_from_two_origins_count_in_their_order() {
         return;
     }
     let one = TestOrigin::start_on(shared(), |config| {
-        config.cluster.as_mut().expect("a cluster").reactions_ms = LONG_BATCH_MS
+        config.cluster.as_mut().expect("a cluster").tuning.reactions_ms = LONG_BATCH_MS
     })
     .await;
     let other = one.start_second().await;
@@ -204,7 +204,7 @@ async fn operations_of_one_member_from_two_origins_count_in_their_order() {
     for is_persisted in [false, true] {
         if is_persisted {
             one.wait_until_persisted().await;
-            let name = &one.app.config.cluster.as_ref().expect("a cluster").name;
+            let name = &one.app.config.cluster.as_ref().expect("a cluster").tuning.name;
             delete_redis_keys(shared(), name).await;
         }
         for origin in [&one, &other] {

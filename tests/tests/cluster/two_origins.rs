@@ -16,7 +16,7 @@ const SHORT_BATCH_MS: u64 = 5;
 /// Two origins; the job of the first collects new comments for `comments_ms` before it writes them.
 async fn start_two(comments_ms: u64) -> (TestOrigin, TestOrigin) {
     let one = TestOrigin::start_on(shared(), |config| {
-        config.cluster.as_mut().expect("a cluster").comments_ms = comments_ms;
+        config.cluster.as_mut().expect("a cluster").tuning.comments_ms = comments_ms;
     })
     .await;
     let other = one.start_second().await;

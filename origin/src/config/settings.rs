@@ -1,0 +1,86 @@
+//! All settings as they are written, before they are checked against each other.
+//!
+//! Promise: the file may set nothing else, and every field's comment says what it means, for
+//! [`crate::config::reference`].
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use documented::DocumentedFields;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::config::values::{parse, switch};
+use crate::config::{
+    AuthSettings, ClusterTuning, CorsSettings, EdgeSettings, LimitSettings, Secret, SubjectType, Urls, cluster,
+};
+
+/// All settings as they are written.
+#[derive(Debug, Deserialize, Serialize, DocumentedFields)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Settings {
+    /// Address and port to listen on; port 0 picks a free one. Anything but loopback needs a token
+    /// secret or a public key.
+    #[serde(deserialize_with = "bind")]
+    pub(super) bind: SocketAddr,
+    /// The directory that holds everything, embedded.
+    #[serde(deserialize_with = "data")]
+    pub(super) data: PathBuf,
+    /// Signs cursors, 32 bytes or more. Without it, the installation makes its own at the first start.
+    #[serde(skip_serializing)]
+    pub(super) cursor_secret: Option<Secret>,
+    /// Whether the types `article` (`tree`), `video` (`two_level`), `post` (`flat`) and `topic` (`building`)
+    /// exist.
+    #[serde(deserialize_with = "switch")]
+    pub(super) default_types: bool,
+    /// The databases of a cluster, `mysql://user:password@host/database`, in the order of the slot map.
+    /// A cluster needs all three: MySQL, Redis and Kafka.
+    #[serde(deserialize_with = "cluster::mysql_urls", skip_serializing)]
+    pub(super) mysql_urls: Option<Urls>,
+    /// One Redis server, or at least two nodes of a Redis Cluster.
+    #[serde(deserialize_with = "cluster::redis_urls", skip_serializing)]
+    pub(super) redis_urls: Option<Urls>,
+    /// The Kafka brokers, `host:port`, separated by commas.
+    #[serde(deserialize_with = "cluster::kafka_brokers")]
+    pub(super) kafka_brokers: Option<String>,
+    /// `limits`
+    pub(super) limits: LimitSettings,
+    /// `auth`
+    pub(super) auth: AuthSettings,
+    /// `cors`
+    pub(super) cors: CorsSettings,
+    /// `edge`
+    pub(super) edge: EdgeSettings,
+    /// `cluster`
+    pub(super) cluster: ClusterTuning,
+    /// `types`
+    pub(super) types: BTreeMap<String, SubjectType>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            bind: (Ipv4Addr::LOCALHOST, 8080).into(),
+            data: "data".into(),
+            cursor_secret: None,
+            default_types: true,
+            mysql_urls: None,
+            redis_urls: None,
+            kafka_brokers: None,
+            limits: LimitSettings::default(),
+            auth: AuthSettings::default(),
+            cors: CorsSettings::default(),
+            edge: EdgeSettings::default(),
+            cluster: ClusterTuning::default(),
+            types: BTreeMap::new(),
+        }
+    }
+}
+
+fn bind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    parse(deserializer, "ADDRESS:PORT, such as 127.0.0.1:8080", |text| text.parse().ok())
+}
+
+fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    parse(deserializer, "a path", |text| (!text.is_empty()).then(|| text.into()))
+}

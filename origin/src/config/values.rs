@@ -1,0 +1,116 @@
+//! How a setting is written: a switch, a bounded number, a text with a meaning.
+//!
+//! In a variable everything is text; a file may also use TOML's own types. Promise: an error says
+//! what a value must be, and never repeats the value.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{Error, SeqAccess, Unexpected, Visitor};
+
+/// Reads `on` or `off`, `true` or `false`.
+pub(super) fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    deserializer.deserialize_any(SwitchVisitor)
+}
+
+struct SwitchVisitor;
+
+impl Visitor<'_> for SwitchVisitor {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("on or off")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<bool, E> {
+        Ok(value)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<bool, E> {
+        match text {
+            "on" | "true" => Ok(true),
+            "off" | "false" => Ok(false),
+            _ => Err(E::invalid_value(Unexpected::Other("text"), &self)),
+        }
+    }
+}
+
+/// Reads a whole number from `MIN` to `MAX`.
+pub(super) fn within<'de, const MIN: u64, const MAX: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let number = deserializer.deserialize_any(NumberVisitor::<MIN, MAX>)?;
+    T::try_from(number).map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &NumberVisitor::<MIN, MAX>))
+}
+
+struct NumberVisitor<const MIN: u64, const MAX: u64>;
+
+impl<const MIN: u64, const MAX: u64> NumberVisitor<MIN, MAX> {
+    fn check<E: Error>(self, number: Option<u64>) -> Result<u64, E> {
+        let number = number.filter(|number| (MIN..=MAX).contains(number));
+        number.ok_or_else(|| E::invalid_value(Unexpected::Other("a value outside of it"), &self))
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> Visitor<'_> for NumberVisitor<MIN, MAX> {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {MIN} to {MAX}")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+        self.check(Some(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+        self.check(number.try_into().ok())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+        self.check(text.parse().ok())
+    }
+}
+
+/// Reads a text (a list is joined by commas) that `parse` accepts.
+pub(super) fn parse<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    expected: &'static str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, D::Error> {
+    let text = deserializer.deserialize_any(TextVisitor { expected })?;
+    parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Other("text"), &expected))
+}
+
+/// Like [`parse`], but an empty text is no value.
+pub(super) fn parse_optional<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    expected: &'static str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, D::Error> {
+    self::parse(deserializer, expected, |text| if text.is_empty() { Some(None) } else { parse(text).map(Some) })
+}
+
+struct TextVisitor {
+    expected: &'static str,
+}
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
+        let mut parts: Vec<String> = Vec::new();
+        while let Some(part) = list.next_element()? {
+            parts.push(part);
+        }
+        Ok(parts.join(","))
+    }
+}
