@@ -28,7 +28,7 @@ const CALL_BUCKETS: [f64; 14] =
 /// How often measured durations are sorted into their buckets; until then each takes 8 bytes.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-static RECORDER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
+static DURATION_RECORDER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
     let recorder = builder().build_recorder();
     let handle = recorder.handle();
     // Another recorder may be there already only in a program that embeds this one.
@@ -51,7 +51,7 @@ fn builder() -> PrometheusBuilder {
 
 /// Lets durations be recorded from here on. A second call does nothing.
 pub fn install() {
-    LazyLock::force(&RECORDER);
+    LazyLock::force(&DURATION_RECORDER);
 }
 
 /// Keeps the memory of the recorder bounded, whether or not anybody requests the metrics. Never ends.
@@ -59,7 +59,7 @@ pub async fn run_upkeep() {
     let mut interval = tokio::time::interval(UPKEEP_INTERVAL);
     loop {
         interval.tick().await;
-        RECORDER.run_upkeep();
+        DURATION_RECORDER.run_upkeep();
     }
 }
 
@@ -74,7 +74,7 @@ pub trait Collector: Send + Sync + std::fmt::Debug {
 pub fn render(collect: impl FnOnce()) -> String {
     let counts = PrometheusBuilder::new().build_recorder();
     with_local_recorder(&counts, collect);
-    format!("{}{}", RECORDER.render(), counts.handle().render())
+    format!("{}{}", DURATION_RECORDER.render(), counts.handle().render())
 }
 
 /// Measures a call to a dependency until it completes or is dropped.

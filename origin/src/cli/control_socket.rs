@@ -1,6 +1,6 @@
 //! Commands to a running server, through a socket in its data directory.
 //!
-//! The client sends one line of JSON (the [`Call`]) and then its input in frames: a length of four
+//! The client sends one line of JSON (the [`AdminCommand`]) and then its input in frames: a length of four
 //! bytes, big-endian, and so many bytes; length 0 is the end, so that a broken upload is never
 //! taken for one. The server answers lines of JSON ([`Reply`]), the exit code last. Not reachable
 //! from other machines, and not for other users of this one (mode 0600, and the peer is asked for).
@@ -25,10 +25,10 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 
 use crate::bootstrap::Process;
-use crate::cli::admin_command::Call;
+use crate::cli::admin_command::AdminCommand;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
-use crate::cli::{FAILED, USAGE, stopped};
+use crate::cli::{EXIT_FAILED, EXIT_USAGE, stopped};
 
 /// Its name in the data directory.
 const SOCKET_FILE_NAME: &str = "gailou.sock";
@@ -141,7 +141,7 @@ async fn answer(app: Arc<Process>, stream: UnixStream, one_writer: Arc<Mutex<()>
             }
             Err(error) => {
                 let _ = console.err(&format!("gailou: the server does not know this command: {error}\n")).await;
-                USAGE
+                EXIT_USAGE
             }
         }
     };
@@ -153,14 +153,14 @@ async fn answer(app: Arc<Process>, stream: UnixStream, one_writer: Arc<Mutex<()>
     if code.is_none() {
         let _ = console.err("gailou: the server is stopping; give the command again\n").await;
     }
-    let _ = console.send(&Reply::Exit(code.unwrap_or(FAILED))).await;
+    let _ = console.send(&Reply::Exit(code.unwrap_or(EXIT_FAILED))).await;
 }
 
 /// What a client sends.
 struct Frames(BufReader<OwnedReadHalf>);
 
 impl Frames {
-    async fn call(&mut self) -> io::Result<Call> {
+    async fn call(&mut self) -> io::Result<AdminCommand> {
         let mut line = Vec::new();
         (&mut self.0).take(CALL_BYTES).read_until(b'\n', &mut line).await?;
         Ok(serde_json::from_slice(&line)?)
@@ -209,7 +209,7 @@ impl Console for Replies {
 /// Has the server carry the command out; its exit code.
 pub(super) async fn call(
     stream: UnixStream,
-    call: &Call,
+    call: &AdminCommand,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
@@ -238,7 +238,7 @@ pub(super) async fn call(
 
 /// Sends the command and its input. Fails when the input does; when the server has stopped
 /// listening, its answer says why.
-async fn upload(mut write: OwnedWriteHalf, call: &Call, input: &mut dyn Input) -> anyhow::Result<()> {
+async fn upload(mut write: OwnedWriteHalf, call: &AdminCommand, input: &mut dyn Input) -> anyhow::Result<()> {
     let mut line = serde_json::to_vec(call)?;
     line.push(b'\n');
     let mut listening = write.write_all(&line).await.is_ok();

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Its name in the data directory.
-const NAME: &str = "gailou.lock";
+const LOCK_FILE_NAME: &str = "gailou.lock";
 
 /// The right to work on a data directory, for as long as this value lives.
 #[derive(Debug)]
@@ -21,14 +21,14 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of `data` (the directory is made when it is missing); `None` when somebody
-    /// else holds it.
+    /// Takes the lock of `data` (the directory is made when it is missing); `None` when another
+    /// process holds it.
     ///
     /// # Errors
     /// When the directory cannot be made or written to.
     pub(super) fn take(data: &Path) -> anyhow::Result<Option<Self>> {
         fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
-        let path = data.join(NAME);
+        let path = data.join(LOCK_FILE_NAME);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.with_context(|| format!("cannot write to {}", path.display()))?;
         match file.try_lock() {
@@ -47,7 +47,7 @@ impl Lock {
 /// Why the lock of `data` cannot be had, in words.
 pub(super) fn taken(data: &Path) -> anyhow::Error {
     let mut holder = String::new();
-    let read = File::open(data.join(NAME)).and_then(|file| file.take(20).read_to_string(&mut holder));
+    let read = File::open(data.join(LOCK_FILE_NAME)).and_then(|file| file.take(20).read_to_string(&mut holder));
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
     match read {
         Ok(1..) => anyhow::anyhow!("the data directory {} is in use by process {holder}", data.display()),

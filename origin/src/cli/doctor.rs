@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::bootstrap::Process;
-use crate::cli::FAILED;
+use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 use crate::config::Config;
 use crate::ports::broker::Topic;
@@ -60,7 +60,7 @@ pub(super) async fn run(
         }
     }
     print(&findings, console).await?;
-    Ok(if findings.iter().any(|f| f.0 == Broken) { FAILED } else { 0 })
+    Ok(if findings.iter().any(|f| f.0 == Broken) { EXIT_FAILED } else { 0 })
 }
 
 async fn print(findings: &[Finding], console: &mut dyn Console) -> anyhow::Result<()> {

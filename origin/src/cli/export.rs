@@ -17,7 +17,7 @@ use crate::domain::row::ExportedComment;
 use crate::ports::store::Transfer;
 
 /// Comments asked for at a time.
-const CHUNK: usize = 1_000;
+const COMMENTS_PER_QUERY: usize = 1_000;
 
 /// A subject as it is given on the command line and sent to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub(super) async fn run(
     let mut left_out = HashSet::new();
     let mut after = None;
     loop {
-        let found = tables.export_comments(subject, after.as_ref(), CHUNK).await?;
+        let found = tables.export_comments(subject, after.as_ref(), COMMENTS_PER_QUERY).await?;
         let Some(last) = found.last() else { return Ok(0) };
         after = Some(last.cursor.clone());
         let mut text = String::new();

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes read at a time.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A source of bytes.
 #[async_trait]
@@ -50,7 +50,7 @@ impl Reader {
 #[async_trait]
 impl Input for Reader {
     async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::with_capacity(CHUNK);
+        let mut bytes = Vec::with_capacity(CHUNK_BYTES);
         self.0.read_buf(&mut bytes).await?;
         Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
     }

@@ -7,6 +7,7 @@
 mod admin_command;
 mod control_socket;
 mod data_lock;
+mod dispatch;
 mod dlq;
 mod doctor;
 mod export;
@@ -29,7 +30,7 @@ use std::io::{
 };
 use std::path::PathBuf;
 
-use admin_command::Call;
+use admin_command::AdminCommand;
 use clap::{Args, Parser, Subcommand};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
@@ -141,11 +142,11 @@ enum Words {
 enum Work {
     Run(ProcessRole),
     Token(token::Token),
-    Call(Call, Option<PathBuf>),
+    Command(AdminCommand, Option<PathBuf>),
 }
 
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
+const EXIT_FAILED: u8 = 1;
+const EXIT_USAGE: u8 = 2;
 
 /// Does what the arguments say; the exit code. Wrong arguments end the process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -159,19 +160,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve => Work::Run(ProcessRole::Serve),
         Command::Job => Work::Run(ProcessRole::Job),
         Command::Token(token) => Work::Token(token),
-        Command::Import { file, strict } => Work::Call(Call::Import { strict }, Some(file)),
-        Command::Export { subject } => Work::Call(Call::Export { subject }, None),
-        Command::Words { command: Words::Load { file, action } } => Work::Call(Call::Words { action }, Some(file)),
-        Command::Migrate => Work::Call(Call::Migrate, None),
-        Command::Doctor => Work::Call(Call::Doctor, None),
-        Command::Reconcile { repair } => Work::Call(Call::Reconcile { repair }, None),
-        Command::Dlq { command } => Work::Call(Call::Dlq { what: command }, None),
-        Command::Shard { command } => Work::Call(Call::Shard { what: command }, None),
-        Command::Warm { subjects } => Work::Call(Call::Warm { subjects }, None),
+        Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
+        Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
+        Command::Words { command: Words::Load { file, action } } => {
+            Work::Command(AdminCommand::Words { action }, Some(file))
+        }
+        Command::Migrate => Work::Command(AdminCommand::Migrate, None),
+        Command::Doctor => Work::Command(AdminCommand::Doctor, None),
+        Command::Reconcile { repair } => Work::Command(AdminCommand::Reconcile { repair }, None),
+        Command::Dlq { command } => Work::Command(AdminCommand::Dlq { what: command }, None),
+        Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, None),
+        Command::Warm { subjects } => Work::Command(AdminCommand::Warm { subjects }, None),
     };
     let config = match Config::load(Options { bind: global.bind, data: global.data, config: global.config }) {
         Ok(config) => config,
-        Err(error) => return complain(&error.into(), USAGE),
+        Err(error) => return complain(&error.into(), EXIT_USAGE),
     };
     match work {
         Work::Run(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
@@ -183,9 +186,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 say(&text);
                 0
             }
-            Err(error) => complain(&error, FAILED),
+            Err(error) => complain(&error, EXIT_FAILED),
         },
-        Work::Call(call, file) => in_runtime("warn", admin_command::carry_out(config, call, file)),
+        Work::Command(call, file) => in_runtime("warn", dispatch::carry_out(config, call, file)),
     }
 }
 
@@ -197,7 +200,7 @@ fn half_of_a_cluster(role: ProcessRole) -> u8 {
         "and this build has no cluster feature"
     };
     let error = anyhow::anyhow!("`{name}` is one half of a cluster, {needs}; `gailou` alone runs everything");
-    complain(&error, USAGE)
+    complain(&error, EXIT_USAGE)
 }
 
 /// Completes when the server is to stop.
@@ -213,28 +216,28 @@ fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return complain(&error.into(), FAILED),
+        Err(error) => return complain(&error.into(), EXIT_FAILED),
     };
     let done = runtime.block_on(work);
     // A thread that still reads standard input must not hold up the end.
     runtime.shutdown_background();
-    done.unwrap_or_else(|error| complain(&error, FAILED))
+    done.unwrap_or_else(|error| complain(&error, EXIT_FAILED))
 }
 
 fn say(line: &str) {
-    // Who asked may have closed our output; the line is for nobody then.
+    // Who asked may have closed our output; the line has no reader then.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 fn complain(error: &anyhow::Error, code: u8) -> u8 {
-    if !nobody_listens(error) {
+    if !is_broken_pipe(error) {
         let _ = writeln!(io::stderr(), "gailou: {error:#}");
     }
     code
 }
 
 /// Whether a reader such as `head` has closed the output: no failure to speak of.
-fn nobody_listens(error: &anyhow::Error) -> bool {
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

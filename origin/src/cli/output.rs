@@ -1,7 +1,7 @@
 //! What a command says: to a terminal, through the socket, or to a test.
 //!
 //! Does not decide what is said. Promise: text comes out as given, in order; progress is shown
-//! where somebody looks at it, and nowhere else.
+//! on a terminal, and nowhere else.
 
 use std::io::{
     IsTerminal, Write, {self},
@@ -10,7 +10,7 @@ use std::io::{
 use async_trait::async_trait;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Where a command's output goes. An error means that nobody listens any more.
+/// Where a command's output goes. An error means that the reader is gone.
 #[async_trait]
 pub trait Console: Send {
     /// Text for standard output.
@@ -78,13 +78,13 @@ impl Console for Terminal {
 
 /// Keeps what is said.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct CapturedOutput {
     pub out: String,
     pub err: String,
 }
 
 #[async_trait]
-impl Console for Kept {
+impl Console for CapturedOutput {
     async fn out(&mut self, text: &str) -> io::Result<()> {
         self.out.push_str(text);
         Ok(())

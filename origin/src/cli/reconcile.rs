@@ -8,11 +8,11 @@ use anyhow::Context as _;
 use gailou_shared::id::SubjectKey;
 
 use crate::bootstrap::Process;
-use crate::cli::FAILED;
+use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 
 /// Subjects asked for at a time.
-const CHUNK: usize = 200;
+const SUBJECTS_PER_QUERY: usize = 200;
 
 /// Found and repaired.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Conso
     let mut report = Report::default();
     let mut after: Option<SubjectKey> = None;
     loop {
-        let subjects = process.tables.list_subjects_after(after.as_ref(), CHUNK).await?;
+        let subjects = process.tables.list_subjects_after(after.as_ref(), SUBJECTS_PER_QUERY).await?;
         for subject in &subjects {
             reconcile(process, subject, repair, &mut report, console).await.with_context(|| format!("{subject}"))?;
         }
@@ -38,7 +38,7 @@ pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Conso
     }
     let Report { subjects, differ, repaired } = report;
     console.out(&format!("{subjects} subjects, {differ} differences, {repaired} repaired\n")).await?;
-    Ok(if differ > repaired { FAILED } else { 0 })
+    Ok(if differ > repaired { EXIT_FAILED } else { 0 })
 }
 
 async fn reconcile(

@@ -17,7 +17,7 @@ const SOURCE_BYTES: usize = 512;
 /// Times below this are seconds (until the year 5138), others milliseconds (from March 1973).
 const FIRST_MILLISECOND: u64 = 100_000_000_000;
 /// Largest count and largest time: what JSON carries exactly.
-const MOST: u64 = (1 << 53) - 1;
+const MAX_EXACT_NUMBER: u64 = (1 << 53) - 1;
 
 /// A comment on its way in or out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,8 @@ impl Line {
             parent: fields.source("parent")?,
             author: fields.author(deleted)?,
             content: fields.needed("content", Fields::content)?,
-            likes: fields.number("likes", MOST)?.unwrap_or(0),
-            dislikes: fields.number("dislikes", MOST)?.unwrap_or(0),
+            likes: fields.number("likes", MAX_EXACT_NUMBER)?.unwrap_or(0),
+            dislikes: fields.number("dislikes", MAX_EXACT_NUMBER)?.unwrap_or(0),
             created_at: fields.needed("created_at", Fields::time)?,
             edited_at: fields.time("edited_at")?,
             deleted,
@@ -158,7 +158,7 @@ impl Fields {
     /// Unix milliseconds, from seconds or milliseconds.
     fn time(&self, name: &str) -> Result<Option<u64>, String> {
         let ms = |time| if time < FIRST_MILLISECOND { time * 1_000 } else { time };
-        Ok(self.number(name, MOST)?.map(ms))
+        Ok(self.number(name, MAX_EXACT_NUMBER)?.map(ms))
     }
 
     /// An id of another system. Empty ones are nothing.
@@ -315,11 +315,11 @@ mod tests {
 
     fn any_line() -> impl Strategy<Value = Line> {
         let source = || proptest::option::of("[^\\p{C}]{1,20}");
-        let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), FIRST_MILLISECOND..MOST];
+        let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), FIRST_MILLISECOND..MAX_EXACT_NUMBER];
         let text = ("[a-z0-9_-]{1,32}", "[^\\p{C}]{1,100}", "[^\\p{C}]{1,100}", "[^\\p{Cc}]{0,200}|(\\r|\\n|\\t){1,9}");
         let names =
             ("[^\\p{C}\\p{Z}]([^\\p{C}]{0,62}[^\\p{C}\\p{Z}])?", proptest::option::of(1u64..1 << 62), any::<u8>());
-        let more = (time(), proptest::option::of(time()), 0..MOST, 0..MOST, any::<[bool; 2]>());
+        let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 2]>());
         (text, (source(), source()), names, more).prop_map(|(text, (root, parent), (name, number, level), more)| {
             let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
             let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());

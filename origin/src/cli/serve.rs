@@ -89,7 +89,7 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
                 let process = std::process::id();
                 tracing::warn!(process, "Process {process} ends at once, by a second signal");
                 #[expect(clippy::disallowed_methods, reason = "a second signal asks for an end without a wait")]
-                std::process::exit(crate::cli::FAILED.into());
+                std::process::exit(crate::cli::EXIT_FAILED.into());
             }
         }
     });

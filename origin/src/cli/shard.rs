@@ -8,7 +8,7 @@ use gailou_shared::id::Slot;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Process;
-use crate::cli::USAGE;
+use crate::cli::EXIT_USAGE;
 use crate::cli::output::Console;
 
 #[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
                 console.out(&format!("{line}\n")).await?;
             }
             console.out(&format!("{} rows or slots are not where they belong\n", wrong.len())).await?;
-            Ok(if wrong.is_empty() { 0 } else { crate::cli::FAILED })
+            Ok(if wrong.is_empty() { 0 } else { crate::cli::EXIT_FAILED })
         }
     }
 }
@@ -113,7 +113,7 @@ pub(super) async fn run(_: &Process, _: Shard, console: &mut dyn Console) -> any
 
 async fn nothing_to_move(console: &mut dyn Console) -> anyhow::Result<u8> {
     console.err("gailou: there is no cluster, and so nothing to move\n").await?;
-    Ok(USAGE)
+    Ok(EXIT_USAGE)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
-use crate::cli::{USAGE, export};
+use crate::cli::{EXIT_USAGE, export};
 #[cfg(feature = "cluster")]
 use crate::jobs::warm;
 
@@ -27,5 +27,5 @@ pub(super) async fn run(_: &Process, _: &[export::SubjectArgument], console: &mu
 
 async fn nothing_to_warm(console: &mut dyn Console) -> anyhow::Result<u8> {
     console.err("gailou: there is no cluster, and so no cache to warm\n").await?;
-    Ok(USAGE)
+    Ok(EXIT_USAGE)
 }

@@ -17,7 +17,7 @@ use crate::config::{
 
 /// One setting.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct SettingEntry {
     /// `limits.enabled`; `types.NAME.mode` for all types.
     pub(super) key: String,
     pub(super) default: Value,
@@ -25,7 +25,7 @@ pub(super) struct Entry {
 }
 
 /// All settings, in the order of a file: those without a section first.
-pub(super) fn entries() -> Vec<Entry> {
+pub(super) fn entries() -> Vec<SettingEntry> {
     let defaults = Settings::default();
     let mut entries = section("", &defaults);
     entries.extend(section::<LimitSettings>("limits.", &defaults.limits));
@@ -39,10 +39,10 @@ pub(super) fn entries() -> Vec<Entry> {
 }
 
 /// The settings of a struct; its own sections are left out.
-fn section<T: DocumentedFields + Serialize>(prefix: &str, defaults: &T) -> Vec<Entry> {
+fn section<T: DocumentedFields + Serialize>(prefix: &str, defaults: &T) -> Vec<SettingEntry> {
     let defaults = serde_json::to_value(defaults).unwrap_or_default();
     let fields = T::FIELD_NAMES.iter().zip(T::FIELD_DOCS);
-    let entry = |(name, meaning): (&&str, &&str)| Entry {
+    let entry = |(name, meaning): (&&str, &&str)| SettingEntry {
         key: format!("{prefix}{name}"),
         // Secrets are not serialized, and none of them has a default.
         default: defaults.get(*name).cloned().unwrap_or_default(),
@@ -55,7 +55,7 @@ fn section<T: DocumentedFields + Serialize>(prefix: &str, defaults: &T) -> Vec<E
 #[must_use]
 pub fn markdown() -> String {
     let mut text = "| setting | variable | default | meaning |\n|---|---|---|---|\n".to_owned();
-    for Entry { key, default, meaning } in entries() {
+    for SettingEntry { key, default, meaning } in entries() {
         let default = if default.is_null() { "none".to_owned() } else { format!("`{default}`") };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{key}` | `{}` | {default} | {meaning} |", variable_of(&key));
@@ -74,7 +74,7 @@ const TOML_HEAD: &str = "\
 pub fn toml() -> String {
     let mut text = TOML_HEAD.to_owned();
     let mut open_section = String::new();
-    for Entry { key, default, meaning } in entries() {
+    for SettingEntry { key, default, meaning } in entries() {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", &key));
         if section != open_section {
             // A subject type is an example: its name is the operator's choice.

@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 use crate::config::ConfigError;
 
 /// The beginning of every variable.
-const PREFIX: &str = "GAILOU_";
+const VARIABLE_PREFIX: &str = "GAILOU_";
 
-/// Variables with a name of their own, without [`PREFIX`], and the setting that they set.
+/// Variables with a name of their own, without [`VARIABLE_PREFIX`], and the setting that they set.
 const SHORT_NAMES: [(&str, &str); 4] = [
     ("TOKEN_SECRET", "auth.token_secret"),
     ("EDGE_SECRET", "edge.secret"),
@@ -24,13 +24,13 @@ const SHORT_NAMES: [(&str, &str); 4] = [
     ("LIMITS", "limits.enabled"),
 ];
 
-const UNKNOWN: &str = "is not a setting that Gailou knows";
+const UNKNOWN_SETTING: &str = "is not a setting that Gailou knows";
 
 /// The variable of a setting: the short one, if it has one.
 pub(super) fn variable_of(key: &str) -> String {
     match SHORT_NAMES.iter().find(|(_, setting)| *setting == key) {
-        Some((name, _)) => format!("{PREFIX}{name}"),
-        None => format!("{PREFIX}{}", key.to_ascii_uppercase().replace('.', "__")),
+        Some((name, _)) => format!("{VARIABLE_PREFIX}{name}"),
+        None => format!("{VARIABLE_PREFIX}{}", key.to_ascii_uppercase().replace('.', "__")),
     }
 }
 
@@ -72,14 +72,14 @@ impl Sources {
         }
     }
 
-    /// Adds the variables that begin with [`PREFIX`], except `GAILOU_CONFIG`, which names the file.
+    /// Adds the variables that begin with [`VARIABLE_PREFIX`], except `GAILOU_CONFIG`, which names the file.
     pub(super) fn add_variables(&mut self, all: impl Iterator<Item = (OsString, OsString)>) -> Result<(), ConfigError> {
         let mut given: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in all {
             let name = name.to_string_lossy().into_owned();
-            let Some(rest) = name.strip_prefix(PREFIX).filter(|rest| *rest != "CONFIG") else { continue };
+            let Some(rest) = name.strip_prefix(VARIABLE_PREFIX).filter(|rest| *rest != "CONFIG") else { continue };
             if rest.is_empty() || rest.bytes().any(|b| b.is_ascii_lowercase()) {
-                return Err(ConfigError::new(name, UNKNOWN));
+                return Err(ConfigError::new(name, UNKNOWN_SETTING));
             }
             let Ok(text) = value.into_string() else {
                 return Err(ConfigError::new(name, "is not UTF-8"));
@@ -130,9 +130,9 @@ impl Sources {
 
     fn refuse(&self, error: figment::Error) -> ConfigError {
         let reason = match error.kind {
-            Kind::UnknownField(..) => UNKNOWN.to_owned(),
+            Kind::UnknownField(..) => UNKNOWN_SETTING.to_owned(),
             // A text where a section is expected: `GAILOU_EDGE`.
-            Kind::InvalidType(_, expected) if expected.starts_with("struct ") => UNKNOWN.to_owned(),
+            Kind::InvalidType(_, expected) if expected.starts_with("struct ") => UNKNOWN_SETTING.to_owned(),
             Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) | Kind::InvalidLength(_, expected) => {
                 format!("must be {expected}")
             }

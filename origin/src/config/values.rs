@@ -35,28 +35,29 @@ impl Visitor<'_> for SwitchVisitor {
     }
 }
 
-/// Reads a whole number from `MIN` to `MAX`.
-pub(super) fn within<'de, const MIN: u64, const MAX: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+/// Reads a whole number from `MIN_VALUE` to `MAX_VALUE`.
+pub(super) fn within<'de, const MIN_VALUE: u64, const MAX_VALUE: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let number = deserializer.deserialize_any(NumberVisitor::<MIN, MAX>)?;
-    T::try_from(number).map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &NumberVisitor::<MIN, MAX>))
+    let number = deserializer.deserialize_any(NumberVisitor::<MIN_VALUE, MAX_VALUE>)?;
+    T::try_from(number)
+        .map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &NumberVisitor::<MIN_VALUE, MAX_VALUE>))
 }
 
-struct NumberVisitor<const MIN: u64, const MAX: u64>;
+struct NumberVisitor<const MIN_VALUE: u64, const MAX_VALUE: u64>;
 
-impl<const MIN: u64, const MAX: u64> NumberVisitor<MIN, MAX> {
+impl<const MIN_VALUE: u64, const MAX_VALUE: u64> NumberVisitor<MIN_VALUE, MAX_VALUE> {
     fn check<E: Error>(self, number: Option<u64>) -> Result<u64, E> {
-        let number = number.filter(|number| (MIN..=MAX).contains(number));
+        let number = number.filter(|number| (MIN_VALUE..=MAX_VALUE).contains(number));
         number.ok_or_else(|| E::invalid_value(Unexpected::Other("a value outside of it"), &self))
     }
 }
 
-impl<const MIN: u64, const MAX: u64> Visitor<'_> for NumberVisitor<MIN, MAX> {
+impl<const MIN_VALUE: u64, const MAX_VALUE: u64> Visitor<'_> for NumberVisitor<MIN_VALUE, MAX_VALUE> {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from {MIN} to {MAX}")
+        write!(f, "from {MIN_VALUE} to {MAX_VALUE}")
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {

@@ -13,7 +13,7 @@ use crate::cli::import::place::{Name, Stored};
 use crate::ports::store::{CommentReader, Transfer};
 
 /// Things asked for at once.
-const CHUNK: usize = 1_000;
+const KEYS_PER_QUERY: usize = 1_000;
 
 /// What the store has of a file.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ pub(super) async fn find(
     let mut found: HashMap<Name, CommentId> = HashMap::new();
     for (place, (key, names)) in subjects.iter().zip(names).enumerate() {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-        for chunk in names.chunks(CHUNK) {
+        for chunk in names.chunks(KEYS_PER_QUERY) {
             found.extend(tables.find_sources(key, chunk).await?.into_iter().map(|(name, id)| ((place, name), id)));
         }
     }
@@ -71,7 +71,7 @@ async fn above(
     }
     let wanted: Vec<_> = wanted.into_iter().collect();
     let mut above = HashMap::with_capacity(wanted.len());
-    for chunk in wanted.chunks(CHUNK) {
+    for chunk in wanted.chunks(KEYS_PER_QUERY) {
         let ids: Vec<CommentId> = chunk.iter().map(|(_, id)| *id).collect();
         let rows = store.read_comments(&ids).await?;
         above.extend(chunk.iter().filter_map(|(name, id)| {
@@ -93,7 +93,7 @@ pub(super) async fn free_ids(
     let mut unchecked: Vec<usize> = (0..given.len()).collect();
     while !unchecked.is_empty() {
         let mut again = Vec::new();
-        for chunk in unchecked.chunks(CHUNK) {
+        for chunk in unchecked.chunks(KEYS_PER_QUERY) {
             let asked: Vec<CommentId> = chunk.iter().map(|i| given[*i]).collect();
             let taken = store.read_comments(&asked).await?;
             again.extend(chunk.iter().copied().filter(|i| taken.contains_key(&given[*i])));
@@ -113,7 +113,7 @@ pub(super) async fn authors(
     ids: &[CommentId],
 ) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
     let mut authors = HashMap::with_capacity(ids.len());
-    for chunk in ids.chunks(CHUNK) {
+    for chunk in ids.chunks(KEYS_PER_QUERY) {
         let rows = store.read_comments(chunk).await?.into_values();
         authors.extend(rows.map(|row| (row.path.id(), MemberRef { id: row.author.id, name: row.author.name })));
     }

@@ -16,7 +16,7 @@ use gailou_shared::id::SubjectKey;
 use ids::Ids;
 use place::Entry;
 
-use crate::cli::FAILED;
+use crate::cli::EXIT_FAILED;
 use crate::cli::input::{Input, Lines, RawLine};
 use crate::cli::output::Console;
 use crate::cli::record::{LINE_BYTES, Line};
@@ -68,7 +68,7 @@ pub(super) async fn run(
     }
     if strict && report.bad > 0 {
         report.print(console).await?;
-        return Ok(FAILED);
+        return Ok(EXIT_FAILED);
     }
     let written = write::all(app, entries, places, &known.above, &mut report, console).await;
     report.print(console).await?;

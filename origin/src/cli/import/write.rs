@@ -22,9 +22,9 @@ use crate::service::markdown;
 use crate::state::AppState;
 
 /// Events in flight: one group commit's worth.
-const FLYING: usize = 1_000;
+const MAX_PENDING_APPENDS: usize = 1_000;
 /// Between two attempts at a full journal.
-const PAUSE: Duration = Duration::from_millis(20);
+const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes every entry that has a place.
 pub(super) async fn all(
@@ -39,13 +39,13 @@ pub(super) async fn all(
     let authors = authors(app, &entries, &places, above).await?;
     let total = order.len() as u64;
     let mut items: Vec<_> = entries.into_iter().zip(places).map(Some).collect();
-    let mut pipeline = Pipeline { journal: &*app.journal, flying: VecDeque::with_capacity(FLYING) };
+    let mut pipeline = Pipeline { journal: &*app.journal, flying: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
     for (done, i) in order.into_iter().enumerate() {
         let Some((entry, Ok(place))) = items[i].take() else { continue };
         if let Some((tag, outcome)) = pipeline.push(entry, place, &authors).await? {
             settle(tag, outcome, report, console).await?;
         }
-        if done % FLYING == 0 {
+        if done % MAX_PENDING_APPENDS == 0 {
             console.progress(done as u64, total).await?;
         }
     }
@@ -118,7 +118,7 @@ impl Pipeline<'_> {
         place: Place,
         authors: &HashMap<CommentId, MemberRef>,
     ) -> anyhow::Result<Option<Landed>> {
-        let oldest = if self.flying.len() >= FLYING { self.land().await } else { None };
+        let oldest = if self.flying.len() >= MAX_PENDING_APPENDS { self.land().await } else { None };
         let tag = (entry.number, place.reparented);
         let row = row(entry, place, authors);
         loop {
@@ -126,7 +126,7 @@ impl Pipeline<'_> {
             // The first poll puts it into the queue: what is pushed later comes after it.
             let flight = match poll_fn(|context| Poll::Ready(append.as_mut().poll(context))).await {
                 Poll::Ready(Err(JournalError::Full)) => {
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(FULL_JOURNAL_PAUSE).await;
                     continue;
                 }
                 Poll::Ready(outcome) => Flight::Down(outcome),
