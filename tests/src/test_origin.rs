@@ -125,7 +125,7 @@ impl TestOrigin {
 
     /// Deletes what has expired, as the origin does from time to time.
     pub async fn sweep(&self) {
-        self.app.journal.append(Operation::Sweep).await.expect("the sweep is written");
+        self.app.journal.append(Operation::DeleteExpired).await.expect("the sweep is written");
     }
 
     /// Replaces the terms of the word filter; all of them have the category `ad`.
@@ -134,7 +134,7 @@ impl TestOrigin {
             |(term, action): &(&str, TermAction)| Term { term: (*term).into(), category: "ad".into(), action: *action };
         self.app
             .journal
-            .append(Operation::Words(terms.iter().map(term).collect()))
+            .append(Operation::Dictionary(terms.iter().map(term).collect()))
             .await
             .expect("the terms are written");
         self.app.reload_dictionary().await.expect("the terms are loaded");

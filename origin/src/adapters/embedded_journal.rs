@@ -104,8 +104,8 @@ fn describe(operation: &Operation) -> String {
         Operation::Change { id, .. } => format!("a change of comment {id}"),
         Operation::Subject { key, .. } => format!("a change of subject {key}"),
         Operation::Snapshot { slot, .. } => format!("a snapshot in slot {}", slot.get()),
-        Operation::Words(terms) => format!("a dictionary of {} terms", terms.len()),
-        Operation::Sweep => "a sweep".to_owned(),
+        Operation::Dictionary(terms) => format!("a dictionary of {} terms", terms.len()),
+        Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
     }
 }
 

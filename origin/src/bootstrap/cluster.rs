@@ -196,7 +196,7 @@ impl Cluster {
     pub(super) fn start(&self, process: &Process) {
         let state = &process.state;
         let tables = self.tables.clone();
-        process.spawn(async move { tables.keep_map().await });
+        process.spawn(async move { tables.keep_slot_map_fresh().await });
         let recovery = self.recovery.clone();
         process.spawn(async move { recovery.recover_all().await });
         if state.role.serves() {

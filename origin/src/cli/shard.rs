@@ -82,12 +82,12 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
             }
             console.progress(total, total).await?;
             let moved: Vec<Slot> = moves.into_iter().map(|(slot, _)| slot).collect();
-            tables.forget(&moved).await?;
+            tables.delete_old_copies(&moved).await?;
             console.out(&format!("{total} slots moved\n")).await?;
             Ok(0)
         }
         Shard::Verify => {
-            let wrong = tables.verify().await?;
+            let wrong = tables.find_misplaced_rows().await?;
             for line in &wrong {
                 console.out(&format!("{line}\n")).await?;
             }
@@ -101,9 +101,9 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
 async fn plan(
     tables: &crate::adapters::mysql::MysqlStore,
     databases: Option<usize>,
-) -> anyhow::Result<Vec<crate::adapters::mysql::reshard::Move>> {
+) -> anyhow::Result<Vec<crate::adapters::mysql::reshard::SlotMove>> {
     use crate::ports::store::Sharding as _;
-    Ok(tables.plan(databases.unwrap_or_else(|| tables.count_databases())).await?)
+    Ok(tables.plan_moves(databases.unwrap_or_else(|| tables.count_databases())).await?)
 }
 
 #[cfg(not(feature = "cluster"))]

@@ -41,7 +41,7 @@ pub(super) async fn load(
         return Err(error).with_context(|| format!("the dictionary cannot be built{}", near(term)));
     }
     let count = terms.len();
-    app.journal.append(Operation::Words(terms)).await?;
+    app.journal.append(Operation::Dictionary(terms)).await?;
     app.reload_dictionary().await?;
     console.out(&format!("{count} terms, version {}\n", app.dictionary().version())).await?;
     Ok(0)

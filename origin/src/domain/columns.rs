@@ -1,4 +1,7 @@
-//! How the types of the port lie in columns: the same numbers in every database.
+//! How the product's types are stored in columns: the same numbers in every database.
+//!
+//! Not here: the numbers of a record in the broker's log, which has a format version of its own
+//! ([`super::codec`]).
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
@@ -6,10 +9,53 @@ use gailou_shared::wire::{CommentFlag, CommentState, Reaction, SubjectState, Vis
 
 use crate::domain::damaged_data::{DamagedData, Result};
 
-pub(crate) const PINNED: i64 = 1;
-pub(crate) const OWNER_PINNED: i64 = 2;
-pub(crate) const FEATURED: i64 = 4;
-pub(crate) const EDITED: i64 = 8;
+/// The bits of a comment's flags.
+pub(crate) const FLAG_PINNED: i64 = 1;
+pub(crate) const FLAG_OWNER_PINNED: i64 = 2;
+pub(crate) const FLAG_FEATURED: i64 = 4;
+pub(crate) const FLAG_EDITED: i64 = 8;
+
+const FLAGS: [(i64, CommentFlag); 4] = [
+    (FLAG_PINNED, CommentFlag::Pinned),
+    (FLAG_OWNER_PINNED, CommentFlag::OwnerPinned),
+    (FLAG_FEATURED, CommentFlag::Featured),
+    (FLAG_EDITED, CommentFlag::Edited),
+];
+
+/// An enum that a column stores as a number.
+pub(crate) trait StoredEnum: Sized {
+    fn number(self) -> i64;
+
+    /// # Errors
+    /// For a number that stands for no variant.
+    fn from_number(number: i64) -> Result<Self>;
+}
+
+/// The numbers of an enum, once: a variant that is missing here does not compile.
+macro_rules! stored_enum {
+    ($name:literal, $type:ident { $($variant:ident = $number:literal),+ }) => {
+        impl $crate::domain::columns::StoredEnum for $type {
+            fn number(self) -> i64 {
+                match self { $(Self::$variant => $number),+ }
+            }
+
+            fn from_number(number: i64) -> $crate::domain::damaged_data::Result<Self> {
+                match number {
+                    $($number => Ok(Self::$variant),)+
+                    other => Err($crate::domain::columns::damaged(format_args!(concat!($name, " {}"), other))),
+                }
+            }
+        }
+    };
+}
+#[cfg(feature = "cluster")]
+pub(crate) use stored_enum;
+
+stored_enum!("state", CommentState { Published = 0, Review = 1, Rejected = 2, Hidden = 3, Deleted = 4 });
+stored_enum!("visibility", Visibility { Everyone = 0, Author = 1 });
+stored_enum!("subject state", SubjectState { Open = 0, Closed = 1, Hidden = 2 });
+stored_enum!("mode", Mode { Flat = 0, TwoLevel = 1, Tree = 2, Building = 3 });
+stored_enum!("reaction", Reaction { Like = 1, Dislike = 2 });
 
 pub(crate) fn damaged(what: impl std::fmt::Display) -> DamagedData {
     DamagedData::new(what)
@@ -27,101 +73,11 @@ pub(crate) fn path(bytes: &[u8]) -> Result<Path> {
     Path::from_bytes(bytes).map_err(damaged)
 }
 
-pub(crate) const fn state_number(state: CommentState) -> i64 {
-    match state {
-        CommentState::Published => 0,
-        CommentState::Review => 1,
-        CommentState::Rejected => 2,
-        CommentState::Hidden => 3,
-        CommentState::Deleted => 4,
-    }
-}
-
-pub(crate) fn state(number: i64) -> Result<CommentState> {
-    Ok(match number {
-        0 => CommentState::Published,
-        1 => CommentState::Review,
-        2 => CommentState::Rejected,
-        3 => CommentState::Hidden,
-        4 => CommentState::Deleted,
-        other => return Err(damaged(format_args!("state {other}"))),
-    })
-}
-
-pub(crate) const fn visibility_number(visibility: Visibility) -> i64 {
-    match visibility {
-        Visibility::Everyone => 0,
-        Visibility::Author => 1,
-    }
-}
-
-pub(crate) const fn visibility(number: i64) -> Visibility {
-    if number == 0 { Visibility::Everyone } else { Visibility::Author }
-}
-
-pub(crate) const fn subject_state_number(state: SubjectState) -> i64 {
-    match state {
-        SubjectState::Open => 0,
-        SubjectState::Closed => 1,
-        SubjectState::Hidden => 2,
-    }
-}
-
-pub(crate) fn subject_state(number: i64) -> Result<SubjectState> {
-    Ok(match number {
-        0 => SubjectState::Open,
-        1 => SubjectState::Closed,
-        2 => SubjectState::Hidden,
-        other => return Err(damaged(format_args!("subject state {other}"))),
-    })
-}
-
-pub(crate) const fn mode_number(mode: Mode) -> i64 {
-    match mode {
-        Mode::Flat => 0,
-        Mode::TwoLevel => 1,
-        Mode::Tree => 2,
-        Mode::Building => 3,
-    }
-}
-
-pub(crate) fn mode(number: i64) -> Result<Mode> {
-    Ok(match number {
-        0 => Mode::Flat,
-        1 => Mode::TwoLevel,
-        2 => Mode::Tree,
-        3 => Mode::Building,
-        other => return Err(damaged(format_args!("mode {other}"))),
-    })
-}
-
-pub(crate) const fn reaction_number(reaction: Reaction) -> i64 {
-    match reaction {
-        Reaction::Like => 1,
-        Reaction::Dislike => 2,
-    }
-}
-
-pub(crate) fn reaction(number: i64) -> Result<Reaction> {
-    Ok(match number {
-        1 => Reaction::Like,
-        2 => Reaction::Dislike,
-        other => return Err(damaged(format_args!("reaction {other}"))),
-    })
-}
-
 pub(crate) fn flags(bits: i64) -> Vec<CommentFlag> {
-    [
-        (PINNED, CommentFlag::Pinned),
-        (OWNER_PINNED, CommentFlag::OwnerPinned),
-        (FEATURED, CommentFlag::Featured),
-        (EDITED, CommentFlag::Edited),
-    ]
-    .into_iter()
-    .filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag))
-    .collect()
+    FLAGS.into_iter().filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag)).collect()
 }
 
+/// A count, which no database stores below 0.
 pub(crate) fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

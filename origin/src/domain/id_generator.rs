@@ -1,56 +1,56 @@
-//! Allocation of comment ids: the clock, a node number and a sequence.
+//! Allocation of comment ids from the clock, a node number and a sequence.
 //!
-//! A node number may be a lease: what has run out issues nothing, also in a process that has slept.
-//! Does not renew leases.
+//! A node number may be leased: an expired lease issues no id, also in a process that slept. Not here:
+//! the renewal of leases.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use gailou_shared::id::{CommentId, SEQUENCE_COUNT, Slot};
 
-/// The right to a node number.
+/// The right to use a node number.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeLease {
     pub node: u64,
-    /// By the monotonic clock; `None` never ends.
+    /// When it expires, by the monotonic clock; `None`: never.
     pub until: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct State {
+struct GeneratorState {
     lease: Option<NodeLease>,
-    /// The last millisecond used, and how many ids it has given.
-    ms: u64,
-    given: u64,
+    /// The last millisecond used, and how many ids were issued for it.
+    last_ms: u64,
+    issued: u64,
 }
 
-/// Issues ids that grow, whatever the clock does.
+/// Issues growing ids, also when the clock steps back.
 #[derive(Debug)]
-pub struct IdGenerator(Mutex<State>);
+pub struct IdGenerator(Mutex<GeneratorState>);
 
 impl IdGenerator {
-    /// Ids later than `last_ms` (Unix milliseconds), under this lease.
+    /// Issues ids later than `last_ms` (Unix milliseconds), under this lease.
     pub fn new(lease: Option<NodeLease>, last_ms: u64) -> Self {
-        Self(Mutex::new(State { lease, ms: last_ms, given: SEQUENCE_COUNT }))
+        Self(Mutex::new(GeneratorState { lease, last_ms, issued: SEQUENCE_COUNT }))
     }
 
-    /// Takes another lease, or the same for longer.
+    /// Replaces the lease.
     pub fn renew(&self, lease: NodeLease) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).lease = Some(lease);
     }
 
-    /// The next id in a slot at `now` (Unix milliseconds); `None` without a lease. A clock that
-    /// stands still or steps back is waited for by counting on: 64 ids a millisecond, then the next
-    /// millisecond is used.
+    /// The next id in a slot at `now` (Unix milliseconds); `None` without a valid lease. While the clock
+    /// stands still or steps back, ids continue from the last millisecond used: 64 for each, then the
+    /// following millisecond.
     pub fn next(&self, slot: Slot, now: u64) -> Option<CommentId> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lease = state.lease.filter(|lease| lease.until.is_none_or(|until| Instant::now() < until))?;
-        (state.ms, state.given) = match (state.ms, state.given) {
-            (ms, _) if now > ms => (now, 1),
-            (ms, given) if given >= SEQUENCE_COUNT => (ms + 1, 1),
-            (ms, given) => (ms, given + 1),
+        (state.last_ms, state.issued) = match (state.last_ms, state.issued) {
+            (last_ms, _) if now > last_ms => (now, 1),
+            (last_ms, issued) if issued >= SEQUENCE_COUNT => (last_ms + 1, 1),
+            (last_ms, issued) => (last_ms, issued + 1),
         };
-        Some(CommentId::from_parts(state.ms, slot, lease.node, state.given - 1))
+        Some(CommentId::from_parts(state.last_ms, slot, lease.node, state.issued - 1))
     }
 }
 
@@ -60,11 +60,11 @@ mod tests {
 
     use super::*;
 
-    const FOR_EVER: NodeLease = NodeLease { node: 0, until: None };
+    const ENDLESS_LEASE: NodeLease = NodeLease { node: 0, until: None };
 
     #[test]
-    fn ids_grow_through_steps_back_and_overflow() {
-        let ids = IdGenerator::new(Some(FOR_EVER), 1_700_000_000_500);
+    fn ids_grow_when_the_clock_steps_back_and_sequences_overflow() {
+        let ids = IdGenerator::new(Some(ENDLESS_LEASE), 1_700_000_000_500);
         let slot = Slot::FIRST;
         let mut last = CommentId::from_parts(1_700_000_000_500, slot, 63, 63);
         for now in [1_700_000_000_000, 1_700_000_001_000, 1_699_000_000_000, 1_700_000_001_001] {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_has_run_out_issues_nothing() {
+    fn expired_lease_issues_no_id() {
         let now = Instant::now();
         let ids = IdGenerator::new(None, 0);
         assert!(ids.next(Slot::FIRST, 1).is_none());

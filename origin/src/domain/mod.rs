@@ -1,6 +1,6 @@
-//! Rows, operations, and the fold of a batch: pure, no IO.
+//! Rows, operations, and the fold of a batch into rows: pure, no IO, no clock.
 //!
-//! Knows the shared crate and nothing else of the origin.
+//! It knows the shared crate and nothing else of the origin.
 
 pub mod codec;
 pub(crate) mod columns;

@@ -1,6 +1,7 @@
 //! What can be written, and what a written batch did.
 //!
-//! Pure data. An operation carries everything about it: whatever can refuse it was decided before.
+//! Pure data. An operation contains everything that its rows need: [`crate::service`] decided before
+//! whether it is allowed.
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Mode;
@@ -10,7 +11,7 @@ use gailou_shared::word_filter::Term;
 
 use crate::domain::row::NewCommentRow;
 
-/// Something to write.
+/// A command to the tables.
 #[derive(Debug, Clone)]
 pub enum Operation {
     Publish(Box<NewCommentRow>),
@@ -29,27 +30,27 @@ pub enum Operation {
         patch: SubjectPatch,
         audit: Option<AuditEntry>,
     },
-    /// Keeps a snapshot of a list in this slot, or keeps it longer.
+    /// Stores a snapshot of a list in this slot, or extends its life.
     Snapshot {
         slot: Slot,
         snapshot: Snapshot,
     },
-    /// Replaces the dictionary.
-    Words(Vec<Term>),
-    /// Forgets what has outlived its time.
-    Sweep,
+    /// Replaces the dictionary of the word filter.
+    Dictionary(Vec<Term>),
+    /// Deletes expired rows.
+    DeleteExpired,
 }
 
-/// What a member does to a comment.
+/// A member's change to their reaction to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReactionChange {
     Put(Reaction),
-    /// Takes back this reaction, if it is the one there.
+    /// Removes this reaction, if it is the current one.
     Take(Reaction),
 }
 
 impl ReactionChange {
-    /// What a member thinks after this, who thought `before`.
+    /// The reaction after this change to the reaction `before`.
     pub fn fold(self, before: Option<Reaction>) -> Option<Reaction> {
         match self {
             Self::Put(reaction) => Some(reaction),
@@ -58,10 +59,11 @@ impl ReactionChange {
     }
 }
 
-/// A change to one comment by somebody who may make it.
+/// A change to one comment.
 #[derive(Debug, Clone)]
 pub enum CommentChange {
-    /// The new text and its HTML, the text as written where it was masked, and the mentions kept.
+    /// Replaces the text and its HTML; `written` is the text as written, where the filter masked part of
+    /// it. Mentions stay.
     Edit {
         content: String,
         html: String,
@@ -70,7 +72,7 @@ pub enum CommentChange {
     },
     /// Publishes, hides, rejects, deletes or restores.
     State(CommentState),
-    /// Pins (as the owner or as a moderator) or unpins.
+    /// Pins, or unpins: `None`.
     Pin(Option<PinnedBy>),
     Feature(bool),
 }
@@ -81,7 +83,7 @@ pub enum PinnedBy {
     Moderator,
 }
 
-/// What an admin or the host says of a subject; `None` leaves a field as it is.
+/// New values of a subject's fields; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default)]
 pub struct SubjectPatch {
     pub title: Option<Option<String>>,
@@ -91,7 +93,7 @@ pub struct SubjectPatch {
     pub mode: Option<Mode>,
 }
 
-/// A line of the audit.
+/// An entry of the audit log.
 #[derive(Debug, Clone)]
 pub struct AuditEntry {
     pub actor: MemberId,
@@ -99,21 +101,21 @@ pub struct AuditEntry {
     pub reason: Option<String>,
 }
 
-/// What has become of an [`Event`].
+/// What an [`Operation`] did.
 #[derive(Debug, Clone)]
 pub enum OperationOutcome {
     /// Stored, with the floor it was given.
     Published {
         floor: Option<u64>,
     },
-    /// The same request was carried out before: the comment it made, and the state it was given.
+    /// The same request was applied before: the comment that it created, and the state it was given.
     Replayed {
         id: CommentId,
         state: CommentState,
     },
     /// The idempotency key belongs to another request.
     Mismatch,
-    /// An imported comment that is already here.
+    /// The imported comment exists already.
     Present {
         id: CommentId,
     },
@@ -122,26 +124,27 @@ pub enum OperationOutcome {
         dislikes: u64,
         reaction: Option<Reaction>,
     },
-    /// The comment is not there, or can be seen no more. A reaction with a position is kept all the
-    /// same, and counted when its comment comes.
+    /// The comment does not exist or is not visible. A reaction with a position is stored all the same,
+    /// and counted when its comment is published.
     NoComment,
-    /// The event's position was applied before.
+    /// The operation's position was applied before.
     Seen,
     Done,
 }
 
-/// An event with the moment it was accepted (Unix milliseconds).
+/// An operation with the moment it was accepted.
 #[derive(Debug, Clone)]
 pub struct LoggedOperation {
+    /// Unix milliseconds.
     pub at: u64,
-    /// Where it stands in the log of its slot. What has a position was decided before it was
-    /// appended: it is applied when its slot has not come so far yet, and never refused.
+    /// Its position in the log of its slot; `None` without a log. An operation with a position is never
+    /// refused: it was decided before it was appended, and it is applied unless its slot is past it.
     pub position: Option<u64>,
     pub operation: Operation,
 }
 
 impl LoggedOperation {
-    /// An event that comes from no log.
+    /// An operation that comes from no log.
     pub fn new(at: u64, event: Operation) -> Self {
         Self { at, position: None, operation: event }
     }
@@ -150,33 +153,33 @@ impl LoggedOperation {
 /// What a batch did.
 #[derive(Debug, Default)]
 pub struct PersistedBatch {
-    /// One an event, in their order.
+    /// One outcome an operation, in their order.
     pub outcomes: Vec<OperationOutcome>,
-    /// Subjects that look different now, with their new versions.
+    /// Subjects that readers see differently, with their new versions.
     pub changed: Vec<(SubjectKey, u64)>,
-    /// Comments whose rows are different now, and those of events that were seen: whoever applied
-    /// them may have died before it told of them.
+    /// Comments whose rows changed, and the comments of operations that were applied before: the
+    /// process that applied them may have died before it invalidated the caches.
     pub touched: Vec<TouchedComment>,
 }
 
-/// A comment as a batch left it.
+/// A comment after a batch.
 #[derive(Debug, Clone)]
 pub struct TouchedComment {
     pub id: CommentId,
     pub subject: SubjectKey,
-    /// The subject's version now.
+    /// The subject's version after the batch.
     pub version: u64,
     pub root: CommentId,
-    /// What it answers; `None` also where that is neither in the batch nor on its path.
+    /// The comment it answers; `None` also where that is neither in the batch nor on its path.
     pub parent: Option<CommentId>,
     pub floor: Option<u64>,
-    /// Whether it stood in lists before the batch, and does now.
+    /// Whether lists contained it before the batch, and contain it after.
     pub was_listed: bool,
     pub listed: bool,
-    /// Whether every reader may see it now.
+    /// Whether every reader may see it after the batch.
     pub visible: bool,
-    /// Whether what it shows besides counts was changed or taken away from readers: an edit, a
-    /// deletion, a rejection. The change feed has a row of it.
+    /// Whether readers lost something they saw, counts aside: an edit, a deletion, a rejection. The
+    /// change feed has a row of it.
     pub takedown: bool,
     pub likes: u64,
     pub dislikes: u64,
@@ -184,18 +187,18 @@ pub struct TouchedComment {
     pub reacted: u64,
 }
 
-/// How long rows of the change feed are kept, in milliseconds: an hour longer than the oldest page
-/// that is still served anywhere.
+/// How long rows of the change feed are kept, in milliseconds: 25 hours, one hour longer than the
+/// oldest page that any cache serves.
 pub const CHANGE_FEED_RETENTION_MS: u64 = 25 * 3_600_000;
 
-/// A row of the change feed: a comment that readers saw is edited, gone, or back.
+/// A row of the change feed: a comment that readers saw was edited, removed or restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeRow {
-    /// Grows in its database; a row with a smaller number may be committed later.
+    /// Grows within its database; a row with a smaller number may be committed later.
     pub seq: u64,
     pub at: u64,
     pub subject: SubjectKey,
-    /// The subject's version with the change.
+    /// The subject's version that contains the change.
     pub version: u64,
     pub id: CommentId,
 }

@@ -1,21 +1,23 @@
-//! Whether the counters kept in rows are what the rows add up to.
+//! Compares the counters stored in rows with what the rows add up to.
 //!
-//! Pure: an adapter feeds the rows of one subject in path order, of one moment; memory is bounded
-//! by the depth and the number of floors. Nothing here reads or repairs.
+//! Pure: an adapter feeds the rows of one subject, as of one moment, in path order. Memory is bounded by
+//! the depth of the thread and the number of floors. Nothing here reads or repairs.
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
 
-/// A counter that is not what the rows add up to.
+use crate::domain::row::Votes;
+
+/// A counter that differs from what the rows add up to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterDifference {
-    pub of: CounterOwner,
+    pub owner: CounterOwner,
     pub counter: SubjectCounter,
     pub stored: u64,
     pub counted: u64,
 }
 
-/// What a counter belongs to.
+/// The row that has a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterOwner {
     Subject,
@@ -32,16 +34,16 @@ pub enum SubjectCounter {
     Roots,
     /// The last floor given.
     Floors,
-    /// Floors that two comments have, or none has. Not repaired: floors never change.
+    /// Floors that exist exactly once. Not repaired: floors never change.
     Floor,
-    /// Whether it stands in lists.
+    /// Whether lists contain it.
     Listed,
-    /// Ancestors that are not there. Not repaired.
+    /// Ancestors that exist. Not repaired.
     Ancestors,
 }
 
 impl CounterDifference {
-    /// Whether writing the counted number puts it right.
+    /// Whether storing the counted number repairs it.
     pub fn can_be_repaired(&self) -> bool {
         !matches!(self.counter, SubjectCounter::Floor | SubjectCounter::Ancestors)
     }
@@ -49,7 +51,7 @@ impl CounterDifference {
 
 impl std::fmt::Display for CounterDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.of {
+        match self.owner {
             CounterOwner::Subject => f.write_str("the subject")?,
             CounterOwner::Comment(id) => write!(f, "comment {id}")?,
         }
@@ -67,7 +69,7 @@ impl std::fmt::Display for CounterDifference {
     }
 }
 
-/// A comment as its row counts it.
+/// A comment's counters, and what they are compared with.
 #[derive(Debug, Clone)]
 pub struct CountedComment {
     pub path: Path,
@@ -77,14 +79,14 @@ pub struct CountedComment {
     pub listed: bool,
     pub likes: u64,
     pub dislikes: u64,
-    /// Likes and dislikes it was imported with.
-    pub base: (u64, u64),
-    /// Likes and dislikes among its reactions.
-    pub reactions: (u64, u64),
+    /// Likes and dislikes that it was imported with.
+    pub base: Votes,
+    /// Likes and dislikes among the rows of its reactions.
+    pub reactions: Votes,
     pub replies: u64,
 }
 
-/// A subject as its row counts it.
+/// A subject's counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountedSubject {
     pub floors: u64,
@@ -92,18 +94,19 @@ pub struct CountedSubject {
     pub comments: u64,
 }
 
+/// A comment whose descendants are being fed.
 struct OpenComment {
     row: CountedComment,
     /// Visible descendants so far.
     below: u64,
-    /// Floors of its descendants, of a root alone.
+    /// Floors of its descendants, where it is a root.
     floors: Vec<u64>,
 }
 
 /// Adds up one subject.
 #[derive(Default)]
 pub struct CounterChecker {
-    /// The chain down to the last row.
+    /// The path down to the last row.
     chain: Vec<OpenComment>,
     floors: Vec<u64>,
     roots: u64,
@@ -113,19 +116,19 @@ pub struct CounterChecker {
 
 impl std::fmt::Debug for CounterChecker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Checker").field("found", &self.found).finish_non_exhaustive()
+        f.debug_struct("CounterChecker").field("found", &self.found).finish_non_exhaustive()
     }
 }
 
 impl CounterChecker {
-    /// Takes the next row in path order.
+    /// Adds the next row in path order.
     pub fn feed(&mut self, row: CountedComment) {
         while self.chain.last().is_some_and(|open| !open.row.path.is_ancestor_of(&row.path)) {
-            self.leave();
+            self.close_last();
         }
         let above = row.path.depth() as u64 - 1;
         if self.chain.len() as u64 != above {
-            self.differ(
+            self.compare(
                 CounterOwner::Comment(row.path.id()),
                 SubjectCounter::Ancestors,
                 above,
@@ -143,47 +146,47 @@ impl CounterChecker {
                 None => self.floors.push(floor),
             }
         } else if row.visible {
-            self.differ(CounterOwner::Comment(row.path.id()), SubjectCounter::Floor, 0, 1);
+            self.compare(CounterOwner::Comment(row.path.id()), SubjectCounter::Floor, 0, 1);
         }
         self.chain.push(OpenComment { row, below: 0, floors: vec![] });
     }
 
-    /// What differs, once every row was fed.
+    /// The differences, after every row was fed.
     pub fn finish(mut self, subject: CountedSubject) -> Vec<CounterDifference> {
         while !self.chain.is_empty() {
-            self.leave();
+            self.close_last();
         }
         let floors = std::mem::take(&mut self.floors);
-        self.differ(CounterOwner::Subject, SubjectCounter::Roots, subject.roots, self.roots);
-        self.differ(CounterOwner::Subject, SubjectCounter::Replies, subject.comments, self.comments);
+        self.compare(CounterOwner::Subject, SubjectCounter::Roots, subject.roots, self.roots);
+        self.compare(CounterOwner::Subject, SubjectCounter::Replies, subject.comments, self.comments);
         self.compare_floors(CounterOwner::Subject, subject.floors, floors);
         self.found
     }
 
-    fn leave(&mut self) {
+    fn close_last(&mut self) {
         let Some(OpenComment { row, below, floors }) = self.chain.pop() else { return };
-        let of = CounterOwner::Comment(row.path.id());
-        self.differ(of, SubjectCounter::Likes, row.likes, row.base.0 + row.reactions.0);
-        self.differ(of, SubjectCounter::Dislikes, row.dislikes, row.base.1 + row.reactions.1);
-        self.differ(of, SubjectCounter::Replies, row.replies, below);
+        let owner = CounterOwner::Comment(row.path.id());
+        self.compare(owner, SubjectCounter::Likes, row.likes, row.base.likes + row.reactions.likes);
+        self.compare(owner, SubjectCounter::Dislikes, row.dislikes, row.base.dislikes + row.reactions.dislikes);
+        self.compare(owner, SubjectCounter::Replies, row.replies, below);
         let listed = row.visible || (row.floor.is_some() && below > 0);
-        self.differ(of, SubjectCounter::Listed, u64::from(row.listed), u64::from(listed));
+        self.compare(owner, SubjectCounter::Listed, u64::from(row.listed), u64::from(listed));
         if row.path.depth() == 1 {
-            self.compare_floors(of, row.floors, floors);
+            self.compare_floors(owner, row.floors, floors);
         }
     }
 
-    /// Floors are given from 1 on, each once, and rows stay for ever.
-    fn compare_floors(&mut self, of: CounterOwner, given: u64, mut floors: Vec<u64>) {
+    /// Floors are assigned from 1 on, each once, and rows are never deleted.
+    fn compare_floors(&mut self, owner: CounterOwner, given: u64, mut floors: Vec<u64>) {
         floors.sort_unstable();
-        self.differ(of, SubjectCounter::Floors, given, floors.last().copied().unwrap_or(0));
+        self.compare(owner, SubjectCounter::Floors, given, floors.last().copied().unwrap_or(0));
         let once = floors.iter().zip(1..).filter(|(floor, n)| **floor == *n).count() as u64;
-        self.differ(of, SubjectCounter::Floor, floors.len() as u64, once);
+        self.compare(owner, SubjectCounter::Floor, floors.len() as u64, once);
     }
 
-    fn differ(&mut self, of: CounterOwner, counter: SubjectCounter, stored: u64, counted: u64) {
+    fn compare(&mut self, owner: CounterOwner, counter: SubjectCounter, stored: u64, counted: u64) {
         if stored != counted {
-            self.found.push(CounterDifference { of, counter, stored, counted });
+            self.found.push(CounterDifference { owner, counter, stored, counted });
         }
     }
 }
@@ -208,8 +211,8 @@ mod tests {
             listed: true,
             likes: 3,
             dislikes: 0,
-            base: (1, 0),
-            reactions: (2, 0),
+            base: Votes { likes: 1, dislikes: 0 },
+            reactions: Votes { likes: 2, dislikes: 0 },
             replies,
         }
     }
@@ -222,12 +225,12 @@ mod tests {
         let mut checker = CounterChecker::default();
         rows.into_iter().for_each(|row| checker.feed(row));
         let found: Vec<_> =
-            checker.finish(subject).into_iter().map(|d| (d.of, d.counter, d.stored, d.counted)).collect();
+            checker.finish(subject).into_iter().map(|d| (d.owner, d.counter, d.stored, d.counted)).collect();
         assert_eq!(found, expected);
     }
 
     #[test]
-    fn what_adds_up_differs_in_nothing_and_every_wrong_counter_is_named() {
+    fn every_wrong_counter_is_named() {
         let rows = || vec![row(&[1], 1, 2, 2), row(&[1, 2], 1, 0, 1), row(&[1, 2, 3], 2, 0, 0), row(&[4], 2, 0, 0)];
         let subject = CountedSubject { floors: 2, roots: 2, comments: 4 };
         check(rows(), subject, &[]);
@@ -257,14 +260,14 @@ mod tests {
             ],
         );
         let orphan = vec![row(&[1], 1, 0, 0), row(&[4, 5], 1, 0, 0)];
-        let found = |d: &CounterDifference| d.counter == SubjectCounter::Ancestors && d.of == of(5);
+        let found = |d: &CounterDifference| d.counter == SubjectCounter::Ancestors && d.owner == of(5);
         let mut checker = CounterChecker::default();
         orphan.into_iter().for_each(|row| checker.feed(row));
         assert!(checker.finish(subject).iter().any(found));
     }
 
     #[test]
-    fn a_tombstone_is_listed_while_it_holds_something_up() {
+    fn tombstone_is_listed_while_a_descendant_is_visible() {
         let mut rows = vec![row(&[1], 1, 1, 1), row(&[1, 2], 1, 0, 0)];
         rows[0].visible = false;
         check(rows.clone(), CountedSubject { floors: 1, roots: 0, comments: 1 }, &[]);

@@ -1,6 +1,6 @@
-//! Rows of the tables, as the product knows them: subjects, comments, what is written and exported.
+//! Rows of the tables in the product's own types: subjects, comments, new comments, exports.
 //!
-//! Pure data. Not here: how a database keeps them ([`super::columns`]).
+//! Pure data. Not here: how a database stores them ([`super::columns`]).
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct SubjectRow {
     pub state: SubjectState,
     /// Its own mode, where it is not its type's.
     pub mode: Option<Mode>,
-    /// Grows by every transaction that changes anything a reader can see here.
+    /// Grows with every transaction that changes anything a reader of the subject can see.
     pub version: u64,
     pub roots: u64,
     pub comments: u64,
@@ -29,7 +29,7 @@ pub struct SubjectRow {
 }
 
 impl SubjectRow {
-    /// A subject nobody has written to.
+    /// A subject without any comment.
     pub fn empty(key: SubjectKey) -> Self {
         let state = SubjectState::Open;
         Self {
@@ -51,16 +51,16 @@ impl SubjectRow {
 #[derive(Debug, Clone)]
 pub struct CommentRow {
     pub subject: SubjectKey,
-    /// The subject's version in the moment this was read, in the same statement; 0 of what is in no
-    /// table yet.
+    /// The subject's version when the comment was read, by the same statement; 0 for a comment that is
+    /// in no table yet.
     pub version: u64,
     /// The subject's own mode, where it is not its type's.
     pub mode: Option<Mode>,
     pub path: Path,
-    /// The comment it answers. Not always on its path: in a flat list it is not.
+    /// The comment it answers. In a flat list that is not on its path.
     pub parent_id: Option<CommentId>,
     pub reply_to: Option<MemberRef>,
-    /// Whether the comment it answers can be seen no more.
+    /// Whether the comment it answers is no more visible.
     pub parent_gone: bool,
     pub floor: Option<u64>,
     pub state: CommentState,
@@ -69,7 +69,7 @@ pub struct CommentRow {
     pub author: Author,
     pub likes: u64,
     pub dislikes: u64,
-    /// The log's position after the last reaction to it that is in these counts; 0 without a log.
+    /// The log position after the last reaction in these counts; 0 without a log.
     pub reacted: u64,
     /// Visible descendants.
     pub replies: u64,
@@ -87,16 +87,28 @@ impl CommentRow {
 
     /// Whether every reader may see it.
     pub fn visible(&self) -> bool {
-        self.state == CommentState::Published && self.visibility == Visibility::Everyone
+        is_visible(self.state, self.visibility)
     }
 
-    /// Whether it stands in lists: visible, or a tombstone that holds up visible descendants.
+    /// Whether lists contain it: it is visible, or a tombstone with visible descendants.
     pub fn listed(&self) -> bool {
         self.visible() || (self.floor.is_some() && self.replies > 0)
     }
 }
 
-/// A list of comments that can be walked.
+/// Whether every reader may see a comment with these columns.
+pub fn is_visible(state: CommentState, visibility: Visibility) -> bool {
+    state == CommentState::Published && visibility == Visibility::Everyone
+}
+
+/// Likes and dislikes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Votes {
+    pub likes: u64,
+    pub dislikes: u64,
+}
+
+/// A list of comments that can be paged through.
 #[derive(Debug, Clone)]
 pub enum CommentList {
     /// The roots of a subject.
@@ -115,7 +127,7 @@ impl CommentList {
     }
 }
 
-/// A comment to be written: everything about it is decided.
+/// A comment to insert, with everything about it decided.
 #[derive(Debug, Clone)]
 pub struct NewCommentRow {
     pub subject: SubjectKey,
@@ -131,15 +143,15 @@ pub struct NewCommentRow {
     /// The text as written, where the filter masked part of it.
     pub written: Option<String>,
     pub mentions: Vec<MemberRef>,
-    /// Key and request hash of a `POST` that must not be carried out twice.
+    /// Key and request hash of a `POST` that must not be applied twice.
     pub idempotency: Option<(String, [u8; 32])>,
     pub imported: Option<ImportedFrom>,
 }
 
-/// What only an imported comment has.
+/// What an imported comment has in addition.
 #[derive(Debug, Clone)]
 pub struct ImportedFrom {
-    /// The comment's id where it came from, unique in its subject.
+    /// The comment's id in its former system, unique in its subject.
     pub source: String,
     pub likes: u64,
     pub dislikes: u64,
@@ -155,14 +167,14 @@ pub struct ExportCursor {
     pub path: Vec<u8>,
 }
 
-/// A comment as `export` writes it.
+/// A comment for `gailou export`.
 #[derive(Debug, Clone)]
 pub struct ExportedComment {
-    /// Where it is: the next call continues after it.
+    /// The position of this comment: the next call continues after it.
     pub cursor: ExportCursor,
-    /// The comment's id where it was imported from.
+    /// The comment's id in the system that it was imported from.
     pub source: Option<String>,
-    /// The same of the comment it answers and of its root.
+    /// The same for the comment it answers, and for its root.
     pub parent_source: Option<String>,
     pub root_source: Option<String>,
     pub row: CommentRow,
@@ -173,7 +185,7 @@ pub struct ExportedComment {
 pub struct RememberedRequest {
     /// The request's hash.
     pub request: [u8; 32],
-    /// The comment it made.
+    /// The comment that it created.
     pub id: CommentId,
     /// The state the comment was given.
     pub state: CommentState,
@@ -187,5 +199,5 @@ pub struct StoredDictionary {
     pub terms: Vec<Term>,
 }
 
-/// Weights by subject type; a type that is not there has the default ones.
+/// Weights by subject type; a type without an entry has the default weights.
 pub type WeightsByType = HashMap<String, HotWeights>;

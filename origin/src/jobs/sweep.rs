@@ -15,7 +15,7 @@ pub async fn run(state: Weak<AppState>) {
     loop {
         tick.tick().await;
         let Some(state) = state.upgrade() else { return };
-        if let Err(error) = state.journal.append(Operation::Sweep).await {
+        if let Err(error) = state.journal.append(Operation::DeleteExpired).await {
             let retry_s = SWEEP_INTERVAL.as_secs();
             tracing::warn!(operation = "sweep", retry_s, %error, "Could not append the sweep; the next one is in {retry_s} s");
         }

@@ -108,7 +108,7 @@ fn slot_of(event: &Operation) -> Slot {
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Words(_) | Operation::Sweep => Slot::FIRST,
+        Operation::Dictionary(_) | Operation::DeleteExpired => Slot::FIRST,
     }
 }
 

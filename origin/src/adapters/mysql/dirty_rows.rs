@@ -1,22 +1,23 @@
-//! What a transaction wrote to a slot that is being copied to another database: the copy takes these
-//! rows again before the slot moves.
+//! Dirty rows: what transactions wrote to a slot while it is copied to another database. The copy reads
+//! these rows again before the slot moves. They are in the table `mark`, its name from the first
+//! migration.
 
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot};
-use sqlx::Row;
+use sqlx::Row as _;
 
-use crate::adapters::mysql::pool::{Session, sql};
-use crate::domain::columns;
-use crate::domain::damaged_data;
+use crate::adapters::mysql::rows::{comment_id, damaged, member_id};
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::statement::sql;
 use crate::ports::store::Result;
 
 /// A row that was written or deleted, by its primary key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum DirtyRow {
     Subject(i64),
-    /// The comment and its places in the ranks.
+    /// The comment and its ranks.
     Comment(CommentId),
-    /// Its text, the texts before that, and where it was imported from.
+    /// Its text, its former texts, and its import source.
     Content(CommentId),
     Reaction(CommentId, MemberId),
     Idempotency(MemberId, String),
@@ -26,8 +27,8 @@ pub(super) enum Mark {
     History(MemberId, CommentId),
 }
 
-impl Mark {
-    /// As it lies in columns: kind, two numbers, bytes.
+impl DirtyRow {
+    /// The columns `kind`, `a`, `b` and `k`. [`DirtyRow::from_columns`] has the same kinds.
     fn columns(&self) -> (i64, i64, i64, &[u8]) {
         match self {
             Self::Subject(id) => (0, *id, 0, &[]),
@@ -42,52 +43,57 @@ impl Mark {
         }
     }
 
-    fn read(kind: i8, a: i64, b: i64, k: Vec<u8>) -> damaged_data::Result<Self> {
-        use columns::{comment_id, damaged, member_id};
+    fn from_columns(kind: i64, a: i64, b: i64, k: Vec<u8>) -> Result<Self> {
         Ok(match kind {
             0 => Self::Subject(a),
             1 => Self::Comment(comment_id(a)?),
             2 => Self::Reaction(comment_id(a)?, member_id(b)?),
             3 => Self::Idempotency(member_id(a)?, String::from_utf8(k).map_err(damaged)?),
             4 => Self::Alias(comment_id(a)?),
-            5 => Self::Snapshot(k.try_into().map_err(|_| damaged("a snapshot's mark"))?),
+            5 => Self::Snapshot(k.try_into().map_err(|_| damaged("a dirty row of a snapshot"))?),
             6 => Self::Member(member_id(a)?),
             7 => Self::History(member_id(a)?, comment_id(b)?),
             8 => Self::Content(comment_id(a)?),
-            other => return Err(damaged(format_args!("mark {other}"))),
+            other => return Err(damaged(format_args!("a dirty row of the kind {other}"))),
         })
     }
 }
 
-/// Rows of one statement.
-const ROWS: usize = 500;
+/// Dirty rows that one statement inserts.
+const DIRTY_ROWS_PER_STATEMENT: usize = 500;
 
-/// Notes what the open transaction wrote to a slot in the state `4`.
-pub(super) async fn mark(session: &mut Session, slot: Slot, marks: impl IntoIterator<Item = Mark>) -> Result<()> {
-    let marks: Vec<Mark> = marks.into_iter().collect();
-    for chunk in marks.chunks(ROWS) {
+/// Records what the open transaction wrote to a slot in the state [`SlotState::Copying`].
+///
+/// [`SlotState::Copying`]: super::slot_state::SlotState::Copying
+pub(super) async fn record_dirty_rows(
+    session: &mut MysqlSession,
+    slot: Slot,
+    dirty: impl IntoIterator<Item = DirtyRow>,
+) -> Result<()> {
+    let dirty: Vec<DirtyRow> = dirty.into_iter().collect();
+    for chunk in dirty.chunks(DIRTY_ROWS_PER_STATEMENT) {
         let rows = vec!["(?, ?, ?, ?, ?)"; chunk.len()].join(", ");
         let text = format!("INSERT IGNORE INTO mark (slot, kind, a, b, k) VALUES {rows}");
-        let statement = chunk.iter().fold(sql(text), |statement, mark| {
-            let (kind, a, b, k) = mark.columns();
-            statement.bind(slot.get()).bind(kind).bind(a).bind(b).bind(k.to_vec())
+        let statement = chunk.iter().fold(sql(text), |statement, row| {
+            let (kind, a, b, k) = row.columns();
+            statement.bind(slot.get()).bind(kind).bind(a).bind(b).bind(k)
         });
-        session.run(statement).await?;
+        session.execute(statement).await?;
     }
     Ok(())
 }
 
-/// Takes up to `most` marks of a slot away, in a transaction that has locked the slot's row. What they
-/// name must be copied after it is committed.
-pub(super) async fn take(session: &mut Session, slot: Slot, most: usize) -> Result<Vec<Mark>> {
+/// Deletes and returns up to `limit` dirty rows of a slot, in a transaction that has locked the slot's
+/// row. The rows must be copied after it commits.
+pub(super) async fn take_dirty_rows(session: &mut MysqlSession, slot: Slot, limit: usize) -> Result<Vec<DirtyRow>> {
     let find = "SELECT kind, a, b, k FROM mark WHERE slot = ? ORDER BY kind, a, b, k LIMIT ?";
-    let rows = session.all(sql(find).bind(slot.get()).bind(most as i64)).await?;
-    let mut marks = Vec::with_capacity(rows.len());
+    let rows = session.fetch_all(sql(find).bind(slot.get()).bind(limit as i64)).await?;
+    let mut dirty = Vec::with_capacity(rows.len());
     for row in rows {
-        marks.push(Mark::read(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?)?);
+        dirty.push(DirtyRow::from_columns(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?)?);
     }
-    // Under the lock nobody can have put another before them.
+    // The lock is held, so no writer has inserted another before them.
     let delete = "DELETE FROM mark WHERE slot = ? ORDER BY kind, a, b, k LIMIT ?";
-    session.run(sql(delete).bind(slot.get()).bind(marks.len() as i64)).await?;
-    Ok(marks)
+    session.execute(sql(delete).bind(slot.get()).bind(dirty.len() as i64)).await?;
+    Ok(dirty)
 }

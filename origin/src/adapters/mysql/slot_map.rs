@@ -1,49 +1,52 @@
-//! Which database holds which slot, as this process last read it.
+//! Which database has which slot, as this process last read it.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use gailou_shared::id::{SLOT_COUNT, Slot};
+use sqlx::Row as _;
 use tokio::time::Instant;
 
-use crate::adapters::mysql::pool::{Pool, sql};
-use crate::ports::store::{Result, StoreError};
+use crate::adapters::mysql::pool::MysqlPool;
+use crate::adapters::mysql::rows::damaged;
+use crate::adapters::mysql::statement::sql;
+use crate::ports::store::Result;
 
-/// A map that is older may be wrong about a slot whose old rows are already being deleted.
-const FRESH: Duration = Duration::from_secs(5);
+/// An older map may name a database from which the rows of a slot that moved are being deleted.
+const MAX_TRUSTED_AGE: Duration = Duration::from_secs(5);
 
 /// The map at one moment.
 #[derive(Debug)]
-pub(super) struct Map {
+pub(super) struct SlotMap {
     shards: Vec<u16>,
     read_at: Instant,
 }
 
-impl Map {
+impl SlotMap {
     pub(super) fn shard(&self, slot: Slot) -> usize {
         self.shards.get(usize::from(slot.get())).copied().map_or(0, usize::from)
     }
 
-    /// Whether it is young enough to be believed without asking.
-    pub(super) fn fresh(&self) -> bool {
-        self.read_at.elapsed() < FRESH
+    /// Whether the map is young enough to be used without a question to the database.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.read_at.elapsed() < MAX_TRUSTED_AGE
     }
 }
 
-/// The map as it is now; replaced, never changed.
+/// The newest map; it is replaced, never changed.
 #[derive(Debug)]
-pub(super) struct Current(RwLock<Arc<Map>>);
+pub(super) struct CurrentSlotMap(RwLock<Arc<SlotMap>>);
 
-impl Current {
-    pub(super) async fn read(first: &Pool, databases: usize) -> Result<Self> {
+impl CurrentSlotMap {
+    pub(super) async fn read(first: &MysqlPool, databases: usize) -> Result<Self> {
         Ok(Self(RwLock::new(Arc::new(read(first, databases).await?))))
     }
 
-    pub(super) fn get(&self) -> Arc<Map> {
+    pub(super) fn get(&self) -> Arc<SlotMap> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) async fn refresh(&self, first: &Pool, databases: usize) -> Result<()> {
+    pub(super) async fn refresh(&self, first: &MysqlPool, databases: usize) -> Result<()> {
         let map = Arc::new(read(first, databases).await?);
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if map.read_at > current.read_at {
@@ -53,30 +56,28 @@ impl Current {
     }
 }
 
-async fn read(first: &Pool, databases: usize) -> Result<Map> {
-    use sqlx::Row;
+async fn read(first: &MysqlPool, databases: usize) -> Result<SlotMap> {
     let read_at = Instant::now();
-    let rows = first.session().await?.all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
+    let rows = first.session().await?.fetch_all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
     let mut shards = Vec::with_capacity(usize::from(SLOT_COUNT));
     for (number, row) in rows.iter().enumerate() {
         let (slot, shard): (i16, i16) = (row.try_get(0)?, row.try_get(1)?);
         match u16::try_from(shard) {
             Ok(shard) if usize::from(shard) < databases && usize::try_from(slot) == Ok(number) => shards.push(shard),
             _ => {
-                return Err(StoreError::damaged(format_args!(
+                return Err(damaged(format_args!(
                     "slot {slot} is in database {shard} (from 0), but {databases} are configured"
                 )));
             }
         }
     }
     if shards.len() != usize::from(SLOT_COUNT) {
-        return Err(StoreError::damaged(format_args!("the map of slots has {} of {SLOT_COUNT} rows", shards.len())));
+        return Err(damaged(format_args!("the slot map has {} of {SLOT_COUNT} rows", shards.len())));
     }
-    Ok(Map { shards, read_at })
+    Ok(SlotMap { shards, read_at })
 }
 
-/// Where a slot lies in an installation that begins with this many databases: ranges as even as
-/// can be.
-pub(super) fn first_shard(slot: u16, databases: usize) -> usize {
+/// The database of a slot in a new installation with this many databases: each has an even range.
+pub(super) fn initial_shard(slot: u16, databases: usize) -> usize {
     usize::from(slot) * databases / usize::from(SLOT_COUNT)
 }

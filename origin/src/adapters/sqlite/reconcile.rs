@@ -1,18 +1,19 @@
-//! Comparing a subject's counters with its rows, and putting them right.
+//! Compares a subject's counters with its rows, and repairs them.
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::rank::{
-    EngagementCounts, HotWeights, Sort, {self},
-};
+use gailou_shared::rank::HotWeights;
 use gailou_shared::wire::{CommentState, Visibility};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::adapters::sqlite::rows::{count, damaged};
-use crate::adapters::sqlite::{SqliteStore, rows};
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::query::fetch_all;
+use crate::adapters::sqlite::rows::{StoredEnum, count, damaged, path};
+use crate::adapters::sqlite::write::insert_reply_ranks;
 use crate::domain::reconcile::{
     CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterOwner, SubjectCounter,
 };
+use crate::domain::row::{Votes, is_visible};
 use crate::ports::store::{Reconciler, Result};
 
 #[async_trait]
@@ -22,13 +23,9 @@ impl Reconciler for SqliteStore {
         self.read(move |c| {
             let sql = "SELECT type, key FROM subject WHERE type > ?1 OR (type = ?1 AND obj_id > ?2) \
                        ORDER BY type, obj_id LIMIT ?3";
-            let mut statement = c.prepare_cached(sql)?;
-            let mut found = statement.query(params![after.0, after.1, count as i64])?;
-            let mut keys = Vec::new();
-            while let Some(r) = found.next()? {
-                keys.push(SubjectKey::new(&r.get::<_, String>(0)?, &r.get::<_, String>(1)?).map_err(damaged)?);
-            }
-            Ok(keys)
+            fetch_all(c, sql, params![after.0, after.1, count as i64], |r| {
+                SubjectKey::new(&r.get::<_, String>(0)?, &r.get::<_, String>(1)?).map_err(damaged)
+            })
         })
         .await
     }
@@ -46,15 +43,15 @@ impl Reconciler for SqliteStore {
         }
         let mut writer = self.writer();
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Once more, now that nobody else writes.
+        // Compared again: this connection is the only writer.
         let Some((number, found)) = compare(&tx, subject)? else { return Ok(vec![]) };
-        put_right(&tx, number, &found, &self.weights(subject.kind()))?;
+        store_counters(&tx, number, &found, self.weights_of(subject.kind()))?;
         tx.commit()?;
         Ok(found)
     }
 }
 
-/// The subject's number and what differs; `None` when there is no such subject.
+/// The subject's number and the differences; `None` when the subject has no row.
 fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterDifference>)>> {
     let sql = "SELECT id, floors, roots, comments FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3";
     let subject = c
@@ -74,17 +71,17 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterD
     let mut checker = CounterChecker::default();
     while let Some(r) = found.next()? {
         let number = |i| Ok::<_, rusqlite::Error>(count(r.get(i)?));
-        let (state, visibility) = (rows::state(r.get(3)?)?, rows::visibility(r.get(4)?));
+        let (state, visibility) = (CommentState::from_number(r.get(3)?)?, Visibility::from_number(r.get(4)?)?);
         checker.feed(CountedComment {
-            path: rows::path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
+            path: path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
             floor: r.get::<_, Option<i64>>(1)?.map(count),
             floors: number(2)?,
-            visible: state == CommentState::Published && visibility == Visibility::Everyone,
+            visible: is_visible(state, visibility),
             listed: r.get::<_, i64>(5)? == 1,
             likes: number(6)?,
             dislikes: number(7)?,
-            base: (number(8)?, number(9)?),
-            reactions: (number(11)?, number(12)?),
+            base: Votes { likes: number(8)?, dislikes: number(9)? },
+            reactions: Votes { likes: number(11)?, dislikes: number(12)? },
             replies: number(10)?,
         });
     }
@@ -92,13 +89,13 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterD
     Ok(Some((number, checker.finish(subject))))
 }
 
-fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], weights: &HotWeights) -> Result<()> {
+fn store_counters(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], weights: HotWeights) -> Result<()> {
     for difference in found.iter().filter(|d| d.can_be_repaired()) {
-        let (table, id) = match difference.of {
+        let (table, id) = match difference.owner {
             CounterOwner::Subject => ("subject", subject),
             CounterOwner::Comment(id) => ("comment", id.signed()),
         };
-        let column = match (difference.counter, difference.of) {
+        let column = match (difference.counter, difference.owner) {
             (SubjectCounter::Likes, _) => "likes",
             (SubjectCounter::Dislikes, _) => "dislikes",
             (SubjectCounter::Replies, CounterOwner::Subject) => "comments",
@@ -114,8 +111,8 @@ fn put_right(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference], we
     rank_again(tx, subject, weights)
 }
 
-/// Makes the subject's ranked lists anew from its rows.
-fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &HotWeights) -> Result<()> {
+/// Replaces the ranks of the subject's comments by those that its rows say.
+fn rank_again(tx: &Transaction<'_>, subject: i64, weights: HotWeights) -> Result<()> {
     tx.execute("DELETE FROM root_rank WHERE subject = ?1", [subject])?;
     tx.execute(
         "INSERT INTO root_rank (subject, id, likes, dislikes, replies, created_at) \
@@ -127,17 +124,5 @@ fn rank_again(tx: &Transaction<'_>, subject: i64, weights: &HotWeights) -> Resul
         "DELETE FROM reply_rank WHERE root_id IN (SELECT id FROM comment WHERE subject = ?1 AND depth = 1)",
         [subject],
     )?;
-    let mut replies = tx.prepare(
-        "SELECT root_id, id, likes, dislikes, replies, created_at FROM comment \
-         WHERE subject = ?1 AND depth > 1 AND listed = 1",
-    )?;
-    let mut insert = tx.prepare("INSERT INTO reply_rank (root_id, hot, id) VALUES (?1, ?2, ?3)")?;
-    let mut found = replies.query([subject])?;
-    while let Some(r) = found.next()? {
-        let counts =
-            EngagementCounts { likes: count(r.get(2)?), dislikes: count(r.get(3)?), replies: count(r.get(4)?) };
-        let hot = rank::sort_key(Sort::Hot, counts, count(r.get(5)?), weights);
-        insert.execute([r.get::<_, i64>(0)?, hot, r.get(1)?])?;
-    }
-    Ok(())
+    insert_reply_ranks(tx, "c.subject = ?1", [subject], |_| weights)
 }

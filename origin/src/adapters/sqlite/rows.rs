@@ -1,28 +1,31 @@
-//! How a comment is read from SQLite's columns.
+//! Rows of comments as SQLite stores them.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{Author, CommentState, MemberRef};
-use rusqlite::Row as Columns;
+use gailou_shared::path::Mode;
+use gailou_shared::wire::{Author, CommentState, MemberRef, Visibility};
+use rusqlite::Row;
 
 pub(super) use crate::domain::columns::*;
 use crate::domain::row::CommentRow;
 use crate::ports::store::{Result, StoreError};
+
+/// The columns that [`comment_row`] reads, from a comment `c` and [`JOINS`].
+pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
+     c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
+     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version";
+/// The number of [`COLUMNS`]: further columns of a statement follow them.
+pub(super) const COLUMN_COUNT: usize = 25;
+/// A comment's subject, its content, and the comment that it answers.
+pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
+     LEFT JOIN comment p ON p.id = c.parent_id";
 
 /// The error of a row that breaks the rules of the tables.
 pub(super) fn damaged(what: impl std::fmt::Display) -> StoreError {
     StoreError::damaged(what)
 }
 
-/// What [`row`] reads, from `comment c JOIN subject s JOIN content t LEFT JOIN comment p` (the
-/// comment that `c` answers).
-pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
-     c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
-     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version";
-pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
-     LEFT JOIN comment p ON p.id = c.parent_id";
-
 /// A row of [`COLUMNS`].
-pub(super) fn row(r: &Columns<'_>) -> Result<CommentRow> {
+pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
     let (kind, key): (String, String) = (r.get(17)?, r.get(18)?);
     let reply_to = match r.get::<_, Option<i64>>(10)? {
         Some(id) => Some(MemberRef { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
@@ -35,14 +38,14 @@ pub(super) fn row(r: &Columns<'_>) -> Result<CommentRow> {
     Ok(CommentRow {
         subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
         version: count(r.get(24)?),
-        mode: r.get::<_, Option<i64>>(23)?.map(mode).transpose()?,
+        mode: r.get::<_, Option<i64>>(23)?.map(Mode::from_number).transpose()?,
         path: path(r.get_ref(0)?.as_blob().map_err(damaged)?)?,
         parent_id: r.get::<_, Option<i64>>(1)?.map(comment_id).transpose()?,
         reply_to,
-        parent_gone: r.get::<_, Option<i64>>(22)?.is_some_and(|s| s != state_number(CommentState::Published)),
+        parent_gone: r.get::<_, Option<i64>>(22)?.is_some_and(|state| state != CommentState::Published.number()),
         floor: r.get::<_, Option<i64>>(2)?.map(count),
-        state: state(r.get(3)?)?,
-        visibility: visibility(r.get(4)?),
+        state: CommentState::from_number(r.get(3)?)?,
+        visibility: Visibility::from_number(r.get(4)?)?,
         flags: flags(r.get(5)?),
         author: Author {
             id: member_id(r.get(6)?)?,

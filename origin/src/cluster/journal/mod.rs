@@ -109,9 +109,10 @@ impl Journal for ClusterJournal {
             Operation::Publish(_) => self.publish(stamped).await,
             Operation::React { id, member, react } => self.react(id, member, react, stamped).await,
             Operation::Change { id, .. } => self.change(id, stamped).await,
-            Operation::Subject { .. } | Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => {
-                self.persist(&stamped, Instant::now() + PATIENCE).await
-            }
+            Operation::Subject { .. }
+            | Operation::Snapshot { .. }
+            | Operation::Dictionary(_)
+            | Operation::DeleteExpired => self.persist(&stamped, Instant::now() + PATIENCE).await,
         }
     }
 

@@ -1,17 +1,17 @@
-//! What is done to comments that are there: reactions, edits, states, pins; and to subjects.
+//! Changes to comments that exist: reactions, edits, states, pins; and to subjects.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::{CommentState, Reaction};
 
-use crate::domain::columns::{EDITED, FEATURED, OWNER_PINNED, PINNED};
+use crate::domain::columns::{FLAG_EDITED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
 use crate::domain::damaged_data::Result;
-use crate::domain::fold::Fold;
-use crate::domain::fold::changes::{Audited, Edited};
+use crate::domain::fold::BatchFold;
+use crate::domain::fold::row_changes::{AuditRow, SubjectPatchRow, TextEdit};
 use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 
-impl<'b> Fold<'b> {
-    /// Without a position, nothing that cannot be seen is reacted to. With one, a reaction to a
-    /// comment without a row is kept until the comment comes.
+impl<'b> BatchFold<'b> {
+    /// Without a position, a reaction to an invisible comment is refused. With one, a reaction to a
+    /// comment without a row is stored until the comment is published.
     pub(super) fn react(
         &mut self,
         id: CommentId,
@@ -21,7 +21,7 @@ impl<'b> Fold<'b> {
     ) -> OperationOutcome {
         let id = self.resolve(id);
         let comment = self.comments.get_mut(&id);
-        if position.is_none() && !comment.as_ref().is_some_and(|c| c.row.visible()) {
+        if position.is_none() && !comment.as_ref().is_some_and(|c| c.row.is_visible()) {
             return OperationOutcome::NoComment;
         }
         if let (Some(comment), Some(position)) = (comment, position) {
@@ -31,7 +31,7 @@ impl<'b> Fold<'b> {
         let pair = self.pairs.entry((id, member)).or_default();
         let (before, after) = (pair.now, react.fold(pair.now));
         pair.now = after;
-        self.vote(id, before, after);
+        self.move_counts(id, before, after);
         match self.comments.get(&id) {
             Some(comment) => {
                 let counts = comment.row.counts;
@@ -41,8 +41,8 @@ impl<'b> Fold<'b> {
         }
     }
 
-    /// Moves the counts of a comment as one member's mind has changed.
-    pub(super) fn vote(&mut self, id: CommentId, before: Option<Reaction>, after: Option<Reaction>) {
+    /// Moves the counts of a comment by the change of one member's reaction.
+    pub(super) fn move_counts(&mut self, id: CommentId, before: Option<Reaction>, after: Option<Reaction>) {
         if before == after {
             return;
         }
@@ -54,8 +54,8 @@ impl<'b> Fold<'b> {
                 (&mut comment.row.counts.likes, &mut comment.row.counts.dislikes)
             }
             None => {
-                let (likes, dislikes) = self.strays.entry(id).or_default();
-                (likes, dislikes)
+                let votes = self.early_votes.entry(id).or_default();
+                (&mut votes.likes, &mut votes.dislikes)
             }
         };
         *likes = likes.saturating_add_signed(by(Reaction::Like));
@@ -72,64 +72,64 @@ impl<'b> Fold<'b> {
         let id = self.resolve(id);
         let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
         comment.changed = true;
-        comment.moved = true;
+        comment.more_than_counts = true;
         let subject = comment.subject;
         match change {
             CommentChange::Pin(by) => {
-                comment.row.flags &= !(PINNED | OWNER_PINNED);
+                comment.row.flags &= !(FLAG_PINNED | FLAG_OWNER_PINNED);
                 comment.row.flags |= match by {
                     None => 0,
-                    Some(PinnedBy::Moderator) => PINNED,
-                    Some(PinnedBy::Owner) => PINNED | OWNER_PINNED,
+                    Some(PinnedBy::Moderator) => FLAG_PINNED,
+                    Some(PinnedBy::Owner) => FLAG_PINNED | FLAG_OWNER_PINNED,
                 };
                 comment.row.pinned_at = by.map(|_| at);
             }
-            CommentChange::Feature(true) => comment.row.flags |= FEATURED,
-            CommentChange::Feature(false) => comment.row.flags &= !FEATURED,
+            CommentChange::Feature(true) => comment.row.flags |= FLAG_FEATURED,
+            CommentChange::Feature(false) => comment.row.flags &= !FLAG_FEATURED,
             CommentChange::State(state) => self.set_state(id, *state, false, at)?,
             CommentChange::Edit { content, html, written, state } => {
-                comment.row.flags |= EDITED;
+                comment.row.flags |= FLAG_EDITED;
                 comment.row.edited_at = Some(at);
                 self.set_state(id, *state, true, at)?;
-                self.changes.edits.push(Edited { id, at, content, html, written: written.as_deref() });
+                self.changes.edits.push(TextEdit { id, at, content, html, written: written.as_deref() });
             }
         }
         self.subjects[subject].changed = true;
-        self.changes.audits.extend(audit.map(|audit| Audited { audit, at, comment: Some(id), subject: None }));
+        self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, comment: Some(id), subject: None }));
         Ok(OperationOutcome::Done)
     }
 
     fn set_state(&mut self, id: CommentId, state: CommentState, edited: bool, at: u64) -> Result<()> {
-        let comment = self.present(id)?;
-        let (subject, path, was) = (comment.subject, comment.row.path.clone(), comment.row.visible());
+        let comment = self.comment_mut(id)?;
+        let (subject, path, was_visible) = (comment.subject, comment.row.path.clone(), comment.row.is_visible());
         comment.row.state = state;
-        let is = comment.row.visible();
-        if comment.row.floor.is_some() && (was || is) && (edited || was != is) {
+        let visible = comment.row.is_visible();
+        if comment.row.floor.is_some() && (was_visible || visible) && (edited || was_visible != visible) {
             comment.takedown = Some(at);
         }
-        if is && comment.row.floor.is_none() {
+        if visible && comment.row.floor.is_none() {
             let floor = self.next_floor(subject, &path)?;
-            self.present(id)?.row.floor = Some(floor);
+            self.comment_mut(id)?.row.floor = Some(floor);
         }
-        if was != is {
-            self.count(subject, &path, if is { 1 } else { -1 })?;
+        if was_visible != visible {
+            self.count_visible(subject, &path, if visible { 1 } else { -1 })?;
         }
         Ok(())
     }
 
-    pub(super) fn patch(
+    pub(super) fn patch_subject(
         &mut self,
         key: &'b SubjectKey,
         patch: &'b SubjectPatch,
         audit: Option<&'b AuditEntry>,
         at: u64,
     ) -> Result<OperationOutcome> {
-        let place = self.subject(key)?;
-        let subject = &mut self.subjects[place];
+        let index = self.subject_index(key)?;
+        let subject = &mut self.subjects[index];
         subject.used = true;
         subject.changed = true;
-        self.changes.patches.push((place, patch));
-        self.changes.audits.extend(audit.map(|audit| Audited { audit, at, comment: None, subject: Some(place) }));
+        self.changes.patches.push(SubjectPatchRow { subject: index, patch });
+        self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, comment: None, subject: Some(index) }));
         Ok(OperationOutcome::Done)
     }
 }

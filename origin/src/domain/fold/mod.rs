@@ -1,34 +1,59 @@
-//! The fold of a batch: what the rows are after it, the same for every database.
+//! The fold of a batch: what the rows become, the same for every database.
 //!
-//! An adapter locks what it writes to, reads what [`Loaded::wants`] until nothing more is wanted,
-//! folds the events in their order and writes the [`Changes`], each row once. Pure: no SQL, no
-//! clock, no waiting. Dictionaries, snapshots and sweeps touch no row that is folded and are left to
-//! the adapter.
+//! An adapter locks the slots that it writes to, reads the rows of each [`LoadedRows::next_request`],
+//! folds the operations in their order, and writes the [`RowChanges`], each row once. Pure: no SQL, no
+//! clock, no waiting. Dictionaries, snapshots and sweeps touch no row that is folded; the adapter
+//! applies them itself.
 //!
-//! Promises: the rows are the same whether a batch is folded at once or event by event, and an
-//! event whose position was applied before changes none. An event from a log is refused nothing: it
-//! was decided before it was appended.
+//! Promises: the rows are the same whether a batch is folded at once or operation by operation, and an
+//! operation whose position was applied before changes none. An operation from a log is never refused:
+//! it was decided before it was appended.
 
 mod change;
-mod changes;
 mod loaded;
 mod publish;
+mod row_changes;
+mod row_request;
+mod stored;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
-pub(crate) use changes::{Changes, CommentUpdate, Inserted};
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{Author, Reaction};
-pub(crate) use loaded::{FoldedRow, Loaded, Once, Reach, StoredComment, StoredKey, StoredSubject, Wanted};
+pub(crate) use loaded::LoadedRows;
+#[cfg(feature = "cluster")]
+pub(crate) use row_changes::HistoryRow;
+pub(crate) use row_changes::{CommentInsert, CommentUpdate, RowChanges};
+pub(crate) use row_request::RowRequest;
+pub(crate) use stored::{FoldedRow, ScopedKey, StoredComment, StoredKey, StoredSubject, TableLayout};
 
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::positions::NextPositions;
-use crate::domain::row::NewCommentRow;
+use crate::domain::row::{NewCommentRow, Votes};
+
+/// The rows that a batch touches, while it is folded.
+pub(crate) struct BatchFold<'b> {
+    layout: TableLayout,
+    positions: NextPositions,
+    subjects: Vec<SubjectFold>,
+    by_key: HashMap<SubjectKey, usize>,
+    comments: HashMap<CommentId, CommentFold<'b>>,
+    aliases: HashMap<CommentId, CommentId>,
+    pairs: HashMap<(CommentId, MemberId), ReactionPair>,
+    /// The votes for comments that have no row yet.
+    early_votes: HashMap<CommentId, Votes>,
+    texts: HashMap<CommentId, String>,
+    keys: HashMap<ScopedKey<'b>, StoredKey>,
+    sources: HashMap<(usize, &'b str), CommentId>,
+    authors: BTreeMap<MemberId, &'b Author>,
+    changes: RowChanges<'b>,
+}
 
 struct SubjectFold {
     /// `None`: it has no row yet.
@@ -41,61 +66,78 @@ struct SubjectFold {
     /// Whether something in the batch needs its row.
     used: bool,
     changed: bool,
-    /// Whether a comment of it is told of again.
-    told: bool,
+    /// Whether listeners are notified of one of its comments again.
+    notify_again: bool,
 }
 
 struct CommentFold<'b> {
+    /// The index of its subject.
     subject: usize,
     author: MemberId,
     row: FoldedRow,
-    /// Likes and dislikes of members who are not known.
-    base: (u64, u64),
-    /// Whether it stood in lists before the batch, and with which counts.
-    before: (bool, EngagementCounts),
-    /// The event that made it, in this batch.
-    new: Option<(&'b NewCommentRow, Option<CommentId>)>,
+    /// The votes that it was imported with: their members are unknown.
+    base: Votes,
+    /// Its place in lists before the batch.
+    before: ListedBefore,
+    /// The comment, where this batch publishes it.
+    new: Option<NewComment<'b>>,
     changed: bool,
     /// Whether more than counts changed.
-    moved: bool,
-    /// When what readers saw of it was changed or taken away.
+    more_than_counts: bool,
+    /// When readers lost something they saw of it.
     takedown: Option<u64>,
-    /// Told of although nothing is written: an earlier batch wrote it, and may not have told.
-    told: bool,
-    /// The same, of its publication.
-    anew: bool,
+    /// Listeners are notified although no row changes: an earlier batch changed it, and its process may
+    /// have died before it notified them.
+    notify_again: bool,
+    /// The same for its publication.
+    publish_again: bool,
 }
 
+impl<'b> CommentFold<'b> {
+    /// A comment that no operation has touched yet.
+    fn new(subject: usize, author: MemberId, row: FoldedRow) -> Self {
+        Self {
+            subject,
+            author,
+            row,
+            base: Votes::default(),
+            before: ListedBefore::default(),
+            new: None,
+            changed: false,
+            more_than_counts: false,
+            takedown: None,
+            notify_again: false,
+            publish_again: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct ListedBefore {
+    listed: bool,
+    counts: EngagementCounts,
+}
+
+#[derive(Clone, Copy)]
+struct NewComment<'b> {
+    row: &'b NewCommentRow,
+    /// The comment it answers, by the id that has the row.
+    parent: Option<CommentId>,
+}
+
+/// A member's reaction to a comment.
 #[derive(Debug, Clone, Copy, Default)]
-struct Pair {
+struct ReactionPair {
     before: Option<Reaction>,
     now: Option<Reaction>,
 }
 
-/// The rows a batch touches, while it is folded.
-pub(crate) struct Fold<'b> {
-    reach: Reach,
-    positions: NextPositions,
-    subjects: Vec<SubjectFold>,
-    by_key: HashMap<SubjectKey, usize>,
-    comments: HashMap<CommentId, CommentFold<'b>>,
-    aliases: HashMap<CommentId, CommentId>,
-    pairs: HashMap<(CommentId, MemberId), Pair>,
-    /// Likes and dislikes of comments that have no row.
-    strays: HashMap<CommentId, (u64, u64)>,
-    texts: HashMap<CommentId, String>,
-    keys: HashMap<Once<'b>, StoredKey>,
-    sources: HashMap<(usize, &'b str), CommentId>,
-    authors: BTreeMap<MemberId, &'b Author>,
-    changes: Changes<'b>,
-}
-
-impl<'b> Fold<'b> {
-    /// The rows as they were read.
+impl<'b> BatchFold<'b> {
+    /// Begins with the rows as they were read.
     ///
     /// # Errors
     /// When a comment's subject has no row.
-    pub(crate) fn new(loaded: Loaded<'b>) -> Result<Self> {
+    pub(crate) fn new(loaded: LoadedRows<'b>) -> Result<Self> {
         let mut subjects = Vec::with_capacity(loaded.subjects.len());
         let mut by_key = HashMap::with_capacity(loaded.subjects.len());
         let mut by_number = HashMap::with_capacity(loaded.subjects.len());
@@ -104,93 +146,79 @@ impl<'b> Fold<'b> {
             by_number.extend(stored.as_ref().map(|s| (s.number, subjects.len())));
             let (number, version) = (stored.as_ref().map(|s| s.number), stored.as_ref().map_or(0, |s| s.version));
             let (floors, roots, comments) = stored.map_or((0, 0, 0), |s| (s.floors, s.roots, s.comments));
-            let (used, changed, told) = (false, false, false);
-            subjects.push(SubjectFold { number, key, version, floors, roots, comments, used, changed, told });
+            let (used, changed, notify_again) = (false, false, false);
+            subjects.push(SubjectFold { number, key, version, floors, roots, comments, used, changed, notify_again });
         }
-        let number = |number: i64| {
-            by_number.get(&number).copied().ok_or_else(|| damaged(format_args!("subject {number} is missing")))
+        let index_of = |number: i64| {
+            by_number.get(&number).copied().ok_or_else(|| damaged(format_args!("subject {number} has no row")))
         };
         let mut comments = HashMap::with_capacity(loaded.comments.len());
         for (id, stored) in loaded.comments {
             let Some(stored) = stored else { continue };
-            let before = (stored.row.listed(), stored.row.counts);
-            comments.insert(
-                id,
-                CommentFold {
-                    subject: number(stored.subject)?,
-                    author: stored.author,
-                    row: stored.row,
-                    base: (0, 0),
-                    before,
-                    new: None,
-                    changed: false,
-                    moved: false,
-                    takedown: None,
-                    told: false,
-                    anew: false,
-                },
-            );
+            let before = ListedBefore { listed: stored.row.is_listed(), counts: stored.row.counts };
+            let fold = CommentFold::new(index_of(stored.subject)?, stored.author, stored.row);
+            comments.insert(id, CommentFold { before, ..fold });
         }
         let mut sources = HashMap::with_capacity(loaded.sources.len());
         for ((subject, source), id) in loaded.sources {
             if let Some(id) = id {
-                sources.insert((number(subject)?, source), id);
+                sources.insert((index_of(subject)?, source), id);
             }
         }
-        let pair = |before| Pair { before, now: before };
+        let pair = |before| ReactionPair { before, now: before };
         Ok(Self {
-            reach: loaded.reach,
+            layout: loaded.layout,
             positions: loaded.positions,
             subjects,
             by_key,
             comments,
-            aliases: known(loaded.aliases),
+            aliases: present_rows(loaded.aliases),
             pairs: loaded.pairs.into_iter().map(|(ids, before)| (ids, pair(before))).collect(),
-            strays: known(loaded.strays),
-            texts: known(loaded.texts),
-            keys: known(loaded.keys),
+            early_votes: present_rows(loaded.early_votes),
+            texts: present_rows(loaded.texts),
+            keys: present_rows(loaded.keys),
             sources,
             authors: BTreeMap::new(),
-            changes: Changes::default(),
+            changes: RowChanges::default(),
         })
     }
 
-    /// Folds one event.
+    /// Folds one operation.
     ///
     /// # Errors
-    /// When it contradicts the rows; the fold is of no use any more then.
-    pub(crate) fn apply(&mut self, stamped: &'b LoggedOperation) -> Result<OperationOutcome> {
-        let (at, position) = (stamped.at, stamped.position);
-        if self.positions.is_applied(stamped) {
-            self.tell(stamped);
+    /// When it contradicts the rows; the fold must be dropped then.
+    pub(crate) fn apply(&mut self, logged: &'b LoggedOperation) -> Result<OperationOutcome> {
+        let (at, position) = (logged.at, logged.position);
+        if self.positions.is_applied(logged) {
+            self.notify_again(logged);
             return Ok(OperationOutcome::Seen);
         }
-        let outcome = match &stamped.operation {
+        let outcome = match &logged.operation {
             Operation::Publish(new) => self.publish(new, at, position.is_some())?,
             Operation::React { id, member, react } => self.react(*id, *member, *react, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
-            Operation::Subject { key, patch, audit } => self.patch(key, patch, audit.as_ref(), at)?,
-            Operation::Snapshot { .. } | Operation::Words(_) | Operation::Sweep => OperationOutcome::Done,
+            Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
+            Operation::Snapshot { .. } | Operation::Dictionary(_) | Operation::DeleteExpired => OperationOutcome::Done,
         };
-        self.positions.advance(stamped);
+        self.positions.advance(logged);
         Ok(outcome)
     }
 
-    /// Whoever wrote this event may have died before it told anybody: what it is about is told of
-    /// again, as if it had just been written.
-    fn tell(&mut self, stamped: &'b LoggedOperation) {
-        let id = match &stamped.operation {
+    /// The process that applied this operation may have died before it notified the listeners: they
+    /// are notified again, as if the operation had just been applied.
+    fn notify_again(&mut self, logged: &'b LoggedOperation) {
+        let id = match &logged.operation {
             Operation::Publish(new) => {
-                self.follow(new);
+                self.record_author(new);
                 new.path.id()
             }
             Operation::React { id, .. } => self.resolve(*id),
             _ => return,
         };
         let Some(comment) = self.comments.get_mut(&id) else { return };
-        comment.told = true;
-        comment.anew |= matches!(stamped.operation, Operation::Publish(_));
-        self.subjects[comment.subject].told = true;
+        comment.notify_again = true;
+        comment.publish_again |= matches!(logged.operation, Operation::Publish(_));
+        self.subjects[comment.subject].notify_again = true;
     }
 
     /// The id that has the row.
@@ -198,17 +226,17 @@ impl<'b> Fold<'b> {
         self.aliases.get(&id).copied().unwrap_or(id)
     }
 
-    fn present(&mut self, id: CommentId) -> Result<&mut CommentFold<'b>> {
-        self.comments.get_mut(&id).ok_or_else(|| damaged(format_args!("comment {id} is missing")))
+    fn comment_mut(&mut self, id: CommentId) -> Result<&mut CommentFold<'b>> {
+        self.comments.get_mut(&id).ok_or_else(|| damaged(format_args!("comment {id} has no row")))
     }
 
-    /// The place of a subject that was wanted by its key.
-    fn subject(&self, key: &SubjectKey) -> Result<usize> {
+    /// The index of a subject that was requested by its key.
+    fn subject_index(&self, key: &SubjectKey) -> Result<usize> {
         self.by_key.get(key).copied().ok_or_else(|| damaged(format_args!("subject {key} was not read")))
     }
 }
 
-/// What is there.
-fn known<K: std::hash::Hash + Eq, V>(answers: loaded::Answers<K, V>) -> HashMap<K, V> {
-    answers.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+/// The rows that exist.
+fn present_rows<K: Hash + Eq, V>(rows: loaded::Lookups<K, V>) -> HashMap<K, V> {
+    rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }

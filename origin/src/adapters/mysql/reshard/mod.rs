@@ -1,407 +1,275 @@
-//! Moving slots from one database to another while they are read and written.
+//! Moves slots from one database to another while they are read and written.
 //!
-//! The states of the slot's rows say how far a move is, so that one that was interrupted is gone on
-//! with or undone by the next:
+//! The states of the slot's rows say how far a move has come, so that the next call continues or undoes
+//! a move that was interrupted:
 //!
-//! 1. Source 4, target 3: the slot's rows are copied. Writers go on, and mark what they write
-//!    (`crate::adapters::mysql::dirty_rows`). Interrupted here, the copy is thrown away and begun again.
-//! 2. Source 2: under the lock of the source's row the last marks were copied too, and it was sealed.
-//!    Nobody can write. Interrupted from here on, the rest is done.
-//! 3. Target 1 with the source's positions; the map names the target; source 0.
-//! 4. When every process must have read the map again, the source's rows are deleted.
+//! 1. Source [`SlotState::Copying`], target [`SlotState::Incoming`]: the slot's rows are copied. Writers
+//!    continue, and record their dirty rows ([`super::dirty_rows`]). A move that is interrupted here
+//!    starts again from an empty copy.
+//! 2. Source [`SlotState::Sealed`]: under the lock of the source's row the last dirty rows were copied
+//!    too. No process can write. A move that is interrupted from here on is finished.
+//! 3. Target [`SlotState::Owned`] with the source's positions; the slot map names the target; source
+//!    [`SlotState::Elsewhere`].
+//! 4. After the time in which every process refreshes its map, the source's rows are deleted.
 
-pub(super) mod copy;
+mod copy;
+mod dirty_conditions;
+mod plan;
+mod verify;
 
 use std::time::Duration;
 
-use copy::SlotRows;
+pub(super) use copy::SlotRows;
 use gailou_shared::id::{SLOT_COUNT, Slot};
+pub use plan::SlotMove;
 use sqlx::Row as _;
 use tokio::time::{Instant, sleep};
 
-use crate::adapters::mysql::pool::{Session, sql};
-use crate::adapters::mysql::rows::damaged;
-use crate::adapters::mysql::{MysqlStore, dirty_rows};
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::dirty_rows::take_dirty_rows;
+use crate::adapters::mysql::named_lock::NamedLock;
+use crate::adapters::mysql::row_numbers::{first_subject, last_subject};
+use crate::adapters::mysql::rows::{StoredEnum as _, damaged};
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::slot_state::SlotState;
+use crate::adapters::mysql::statement::sql;
 use crate::ports::store::{Result, StoreError};
 
-/// How long the old rows are kept: a process reads the map every second, and one whose map is
-/// older than five asks before it reads.
-const KEPT: Duration = Duration::from_secs(8);
-/// Marks copied at a time while writers go on.
-const MARKS: usize = 1_000;
-/// Passes without holding up writers.
-const PASSES: usize = 100;
-/// How long writers are held up at a time: what is left then is copied next time.
-const PAUSE: Duration = Duration::from_millis(400);
-/// So many times before the move is given up. Writers have one batch each in between, and the copy
-/// is faster than they are.
-const PAUSES: usize = 500;
-
-/// What a slot's row says of it.
-const ELSEWHERE: i64 = 0;
-const HERE: i64 = 1;
-const SEALED: i64 = 2;
-const COMING: i64 = 3;
-const COPIED: i64 = 4;
-
-/// A slot, the database that has it and the one that is to have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
-    pub slot: Slot,
-    pub from: usize,
-    pub to: usize,
-}
-
-/// The fewest moves after which the first `databases` hold as many slots each, give or take one,
-/// and the others none. `owners` is the database of each slot.
-fn even(owners: &[usize], databases: usize) -> Vec<Move> {
-    let most = owners.iter().copied().max().map_or(0, |most| most + 1).max(databases);
-    let mut held = vec![0; most];
-    for owner in owners {
-        held[*owner] += 1;
-    }
-    // The odd ones stay with those that hold most already.
-    let mut by_held: Vec<usize> = (0..databases).collect();
-    by_held.sort_by_key(|shard| (std::cmp::Reverse(held[*shard]), *shard));
-    let mut due = vec![0; most];
-    for (place, shard) in by_held.into_iter().enumerate() {
-        due[shard] = owners.len() / databases + usize::from(place < owners.len() % databases);
-    }
-    let mut moves = Vec::new();
-    let mut to = 0;
-    for (slot, from) in owners.iter().copied().enumerate().rev() {
-        if held[from] <= due[from] {
-            continue;
-        }
-        while held[to] >= due[to] {
-            to += 1;
-        }
-        held[from] -= 1;
-        held[to] += 1;
-        moves.extend(Slot::new(slot as u16).map(|slot| Move { slot, from, to }));
-    }
-    moves
-}
+/// How long the source's rows are kept: a process refreshes its map every second, and one whose map is
+/// older than five seconds asks the database before it reads.
+const OLD_ROWS_RETENTION: Duration = Duration::from_secs(8);
+/// Dirty rows copied at a time while writers continue.
+const DIRTY_ROWS_PER_PASS: usize = 1_000;
+/// Passes that do not block writers.
+const MAX_CATCH_UP_PASSES: usize = 100;
+/// How long writers are blocked at a time; the next pause copies what remains.
+const MAX_WRITE_PAUSE: Duration = Duration::from_millis(400);
+/// Pauses before the move is given up. Between two pauses each writer writes one batch, and the copy is
+/// faster than the writers.
+const MAX_WRITE_PAUSES: usize = 500;
+/// How long a caller waits while another process moves slots.
+const MOVE_LOCK_WAIT_S: u64 = 1;
 
 impl MysqlStore {
-    /// The moves after which the first `databases` of the configured ones hold as many slots each,
-    /// and the others none.
+    /// The moves after which the first `databases` of the configured ones have as many slots each, and
+    /// the others none.
     ///
     /// # Errors
-    /// When there are not so many, or the first does not answer.
-    pub async fn plan(&self, databases: usize) -> Result<Vec<Move>> {
+    /// When fewer databases are configured, or the first does not answer.
+    pub async fn plan_moves(&self, databases: usize) -> Result<Vec<SlotMove>> {
         if databases == 0 || databases > self.pools.len() {
             return Err(StoreError::Database(format!("there are {} databases", self.pools.len()).into()));
         }
-        Ok(even(&self.owners().await?, databases))
+        Ok(plan::plan_even_moves(&self.owners().await?, databases))
     }
 
-    /// The database of each slot, read now.
+    /// The database of each slot, by a fresh map.
     async fn owners(&self) -> Result<Vec<usize>> {
-        self.refresh().await?;
-        let map = self.map.get();
+        self.refresh_slot_map().await?;
+        let map = self.slot_map.get();
         Ok((0..SLOT_COUNT).filter_map(Slot::new).map(|slot| map.shard(slot)).collect())
     }
 
-    /// Moves a slot to a database, or goes on with a move that was interrupted. Its rows stay readable
-    /// where they were: [`Mysql::forget`] deletes them.
+    /// Moves a slot to a database, or continues a move that was interrupted. Its rows stay readable where
+    /// they were until [`MysqlStore::delete_old_copies`].
     ///
     /// # Errors
-    /// When a database does not answer, somebody else is moving slots, or writers are too fast. The
-    /// slot stays where it was, or (when it was sealed already) refuses writes until this is called
-    /// again.
+    /// When a database does not answer, another process is moving slots, or writers are too fast. The
+    /// slot stays where it was, or (when it was sealed already) refuses writes until the next call.
     pub async fn relocate(&self, slot: Slot, to: usize) -> Result<()> {
         if to >= self.pools.len() {
             return Err(StoreError::Database(format!("there are {} databases, from 0", self.pools.len()).into()));
         }
         let mut lock = self.lock_moves().await?;
         self.resume(slot).await?;
-        self.refresh().await?;
-        let from = self.map.get().shard(slot);
+        self.refresh_slot_map().await?;
+        let from = self.slot_map.get().shard(slot);
         if from != to {
             let copied = self.copy(&mut lock, slot, from, to).await;
             if copied.is_err() {
-                // Marks cost writers; if this fails too, the next call does it.
+                // Dirty rows cost the writers time; if this fails too, the next call undoes the copy.
                 let _ = self.undo(slot, from).await;
             }
             copied?;
             self.finish(slot, from, to).await?;
         }
-        lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
+        lock.release().await
     }
 
-    /// Deletes the rows of slots from the databases that do not hold them any more, when every process
-    /// has had time to know.
+    /// Deletes the rows of slots from the databases that have them no more, after every process has had
+    /// time to refresh its map.
     ///
     /// # Errors
-    /// When a database does not answer, or the copy is not whole; what is left is deleted by the next
-    /// call.
-    pub async fn forget(&self, slots: &[Slot]) -> Result<()> {
-        sleep(KEPT).await;
-        let mut lock = self.lock_moves().await?;
-        self.refresh().await?;
+    /// When a database does not answer, or the copy is incomplete; the next call deletes what remains.
+    pub async fn delete_old_copies(&self, slots: &[Slot]) -> Result<()> {
+        sleep(OLD_ROWS_RETENTION).await;
+        let lock = self.lock_moves().await?;
+        self.refresh_slot_map().await?;
         for slot in slots {
-            let owner = self.map.get().shard(*slot);
-            let number = self.table(*slot);
-            let mut session = self.patient(owner).await?;
-            if state(&mut session, *slot).await? != HERE {
+            let owner = self.slot_map.get().shard(*slot);
+            let number = self.table_number(*slot);
+            let mut session = self.long_session(owner).await?;
+            if SlotState::read(&mut session, *slot).await? != SlotState::Owned {
                 return Err(StoreError::Moved);
             }
-            let kept = comments(&mut session, number, *slot).await?;
+            let kept = count_comments(&mut session, number, *slot).await?;
             for shard in (0..self.pools.len()).filter(|shard| *shard != owner) {
-                let mut session = self.patient(shard).await?;
-                if state(&mut session, *slot).await? != ELSEWHERE {
+                let mut session = self.long_session(shard).await?;
+                if SlotState::read(&mut session, *slot).await? != SlotState::Elsewhere {
                     return Err(StoreError::Moved);
                 }
-                // Comments are never deleted from their table, so a whole copy has them all.
-                let left = comments(&mut session, number, *slot).await?;
-                if left > kept {
+                // Comments are never deleted from their table, so a complete copy has all of them.
+                let old = count_comments(&mut session, number, *slot).await?;
+                if old > kept {
                     return Err(damaged(format_args!(
-                        "slot {}: {} has {left} comments, {} has only {kept}; nothing was deleted",
+                        "slot {}: {} has {old} comments, {} has only {kept}; nothing was deleted",
                         slot.get(),
-                        self.pool(shard).place(),
-                        self.pool(owner).place()
+                        self.pool(shard).address(),
+                        self.pool(owner).address()
                     )));
                 }
                 SlotRows::new(&mut session, number, *slot).await?.delete(&mut session).await?;
             }
         }
-        lock.raw("DO RELEASE_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())))").await
+        lock.release().await
     }
 
-    /// Rows that do not lie in the database that the map names; nothing when all do.
-    ///
-    /// # Errors
-    /// When a database does not answer.
-    pub async fn verify(&self) -> Result<Vec<String>> {
-        let owners = self.owners().await?;
-        let mut wrong = Vec::new();
-        for (shard, pool) in self.pools.iter().enumerate() {
-            let mut session = self.patient(shard).await?;
-            for (slot, state) in states(&mut session).await? {
-                let expected = if owners.get(slot) == Some(&shard) { HERE } else { ELSEWHERE };
-                if state != expected {
-                    wrong.push(format!("{}: slot {slot} is in state {state}, not {expected}", pool.place()));
-                }
-            }
-            for number in 0..self.tables {
-                for (table, slot, rows) in copy::counts(&mut session, number).await? {
-                    let owner = usize::try_from(slot).ok().and_then(|slot| owners.get(slot));
-                    if owner != Some(&shard) || slot % i64::from(self.tables) != i64::from(number) {
-                        wrong.push(format!("{}: {table}_{number} has {rows} rows of slot {slot}", pool.place()));
-                    }
-                }
-            }
-        }
-        Ok(wrong)
+    /// The right to move slots, which one process has at a time.
+    async fn lock_moves(&self) -> Result<NamedLock> {
+        let lock = NamedLock::acquire(self.long_session(0).await?, "shift", MOVE_LOCK_WAIT_S).await?;
+        lock.ok_or_else(|| StoreError::Unavailable("another process is moving slots; try again later".into()))
     }
 
-    /// How the rows of a slot differ between two databases; nothing when they are the same. Says
-    /// nothing while the slot is written.
-    ///
-    /// # Errors
-    /// When a database does not answer.
-    pub async fn compare(&self, slot: Slot, one: usize, other: usize) -> Result<Vec<String>> {
-        let sums = async |shard: usize| {
-            let mut session = self.patient(shard).await?;
-            SlotRows::new(&mut session, self.table(slot), slot).await?.sums(&mut session).await
-        };
-        let (one, other) = (sums(one).await?, sums(other).await?);
-        let differs = one.into_iter().zip(other).filter(|(one, other)| one != other);
-        Ok(differs.map(|((table, a, _), (_, b, _))| format!("{table}: {a} and {b} rows")).collect())
-    }
-
-    /// A connection for work that takes its time.
-    async fn patient(&self, shard: usize) -> Result<Session> {
-        let mut session = self.session(shard).await?;
-        session.patient().await?;
-        Ok(session)
-    }
-
-    /// The right to move slots; gone with its connection.
-    async fn lock_moves(&self) -> Result<Session> {
-        let mut session = self.patient(0).await?;
-        let lock = "SELECT CAST(GET_LOCK(CONCAT('gailou.shift.', MD5(DATABASE())), 1) AS SIGNED)";
-        match session.first(sql(lock)).await?.map(|r| r.try_get::<Option<i64>, _>(0)).transpose()?.flatten() {
-            Some(1) => Ok(session),
-            _ => Err(StoreError::Unavailable("somebody else is moving slots".into())),
-        }
-    }
-
-    /// Finishes or undoes what was interrupted.
+    /// Finishes or undoes a move that was interrupted.
     async fn resume(&self, slot: Slot) -> Result<()> {
-        self.refresh().await?;
-        let owner = self.map.get().shard(slot);
+        self.refresh_slot_map().await?;
+        let owner = self.slot_map.get().shard(slot);
         let mut states = Vec::with_capacity(self.pools.len());
         for shard in 0..self.pools.len() {
-            states.push(state(&mut self.patient(shard).await?, slot).await?);
+            states.push(SlotState::read(&mut self.long_session(shard).await?, slot).await?);
         }
-        if states[owner] == SEALED {
-            let target = (0..states.len()).find(|shard| *shard != owner && matches!(states[*shard], COMING | HERE));
-            let target =
-                target.ok_or_else(|| damaged(format_args!("slot {} is sealed and has no target", slot.get())))?;
-            return self.finish(slot, owner, target).await;
+        if states[owner] == SlotState::Sealed {
+            let is_target = |state| matches!(state, SlotState::Incoming | SlotState::Owned);
+            let target = (0..states.len()).find(|shard| *shard != owner && is_target(states[*shard]));
+            let missing = || damaged(format_args!("slot {} is sealed and has no target", slot.get()));
+            return self.finish(slot, owner, target.ok_or_else(missing)?).await;
         }
-        if states[owner] == COPIED {
+        if states[owner] == SlotState::Copying {
             self.undo(slot, owner).await?;
         }
         for (shard, state) in states.iter().enumerate() {
-            if shard != owner && *state != ELSEWHERE {
-                set_state(&mut self.patient(shard).await?, slot, ELSEWHERE).await?;
+            if shard != owner && *state != SlotState::Elsewhere {
+                SlotState::Elsewhere.store(&mut self.long_session(shard).await?, slot).await?;
             }
         }
         Ok(())
     }
 
-    /// Back to where nothing is copied.
+    /// Returns the source to the state before the copy.
     async fn undo(&self, slot: Slot, from: usize) -> Result<()> {
-        let mut session = self.patient(from).await?;
+        let mut session = self.long_session(from).await?;
         session.begin().await?;
-        if lock(&mut session, slot).await? == COPIED {
-            set_state(&mut session, slot, HERE).await?;
-            session.run(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
+        if SlotState::lock(&mut session, slot).await? == SlotState::Copying {
+            SlotState::Owned.store(&mut session, slot).await?;
+            session.execute(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
         }
         session.commit().await
     }
 
     /// Copies the slot and seals it.
-    async fn copy(&self, moves: &mut Session, slot: Slot, from: usize, to: usize) -> Result<()> {
-        let (mut source, mut target) = (self.patient(from).await?, self.patient(to).await?);
-        let tables = SlotRows::new(&mut source, self.table(slot), slot).await?;
-        set_state(&mut target, slot, COMING).await?;
-        tables.delete(&mut target).await?;
+    async fn copy(&self, moves: &mut NamedLock, slot: Slot, from: usize, to: usize) -> Result<()> {
+        let (mut source, mut target) = (self.long_session(from).await?, self.long_session(to).await?);
+        let rows = SlotRows::new(&mut source, self.table_number(slot), slot).await?;
+        SlotState::Incoming.store(&mut target, slot).await?;
+        rows.delete(&mut target).await?;
         source.begin().await?;
-        if lock(&mut source, slot).await? != HERE {
+        if SlotState::lock(&mut source, slot).await? != SlotState::Owned {
             return Err(StoreError::Moved);
         }
-        source.run(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
-        set_state(&mut source, slot, COPIED).await?;
+        source.execute(sql("DELETE FROM mark WHERE slot = ?").bind(slot.get())).await?;
+        SlotState::Copying.store(&mut source, slot).await?;
         source.commit().await?;
-        tables.all(&mut source, &mut target).await?;
-        follow(&mut source, &mut target, &tables, slot).await?;
-        for _ in 0..PAUSES {
-            // The lock is gone with its connection, and somebody else may be at it.
-            moves.raw("DO 0").await?;
-            if seal(&mut source, &mut target, &tables, slot).await? {
+        rows.copy_all(&mut source, &mut target).await?;
+        copy_dirty_rows(&mut source, &mut target, &rows, slot).await?;
+        for _ in 0..MAX_WRITE_PAUSES {
+            // Without the lock another process may be moving this slot.
+            moves.check().await?;
+            if seal(&mut source, &mut target, &rows, slot).await? {
                 return Ok(());
             }
         }
-        Err(StoreError::Unavailable(format!("slot {} is written too fast to be moved now", slot.get()).into()))
+        let text = format!("slot {} is written too fast to be moved now", slot.get());
+        Err(StoreError::Unavailable(text.into()))
     }
 
-    /// From a sealed slot to one that lives in its new database.
+    /// Gives a sealed slot to its new database.
     async fn finish(&self, slot: Slot, from: usize, to: usize) -> Result<()> {
-        let (mut source, mut target) = (self.patient(from).await?, self.patient(to).await?);
+        let (mut source, mut target) = (self.long_session(from).await?, self.long_session(to).await?);
         let find = "SELECT comments, reactions FROM slot WHERE slot = ? AND state = ?";
-        let found = source.first(sql(find).bind(slot.get()).bind(SEALED)).await?;
+        let found = source.fetch_first(sql(find).bind(slot.get()).bind(SlotState::Sealed.number())).await?;
         let found = found.ok_or_else(|| damaged(format_args!("slot {} is not sealed", slot.get())))?;
         let (comments, reactions): (i64, i64) = (found.try_get(0)?, found.try_get(1)?);
-        // Not over positions that have gone on: it may be here already.
+        // Only once: the target's positions may have advanced since.
         let take = "UPDATE slot SET state = ?, comments = ?, reactions = ? WHERE slot = ? AND state <> ?";
-        target.run(sql(take).bind(HERE).bind(comments).bind(reactions).bind(slot.get()).bind(HERE)).await?;
+        let owned = SlotState::Owned.number();
+        let take = sql(take).bind(owned).bind(comments).bind(reactions).bind(slot.get()).bind(owned);
+        target.execute(take).await?;
         let map = "UPDATE slot_map SET shard = ?, version = version + 1 WHERE slot = ?";
-        self.session(0).await?.run(sql(map).bind(to as i64).bind(slot.get())).await?;
-        set_state(&mut source, slot, ELSEWHERE).await?;
-        self.refresh().await
+        self.session(0).await?.execute(sql(map).bind(to as i64).bind(slot.get())).await?;
+        SlotState::Elsewhere.store(&mut source, slot).await?;
+        self.refresh_slot_map().await
     }
 }
 
-/// Copies what was written meanwhile, until little is left.
-async fn follow(source: &mut Session, target: &mut Session, tables: &SlotRows, slot: Slot) -> Result<()> {
-    for _ in 0..PASSES {
+/// Copies what was written meanwhile, until few dirty rows remain.
+async fn copy_dirty_rows(
+    source: &mut MysqlSession,
+    target: &mut MysqlSession,
+    rows: &SlotRows,
+    slot: Slot,
+) -> Result<()> {
+    for _ in 0..MAX_CATCH_UP_PASSES {
         source.begin().await?;
-        if lock(source, slot).await? != COPIED {
+        if SlotState::lock(source, slot).await? != SlotState::Copying {
             return Err(StoreError::Moved);
         }
-        let marks = dirty_rows::take(source, slot, MARKS).await?;
+        let dirty = take_dirty_rows(source, slot, DIRTY_ROWS_PER_PASS).await?;
         source.commit().await?;
-        tables.marked(source, target, &marks).await?;
-        if marks.len() < MARKS {
+        rows.copy_dirty(source, target, &dirty).await?;
+        if dirty.len() < DIRTY_ROWS_PER_PASS {
             break;
         }
     }
     Ok(())
 }
 
-/// Copies the rest while nobody writes, and seals the slot; or, where that takes too long, only some
-/// of it.
-async fn seal(source: &mut Session, target: &mut Session, tables: &SlotRows, slot: Slot) -> Result<bool> {
+/// Copies the remaining dirty rows while writers are blocked, and seals the slot. Copies only some of
+/// them, and answers `false`, when that takes too long.
+async fn seal(source: &mut MysqlSession, target: &mut MysqlSession, rows: &SlotRows, slot: Slot) -> Result<bool> {
     let begun = Instant::now();
     source.begin().await?;
-    if lock(source, slot).await? != COPIED {
+    if SlotState::lock(source, slot).await? != SlotState::Copying {
         return Err(StoreError::Moved);
     }
-    while begun.elapsed() < PAUSE {
-        let marks = dirty_rows::take(source, slot, MARKS / 2).await?;
-        if marks.is_empty() {
-            set_state(source, slot, SEALED).await?;
+    while begun.elapsed() < MAX_WRITE_PAUSE {
+        let dirty = take_dirty_rows(source, slot, DIRTY_ROWS_PER_PASS / 2).await?;
+        if dirty.is_empty() {
+            SlotState::Sealed.store(source, slot).await?;
             source.commit().await?;
-            tracing::info!(slot = slot.get(), pause_ms = begun.elapsed().as_millis() as u64, "slot sealed");
+            let (slot, pause_ms) = (slot.get(), begun.elapsed().as_millis() as u64);
+            tracing::info!(slot, pause_ms, "Sealed slot {slot} after blocking its writers for {pause_ms} ms");
             return Ok(true);
         }
-        tables.marked(source, target, &marks).await?;
+        rows.copy_dirty(source, target, &dirty).await?;
     }
     source.commit().await?;
     Ok(false)
 }
 
-/// Locks the slot's row; its state.
-async fn lock(session: &mut Session, slot: Slot) -> Result<i64> {
-    let found = session.first(sql("SELECT state FROM slot WHERE slot = ? FOR UPDATE").bind(slot.get())).await?;
-    Ok(found.ok_or_else(|| damaged(format_args!("slot {} has no row", slot.get())))?.try_get(0)?)
-}
-
-/// The state of every slot.
-pub(super) async fn states(session: &mut Session) -> Result<Vec<(usize, i64)>> {
-    let rows = session.all(sql("SELECT slot, state FROM slot ORDER BY slot")).await?;
-    rows.iter().map(|r| Ok((usize::try_from(r.try_get::<i64, _>(0)?).map_err(damaged)?, r.try_get(1)?))).collect()
-}
-
-async fn state(session: &mut Session, slot: Slot) -> Result<i64> {
-    let found = session.first(sql("SELECT state FROM slot WHERE slot = ?").bind(slot.get())).await?;
-    Ok(found.ok_or_else(|| damaged(format_args!("slot {} has no row", slot.get())))?.try_get(0)?)
-}
-
-async fn set_state(session: &mut Session, slot: Slot, state: i64) -> Result<()> {
-    session.run(sql("UPDATE slot SET state = ? WHERE slot = ?").bind(state).bind(slot.get())).await?;
-    Ok(())
-}
-
-/// How many comments of a slot are here.
-async fn comments(session: &mut Session, number: u16, slot: Slot) -> Result<i64> {
+/// The number of a slot's comments in this database.
+async fn count_comments(session: &mut MysqlSession, number: u16, slot: Slot) -> Result<i64> {
     let text =
         format!("SELECT COUNT(*) FROM comment_{number} FORCE INDEX (comment_path) WHERE subject BETWEEN ? AND ?");
-    let statement = sql(text)
-        .bind(crate::adapters::mysql::first_subject(slot))
-        .bind(crate::adapters::mysql::settings::last_subject(slot));
-    Ok(session.first(statement).await?.ok_or_else(|| damaged("no count"))?.try_get(0)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn as_few_moves_as_can_be() {
-        let check = |before: &[usize], databases: usize, expected: usize| {
-            let mut owners: Vec<usize> =
-                before.iter().enumerate().flat_map(|(shard, count)| vec![shard; *count]).collect();
-            let moves = even(&owners, databases);
-            assert_eq!(moves.len(), expected, "{before:?} in {databases}");
-            for m in &moves {
-                assert_eq!(owners[usize::from(m.slot.get())], m.from);
-                owners[usize::from(m.slot.get())] = m.to;
-            }
-            let held = |shard| owners.iter().filter(|owner| **owner == shard).count();
-            let all: Vec<usize> = (0..databases).map(held).collect();
-            assert_eq!(all.iter().sum::<usize>(), owners.len());
-            assert!(all.iter().max().unwrap() - all.iter().min().unwrap() <= 1, "{all:?}");
-            assert_eq!(even(&owners, databases), []);
-        };
-        check(&[1_024], 1, 0);
-        check(&[1_024], 2, 512);
-        check(&[512, 512], 3, 341);
-        check(&[341, 342, 341], 2, 341);
-        check(&[300, 700, 24, 0], 4, 44 + 444);
-    }
+    let statement = sql(text).bind(first_subject(slot)).bind(last_subject(slot));
+    Ok(session.fetch_first(statement).await?.ok_or_else(|| damaged("no count"))?.try_get(0)?)
 }

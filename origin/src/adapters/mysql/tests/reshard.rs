@@ -2,23 +2,34 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use gailou_shared::wire::CommentState;
+use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::walk::Snapshot;
+use gailou_shared::wire::{CommentState, Reaction};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
+use tokio::time::{Instant, sleep};
 
-use crate::adapters::mysql::reshard::copy::SlotRows;
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::reshard::SlotRows;
+use crate::adapters::mysql::row_numbers::member_slot;
+use crate::adapters::mysql::slot_state::SlotState;
+use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
-use crate::adapters::mysql::tests::*;
-use crate::domain::operation::{CommentChange, Operation, PinnedBy, ReactionChange, SubjectPatch};
+use crate::adapters::mysql::tests::{TestDatabases, key, member, put_comment};
+use crate::domain::operation::{CommentChange, LoggedOperation, Operation, PinnedBy, ReactionChange, SubjectPatch};
+use crate::domain::positions::OperationStream;
 use crate::domain::row::NewCommentRow;
+use crate::ports::store::{BatchWriter as _, CommentReader as _, Sharding as _, SlotPositions as _, StoreError};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_moves_while_it_is_written() {
-    let Some(databases) = Databases::new(2) else { return };
+async fn slot_moves_while_it_is_written() {
+    let Some(databases) = TestDatabases::new(2) else { return };
     let store = Arc::new(databases.open().await);
     let key = key(1);
-    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let (slot, from) = (key.slot(), store.database_of(key.slot()));
     let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let longest = Arc::new(AtomicU64::new(0));
     let writers = (0..4).map(|node| {
@@ -28,11 +39,11 @@ async fn a_slot_moves_while_it_is_written() {
             let mut sequence = 0;
             while !stop.load(Ordering::Relaxed) {
                 let id = CommentId::from_parts(1_700_000_000_000 + sequence, key.slot(), node, 0);
-                let begun = tokio::time::Instant::now();
+                let begun = Instant::now();
                 loop {
-                    match put(&store, &key, id, member(7 + node)).await {
+                    match put_comment(&store, &key, id, member(7 + node)).await {
                         Ok(()) => break,
-                        Err(StoreError::Moved) => store.moved(begun).await.unwrap(),
+                        Err(StoreError::Moved) => store.wait_for_move(begun).await.unwrap(),
                         Err(error) => panic!("{error}"),
                     }
                 }
@@ -43,10 +54,10 @@ async fn a_slot_moves_while_it_is_written() {
         })
     });
     let writers: Vec<_> = writers.collect();
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    sleep(Duration::from_secs(2)).await;
     store.relocate(slot, 1 - from).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    // Back, onto rows that are still there.
+    sleep(Duration::from_millis(500)).await;
+    // Back, over rows that still exist there.
     store.relocate(slot, from).await.unwrap();
     store.relocate(slot, 1 - from).await.unwrap();
     stop.store(true, Ordering::Relaxed);
@@ -55,35 +66,35 @@ async fn a_slot_moves_while_it_is_written() {
     }
     let written = written.load(Ordering::Relaxed);
     eprintln!("{written} written, the longest write took {} ms", longest.load(Ordering::Relaxed));
-    assert!(!store.verify().await.unwrap().is_empty(), "the old rows are there yet");
-    store.forget(&[slot]).await.unwrap();
-    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    assert!(!store.find_misplaced_rows().await.unwrap().is_empty(), "the old rows still exist");
+    store.delete_old_copies(&[slot]).await.unwrap();
+    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
     let mut session = store.session(1 - from).await.unwrap();
-    let n = store.table(slot);
+    let n = store.table_number(slot);
     for table in ["comment", "content", "reaction", "root_rank", "idempotency"] {
-        let found = session.first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
+        let found = session.fetch_first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
         assert_eq!(sqlx::Row::get::<i64, _>(&found, 0) as u64, written, "{table}");
     }
     let subject = store.read_subjects(std::slice::from_ref(&key)).await.unwrap().remove(0).unwrap();
     assert_eq!((subject.comments, subject.version), (written, written));
     assert_eq!(store.read_positions(OperationStream::Comments, &[slot]).await.unwrap()[&slot], written);
-    databases.drop().await;
+    databases.drop_all().await;
 }
 
-/// Batches of everything that can be written, made of the same numbers.
-struct Batches {
+/// Random batches of every operation, the same for the same seed.
+struct RandomBatches {
     random: StdRng,
     key: SubjectKey,
     paths: Vec<Path>,
 }
 
-impl Batches {
+impl RandomBatches {
     fn next(&mut self) -> Vec<LoggedOperation> {
         let count = self.random.random_range(1..25);
-        (0..count).map(|_| self.event()).map(|event| LoggedOperation::new(NOW, event)).collect()
+        (0..count).map(|_| self.operation()).map(|operation| LoggedOperation::new(NOW, operation)).collect()
     }
 
-    fn event(&mut self) -> Operation {
+    fn operation(&mut self) -> Operation {
         let n = self.paths.len() as u64;
         if n < 5 || self.random.random_bool(0.4) {
             let parent = self.paths.get((n / 2) as usize).filter(|_| n > 20 && n % 4 > 1);
@@ -123,13 +134,13 @@ impl Batches {
     }
 }
 
-/// Two stores are written the same; in one the slots are moved all the time.
+/// Two stores get the same batches; in one of them the slots move all the time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_move_changes_nothing() {
-    let (Some(databases), Some(quiet)) = (Databases::new(2), Databases::new(1)) else { return };
+async fn moved_slot_has_the_rows_of_one_that_stayed() {
+    let (Some(databases), Some(quiet)) = (TestDatabases::new(2), TestDatabases::new(1)) else { return };
     let (store, still) = (Arc::new(databases.open().await), quiet.open().await);
     let author = comment(0, &key(1), None).author.id;
-    let slots = [key(1).slot(), MysqlStore::member_slot(author)];
+    let slots = [key(1).slot(), member_slot(author)];
     let moving = Arc::new(AtomicBool::new(true));
     let mover = {
         let (store, moving) = (store.clone(), moving.clone());
@@ -137,71 +148,75 @@ async fn a_move_changes_nothing() {
             let mut moves = 0;
             while moving.load(Ordering::Relaxed) {
                 for slot in slots {
-                    store.relocate(slot, 1 - store.shard(slot)).await.unwrap();
+                    store.relocate(slot, 1 - store.database_of(slot)).await.unwrap();
                     moves += 1;
                 }
             }
             moves
         })
     };
-    let mut batches = Batches { random: StdRng::seed_from_u64(7), key: key(1), paths: vec![] };
-    let mut events = 0;
+    let mut batches = RandomBatches { random: StdRng::seed_from_u64(7), key: key(1), paths: vec![] };
+    let mut operations = 0;
     for _ in 0..250 {
         let batch = batches.next();
-        events += batch.len();
+        operations += batch.len();
         still.persist(&batch).await.unwrap();
         store.persist(&batch).await.unwrap();
     }
     moving.store(false, Ordering::Relaxed);
     let moves = mover.await.unwrap();
-    eprintln!("{events} events, {} comments, {moves} moves", batches.paths.len());
+    eprintln!("{operations} operations, {} comments, {moves} moves", batches.paths.len());
     assert!(moves >= 4);
     for slot in slots {
-        let sums = async |store: &MysqlStore| {
-            let mut session = store.session(store.shard(slot)).await.unwrap();
-            SlotRows::new(&mut session, store.table(slot), slot).await.unwrap().sums(&mut session).await.unwrap()
+        let checksums = async |store: &MysqlStore| {
+            let mut session = store.session(store.database_of(slot)).await.unwrap();
+            SlotRows::new(&mut session, store.table_number(slot), slot)
+                .await
+                .unwrap()
+                .checksums(&mut session)
+                .await
+                .unwrap()
         };
-        let (moved, stayed) = (sums(&store).await, sums(&still).await);
+        let (moved, stayed) = (checksums(&store).await, checksums(&still).await);
         assert_eq!(moved, stayed, "slot {}", slot.get());
     }
-    store.forget(&slots).await.unwrap();
-    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
-    databases.drop().await;
-    quiet.drop().await;
+    store.delete_old_copies(&slots).await.unwrap();
+    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
+    databases.drop_all().await;
+    quiet.drop_all().await;
 }
 
 #[tokio::test]
-async fn an_interrupted_move_is_finished_or_undone() {
-    let Some(databases) = Databases::new(2) else { return };
+async fn interrupted_move_is_finished_or_undone() {
+    let Some(databases) = TestDatabases::new(2) else { return };
     let store = databases.open().await;
     let key = key(1);
-    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let (slot, from) = (key.slot(), store.database_of(key.slot()));
     let to = 1 - from;
     let id = |n: u64| CommentId::from_parts(1_700_000_000_000 + n, slot, 0, 0);
-    put(&store, &key, id(1), member(7)).await.unwrap();
-    let state = async |shard: usize, state: i64| {
-        let statement = sql("UPDATE slot SET state = ? WHERE slot = ?").bind(state).bind(slot.get());
-        store.session(shard).await.unwrap().run(statement).await.unwrap();
+    put_comment(&store, &key, id(1), member(7)).await.unwrap();
+    let set_state = async |shard: usize, state: SlotState| {
+        state.store(&mut store.session(shard).await.unwrap(), slot).await.unwrap();
     };
-    // While it was copied: half a copy there, marks here. It is begun again.
-    state(to, 3).await;
-    state(from, 4).await;
-    put(&store, &key, id(2), member(7)).await.unwrap();
+    // Interrupted during the copy, with half a copy there and dirty rows here: it starts again.
+    set_state(to, SlotState::Incoming).await;
+    set_state(from, SlotState::Copying).await;
+    put_comment(&store, &key, id(2), member(7)).await.unwrap();
     store.relocate(slot, to).await.unwrap();
-    assert_eq!((store.shard(slot), store.read_comments(&[id(1), id(2)]).await.unwrap().len()), (to, 2));
-    assert_eq!(store.compare(slot, from, to).await.unwrap(), Vec::<String>::new());
-    // After it was sealed (the copy is whole), before the map was written.
-    state(to, 2).await;
-    state(from, 3).await;
-    assert!(matches!(put(&store, &key, id(3), member(7)).await, Err(StoreError::Moved)));
+    assert_eq!((store.database_of(slot), store.read_comments(&[id(1), id(2)]).await.unwrap().len()), (to, 2));
+    assert_eq!(store.compare_copies(slot, from, to).await.unwrap(), Vec::<String>::new());
+    // Interrupted after the slot was sealed, with a complete copy, before the map was written.
+    set_state(to, SlotState::Sealed).await;
+    set_state(from, SlotState::Incoming).await;
+    assert!(matches!(put_comment(&store, &key, id(3), member(7)).await, Err(StoreError::Moved)));
     store.relocate(slot, from).await.unwrap();
-    assert_eq!(store.shard(slot), from);
-    put(&store, &key, id(3), member(7)).await.unwrap();
-    // After the map was written, before the source was told; and asked to go back at once.
-    state(to, 2).await;
+    assert_eq!(store.database_of(slot), from);
+    put_comment(&store, &key, id(3), member(7)).await.unwrap();
+    // Interrupted after the map was written, before the source was updated; and moved back at once.
+    set_state(to, SlotState::Sealed).await;
     store.relocate(slot, to).await.unwrap();
-    assert_eq!((store.shard(slot), store.read_comments(&[id(1), id(2), id(3)]).await.unwrap().len()), (to, 3));
-    store.forget(&[slot]).await.unwrap();
-    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
-    databases.drop().await;
+    assert_eq!((store.database_of(slot), store.read_comments(&[id(1), id(2), id(3)]).await.unwrap().len()), (to, 3));
+    store.delete_old_copies(&[slot]).await.unwrap();
+    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
+    databases.drop_all().await;
 }

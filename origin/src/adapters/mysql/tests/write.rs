@@ -1,16 +1,26 @@
-//! Writers on a real server: what they leave behind is counted again.
+//! Batches, and the rows that they leave.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use gailou_shared::wire::{Author, CommentState, Visibility};
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::walk::Snapshot;
+use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
+use gailou_shared::word_filter::{Term, TermAction};
+use tokio::time::{Instant, sleep};
 
-use crate::adapters::mysql::tests::*;
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::statement::sql;
+use crate::adapters::mysql::tests::{TestDatabases, key, member};
 use crate::domain::operation::{
-    AuditEntry, CommentChange, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
+    AuditEntry, CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
 };
+use crate::domain::positions::OperationStream;
 use crate::domain::row::{ImportedFrom, NewCommentRow};
-use gailou_shared::word_filter::Term;
+use crate::ports::store::*;
 
 pub(super) const NOW: u64 = 1_700_000_000_000;
 
@@ -42,33 +52,32 @@ pub(super) fn like(id: CommentId, by: u64) -> Operation {
     Operation::React { id, member: member(by), react: ReactionChange::Put(Reaction::Like) }
 }
 
-fn logged(position: u64, event: Operation) -> LoggedOperation {
-    LoggedOperation { at: NOW, position: Some(position), operation: event }
+fn logged(position: u64, operation: Operation) -> LoggedOperation {
+    LoggedOperation { at: NOW, position: Some(position), operation }
 }
 
-async fn reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
+async fn assert_reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
     for key in keys {
         let found = store.reconcile(key, false).await.unwrap();
         assert!(found.is_empty(), "{key}: {found:?}");
     }
 }
 
-async fn rows(store: &MysqlStore, table: &str) -> i64 {
+async fn count_rows(store: &MysqlStore, table: &str) -> i64 {
     let mut count = 0;
     for shard in 0..store.pools.len() {
         for n in 0..store.tables {
             let mut session = store.session(shard).await.unwrap();
-            let r = session.first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
+            let r = session.fetch_first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
             count += sqlx::Row::get::<i64, _>(&r, 0);
         }
     }
     count
 }
 
-/// The same story for a store, with what it leaves.
 #[tokio::test]
-async fn a_story_leaves_the_rows_it_tells_of() {
-    let Some(databases) = Databases::new(2) else { return };
+async fn every_operation_leaves_its_rows() {
+    let Some(databases) = TestDatabases::new(2) else { return };
     let store = databases.open().await;
     let keys: Vec<SubjectKey> = (1..=6).map(key).collect();
     let persist = async |batch: &[LoggedOperation]| store.persist(batch).await.unwrap();
@@ -87,12 +96,12 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     }
     let first = persist(&batch).await;
     assert_eq!((first.changed.len(), first.touched.len()), (6, 120));
-    reconciled(&store, &keys).await;
+    assert_reconciled(&store, &keys).await;
     let again = persist(&batch).await;
     assert!(again.outcomes.iter().all(|o| matches!(o, OperationOutcome::Seen)));
     assert_eq!(again.touched.len(), 120);
-    assert_eq!((rows(&store, "comment").await, rows(&store, "reaction").await), (120, 120));
-    assert_eq!((rows(&store, "member_comment").await, rows(&store, "idempotency").await), (120, 120));
+    assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "reaction").await), (120, 120));
+    assert_eq!((count_rows(&store, "member_comment").await, count_rows(&store, "idempotency").await), (120, 120));
     assert_eq!(store.read_names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
 
     let audit = || Some(AuditEntry { actor: member(9), action: "test", reason: Some("it's".into()) });
@@ -117,16 +126,16 @@ async fn a_story_leaves_the_rows_it_tells_of() {
         ),
     ])
     .await;
-    reconciled(&store, &keys).await;
+    assert_reconciled(&store, &keys).await;
     let row = store.read_comments(&[paths[15].id()]).await.unwrap().remove(&paths[15].id()).unwrap();
     assert_eq!((row.content.as_str(), row.likes, row.edited_at), ("new '中文'", 0, Some(NOW + 1)));
     assert_eq!(store.read_first_text(paths[15].id()).await.unwrap().unwrap(), "it's 中文 15 😀 \\ ?");
-    let mut taken = vec![];
+    let mut changed = vec![];
     for shard in 0..2 {
-        taken.extend(store.read_changes(shard, 0, 100).await.unwrap().into_iter().map(|taken| taken.id));
+        changed.extend(store.read_changes(shard, 0, 100).await.unwrap().into_iter().map(|row| row.id));
     }
-    taken.sort_unstable();
-    assert_eq!(taken, [paths[0].id(), paths[15].id()]);
+    changed.sort_unstable();
+    assert_eq!(changed, [paths[0].id(), paths[15].id()]);
 
     let patch =
         SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };
@@ -136,12 +145,8 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
     let keep = Operation::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
-    let term = |term: &str| Term {
-        term: term.into(),
-        category: "ads".into(),
-        action: gailou_shared::word_filter::TermAction::Mask,
-    };
-    let words = Operation::Words(vec![term("b"), term("a"), term("a")]);
+    let term = |term: &str| Term { term: term.into(), category: "ads".into(), action: TermAction::Mask };
+    let words = Operation::Dictionary(vec![term("b"), term("a"), term("a")]);
     persist(&[
         LoggedOperation::new(NOW, keep),
         LoggedOperation::new(NOW, words.clone()),
@@ -151,18 +156,18 @@ async fn a_story_leaves_the_rows_it_tells_of() {
     assert_eq!(store.read_snapshot(keys[0].slot(), snapshot.id()).await.unwrap(), Some(snapshot));
     let dictionary = store.read_dictionary().await.unwrap();
     assert_eq!((dictionary.version, dictionary.terms.len()), (2, 2));
-    persist(&[LoggedOperation::new(NOW + 26 * 3_600_000, Operation::Sweep)]).await;
-    assert_eq!((rows(&store, "snapshot").await, rows(&store, "idempotency").await), (0, 0));
+    persist(&[LoggedOperation::new(NOW + 26 * 3_600_000, Operation::DeleteExpired)]).await;
+    assert_eq!((count_rows(&store, "snapshot").await, count_rows(&store, "idempotency").await), (0, 0));
     assert!(
         store.read_changes(0, 0, 100).await.unwrap().is_empty()
             && store.read_changes(1, 0, 100).await.unwrap().is_empty()
     );
-    databases.drop().await;
+    databases.drop_all().await;
 }
 
 #[tokio::test]
-async fn second_ids_sources_and_strays_are_found() {
-    let Some(databases) = Databases::new(1) else { return };
+async fn second_ids_sources_and_early_reactions_are_found() {
+    let Some(databases) = TestDatabases::new(1) else { return };
     let store = databases.open().await;
     let key = key(1);
     let once = |n| NewCommentRow { idempotency: Some(("k".into(), [1; 32])), ..comment(n, &key, None) };
@@ -188,7 +193,7 @@ async fn second_ids_sources_and_strays_are_found() {
     assert!(matches!(outcomes[1], OperationOutcome::Present { .. }), "{outcomes:?}");
     let outcomes = store.persist(&[logged(5, publish(&imported(5, "a'源")))]).await.unwrap().outcomes;
     assert!(matches!(outcomes[0], OperationOutcome::Present { .. }), "{outcomes:?}");
-    // The same event twice in the log, and another comment under its id.
+    // The same operation twice in the log, and another comment under its id.
     let outcomes = store.persist(&[logged(6, publish(&answer))]).await.unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Published { floor: Some(1) }]), "{outcomes:?}");
     let other = NewCommentRow { content: "other".into(), ..answer };
@@ -197,13 +202,13 @@ async fn second_ids_sources_and_strays_are_found() {
     store.skip_position(OperationStream::Comments, key.slot(), 7).await.unwrap();
     store.skip_position(OperationStream::Comments, key.slot(), 2).await.unwrap();
     assert_eq!(store.read_positions(OperationStream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 8);
-    reconciled(&store, &[key]).await;
-    databases.drop().await;
+    assert_reconciled(&store, &[key]).await;
+    databases.drop_all().await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_leaves_nothing() {
-    let Some(databases) = Databases::new(1) else { return };
+async fn refused_batch_leaves_no_row() {
+    let Some(databases) = TestDatabases::new(1) else { return };
     let store = databases.open().await;
     let key = key(1);
     let good = comment(0, &key, None);
@@ -211,18 +216,17 @@ async fn what_cannot_be_stored_leaves_nothing() {
     bad.author.name = "x".repeat(256);
     let error = store.persist(&[logged(0, publish(&good)), logged(1, publish(&bad))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(_)), "{error}");
-    assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (0, 0));
+    assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "subject").await), (0, 0));
     assert_eq!(store.read_positions(OperationStream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 0);
     store.persist(&[logged(0, publish(&good))]).await.unwrap();
-    assert_eq!((rows(&store, "comment").await, rows(&store, "subject").await), (1, 1));
-    databases.drop().await;
+    assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "subject").await), (1, 1));
+    databases.drop_all().await;
 }
 
-/// Consumers that all believe they have the partition: each writes the whole log, in batches of its
-/// own.
+/// Consumers that all believe they have the partition: each writes the whole log, in batches of its own.
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_that_overlap_write_once() {
-    let Some(databases) = Databases::new(2) else { return };
+async fn overlapping_writers_apply_each_operation_once() {
+    let Some(databases) = TestDatabases::new(2) else { return };
     let store = Arc::new(databases.open().await);
     let keys: Vec<SubjectKey> = (1..=5).map(key).collect();
     let (mut comments, mut reactions) = (vec![], vec![]);
@@ -238,7 +242,7 @@ async fn writers_that_overlap_write_once() {
         let react = if n % 7 == 6 { ReactionChange::Take(Reaction::Like) } else { ReactionChange::Put(Reaction::Like) };
         reactions.push(logged(n, Operation::React { id, member: member(1 + n % 3_001), react }));
     }
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     let writers: Vec<_> = (0..6u64)
         .map(|writer| {
             let store = store.clone();
@@ -247,7 +251,7 @@ async fn writers_that_overlap_write_once() {
             tokio::spawn(async move {
                 let (mut failures, mut slowest) = (0, Duration::ZERO);
                 for batch in log.chunks(size) {
-                    let begun = tokio::time::Instant::now();
+                    let begun = Instant::now();
                     while let Err(error) = store.persist(batch).await {
                         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
                         failures += 1;
@@ -260,19 +264,19 @@ async fn writers_that_overlap_write_once() {
         .collect();
     for writer in writers {
         let (failures, slowest) = writer.await.unwrap();
-        eprintln!("{failures} times asked again, slowest batch {} ms", slowest.as_millis());
+        eprintln!("{failures} retries, slowest batch {} ms", slowest.as_millis());
     }
     eprintln!("6 writers of 1,000 comments or 10,000 reactions: {} ms", begun.elapsed().as_millis());
-    reconciled(&store, &keys).await;
-    assert_eq!((rows(&store, "comment").await, rows(&store, "member_comment").await), (1_000, 1_000));
+    assert_reconciled(&store, &keys).await;
+    assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
-    for stamped in &reactions {
-        let Operation::React { id, member, react } = stamped.operation else { continue };
+    for logged_operation in &reactions {
+        let Operation::React { id, member, react } = logged_operation.operation else { continue };
         let pair = expected.entry((id, member)).or_default();
         *pair = react.fold(*pair);
     }
     let expected = expected.into_values().flatten().count() as i64;
-    assert_eq!(rows(&store, "reaction").await, expected);
+    assert_eq!(count_rows(&store, "reaction").await, expected);
     let likes: u64 = store
         .read_comments(&paths.iter().map(Path::id).collect::<Vec<_>>())
         .await
@@ -281,12 +285,12 @@ async fn writers_that_overlap_write_once() {
         .map(|row| row.likes)
         .sum();
     assert_eq!(likes as i64, expected);
-    databases.drop().await;
+    databases.drop_all().await;
 }
 
 #[tokio::test]
-async fn a_batch_of_likes_is_few_statements() {
-    let Some(databases) = Databases::new(1) else { return };
+async fn batch_of_a_thousand_likes_reports_its_time() {
+    let Some(databases) = TestDatabases::new(1) else { return };
     let store = databases.open().await;
     let key = key(1);
     let new = comment(0, &key, None);
@@ -296,7 +300,7 @@ async fn a_batch_of_likes_is_few_statements() {
         let likes: Vec<_> = (0..1_000)
             .map(|n| logged(batch * 1_000 + n, like(new.path.id(), 1 + (batch * 1_000 + n) * 7_919 % 1_000_003)))
             .collect();
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         store.persist(&likes).await.unwrap();
         times.push(begun.elapsed());
     }
@@ -305,19 +309,19 @@ async fn a_batch_of_likes_is_few_statements() {
     let posts: Vec<_> = (1..=1_000)
         .map(|n| logged(n, publish(&comment(n, &crate::adapters::mysql::tests::key(n % 40), None))))
         .collect();
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     store.persist(&posts).await.unwrap();
     eprintln!("1,000 comments on 40 subjects: {} ms", begun.elapsed().as_millis());
-    reconciled(&store, &[key]).await;
-    databases.drop().await;
+    assert_reconciled(&store, &[key]).await;
+    databases.drop_all().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn batches_go_on_while_their_slot_moves() {
-    let Some(databases) = Databases::new(2) else { return };
+async fn batches_continue_while_their_slot_moves() {
+    let Some(databases) = TestDatabases::new(2) else { return };
     let store = Arc::new(databases.open().await);
     let key = key(1);
-    let (slot, from) = (key.slot(), store.shard(key.slot()));
+    let (slot, from) = (key.slot(), store.database_of(key.slot()));
     let stop = Arc::new(AtomicBool::new(false));
     let root = comment(0, &key, None);
     store.persist(&[logged(0, publish(&root))]).await.unwrap();
@@ -340,7 +344,7 @@ async fn batches_go_on_while_their_slot_moves() {
     });
     let writers: Vec<_> = writers.collect();
     for to in [1 - from, from, 1 - from] {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        sleep(Duration::from_millis(500)).await;
         store.relocate(slot, to).await.unwrap();
     }
     stop.store(true, Ordering::Relaxed);
@@ -348,12 +352,12 @@ async fn batches_go_on_while_their_slot_moves() {
     for writer in writers {
         next.push(writer.await.unwrap());
     }
-    store.forget(&[slot]).await.unwrap();
-    assert_eq!(store.verify().await.unwrap(), Vec::<String>::new());
+    store.delete_old_copies(&[slot]).await.unwrap();
+    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.read_positions(OperationStream::Comments, &[slot]).await.unwrap()[&slot], next[0]);
     let id = root.path.id();
     assert_eq!(store.read_comments(&[id]).await.unwrap()[&id].likes, next[1] - 1);
-    assert_eq!(rows(&store, "comment").await as u64, next[0]);
-    reconciled(&store, &[key]).await;
-    databases.drop().await;
+    assert_eq!(count_rows(&store, "comment").await as u64, next[0]);
+    assert_reconciled(&store, &[key]).await;
+    databases.drop_all().await;
 }

@@ -1,8 +1,8 @@
-//! Statements as text: a whole batch goes to the server in a few round trips, whatever the number of
-//! rows and tables.
+//! Statements as text: a whole batch reaches the server in a few round trips, however many rows and
+//! tables it has.
 //!
-//! Values are written as numbers and hexadecimal digits only, so nothing in them can be anything but
-//! a value, and no server reads a quote or an escape differently.
+//! Values are written as numbers and hexadecimal digits only: nothing in them can be anything but a
+//! value, whatever the server's settings for quotes and escapes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,16 +10,18 @@ use std::fmt::Write as _;
 use gailou_shared::id::Slot;
 
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::pool::{Session, hex};
-use crate::ports::store::{Result, StoreError};
+use crate::adapters::mysql::rows::damaged;
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::statement::hex_literal;
+use crate::ports::store::Result;
 
-/// Bytes sent at a time, far below the smallest `max_allowed_packet`; one row may have more.
-const BYTES: usize = 1 << 20;
+/// Bytes sent at a time, far below the smallest `max_allowed_packet`; one row may be longer.
+const MAX_SCRIPT_BYTES: usize = 1 << 20;
 
 /// A row of values, as `VALUES` takes it.
-pub(super) struct Values(String);
+pub(super) struct RowValues(String);
 
-impl Values {
+impl RowValues {
     pub(super) fn new() -> Self {
         Self("(".into())
     }
@@ -38,11 +40,7 @@ impl Values {
 
     pub(super) fn bytes<'a>(mut self, bytes: impl Into<Option<&'a [u8]>>) -> Self {
         match bytes.into() {
-            Some(bytes) => {
-                self.0.push_str("X'");
-                hex(&mut self.0, bytes);
-                self.0.push_str("',");
-            }
+            Some(bytes) => _ = write!(self.0, "{},", hex_literal(bytes)),
             None => self.0.push_str("NULL,"),
         }
         self
@@ -60,7 +58,7 @@ impl Values {
 }
 
 /// A row of numbers, as `JSON_TABLE` takes it.
-pub(super) fn numbers(row: &[Option<i64>]) -> String {
+pub(super) fn json_numbers(row: &[Option<i64>]) -> String {
     let mut text = String::with_capacity(row.len() * 8);
     for (n, number) in row.iter().enumerate() {
         text.push(if n == 0 { '[' } else { ',' });
@@ -73,43 +71,43 @@ pub(super) fn numbers(row: &[Option<i64>]) -> String {
     text
 }
 
-/// A count as it lies in a column.
+/// A count as a column stores it.
 pub(super) fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The name and columns of a `JSON_TABLE` whose rows are arrays: `("id BIGINT", …)`.
-pub(super) fn table_of(rows: &str, columns: &[&str]) -> String {
+/// A `JSON_TABLE` named `j` with these rows, which are arrays, and these columns: `("id BIGINT", …)`.
+pub(super) fn json_table(rows: &str, columns: &[&str]) -> String {
     let columns: Vec<String> =
         columns.iter().enumerate().map(|(n, column)| format!("{column} PATH '$[{n}]'")).collect();
     format!("JSON_TABLE('[{rows}]', '$[*]' COLUMNS ({})) j", columns.join(", "))
 }
 
 /// Rows by the number of their slot's tables.
-pub(super) type ByTable = BTreeMap<u16, Vec<String>>;
+pub(super) type RowsByTable = BTreeMap<u16, Vec<String>>;
 
-pub(super) fn by_table(db: &MysqlStore, rows: impl IntoIterator<Item = (Slot, String)>) -> ByTable {
-    let mut tables = ByTable::new();
+pub(super) fn group_by_table(db: &MysqlStore, rows: impl IntoIterator<Item = (Slot, String)>) -> RowsByTable {
+    let mut tables = RowsByTable::new();
     for (slot, row) in rows {
-        tables.entry(db.table(slot)).or_default().push(row);
+        tables.entry(db.table_number(slot)).or_default().push(row);
     }
     tables
 }
 
-/// Statements on their way to the server.
-pub(super) struct Script<'s> {
-    session: &'s mut Session,
+/// Statements that are sent together.
+pub(super) struct BatchScript<'s> {
+    session: &'s mut MysqlSession,
     text: String,
 }
 
-impl<'s> Script<'s> {
-    pub(super) fn new(session: &'s mut Session) -> Self {
+impl<'s> BatchScript<'s> {
+    pub(super) fn new(session: &'s mut MysqlSession) -> Self {
         Self { session, text: String::new() }
     }
 
-    /// A statement.
+    /// Adds a statement.
     pub(super) async fn add(&mut self, statement: &str) -> Result<()> {
-        if !self.text.is_empty() && self.text.len() + statement.len() > BYTES {
+        if !self.text.is_empty() && self.text.len() + statement.len() > MAX_SCRIPT_BYTES {
             self.send().await?;
         }
         if !self.text.is_empty() {
@@ -119,17 +117,15 @@ impl<'s> Script<'s> {
         Ok(())
     }
 
-    /// A statement for each table and each so many rows; `{n}` is the table's number and `{rows}`
-    /// are the rows.
-    pub(super) async fn rows(&mut self, statement: &str, tables: ByTable) -> Result<()> {
-        let (head, tail) =
-            statement.split_once("{rows}").ok_or_else(|| StoreError::damaged("a statement without rows"))?;
+    /// Adds one statement or more for each table. `{n}` stands for the table's number, `{rows}` for rows.
+    pub(super) async fn add_rows(&mut self, statement: &str, tables: RowsByTable) -> Result<()> {
+        let (head, tail) = statement.split_once("{rows}").ok_or_else(|| damaged("a statement without rows"))?;
         for (table, rows) in tables {
             let (head, tail) = (head.replace("{n}", &table.to_string()), tail.replace("{n}", &table.to_string()));
             let mut text = head.clone();
             for row in rows {
                 if text.len() > head.len() {
-                    if text.len() + row.len() > BYTES {
+                    if text.len() + row.len() > MAX_SCRIPT_BYTES {
                         text.push_str(&tail);
                         self.add(&text).await?;
                         text.clone_from(&head);
@@ -145,12 +141,12 @@ impl<'s> Script<'s> {
         Ok(())
     }
 
-    /// Sends what was not sent yet.
+    /// Sends the statements that were not sent yet.
     pub(super) async fn send(&mut self) -> Result<()> {
         if self.text.is_empty() {
             return Ok(());
         }
-        self.session.raw(&std::mem::take(&mut self.text)).await
+        self.session.execute_text(std::mem::take(&mut self.text)).await
     }
 }
 
@@ -159,11 +155,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_numbers_and_digits() {
-        let row = Values::new().number(-1).number(None).count(7).text("a'é").text(None).bytes(&b""[..]).end();
+    fn values_are_numbers_and_hexadecimal_digits() {
+        let row = RowValues::new().number(-1).number(None).count(7).text("a'é").text(None).bytes(&b""[..]).end();
         assert_eq!(row, "(-1,NULL,7,X'6127C3A9',NULL,X'')");
-        assert_eq!(numbers(&[Some(1), None, Some(-3)]), "[1,null,-3]");
-        let table = table_of("[1,2]", &["id BIGINT", "n INT"]);
+        assert_eq!(json_numbers(&[Some(1), None, Some(-3)]), "[1,null,-3]");
+        let table = json_table("[1,2]", &["id BIGINT", "n INT"]);
         assert_eq!(table, "JSON_TABLE('[[1,2]]', '$[*]' COLUMNS (id BIGINT PATH '$[0]', n INT PATH '$[1]')) j");
     }
 }

@@ -1,9 +1,9 @@
-//! Batches into the databases: the rows of their slots are locked, what a fold wants is read, what
-//! it changes is written, all in one transaction a database.
+//! Writes batches: locks the rows of their slots, reads the rows that a fold requests, and writes the
+//! rows that it changes, all in one transaction a database.
 //!
-//! The lock of a slot's row is the fence: two consumers that believe they have the same slot write
-//! one after the other, and the second applies nothing that the first has applied. What the rows
-//! become is decided in [`crate::domain::fold`].
+//! The lock of a slot's row is the fence: two consumers that both believe they have a slot write one
+//! after the other, and the second applies nothing that the first has applied.
+//! [`crate::domain::fold`] decides what the rows become.
 
 mod batch_sql;
 mod flush;
@@ -13,175 +13,192 @@ mod slot_locks;
 
 use std::collections::BTreeMap;
 
-use batch_sql::{Script, Values};
+use async_trait::async_trait;
+use batch_sql::{BatchScript, RowValues};
 use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::Slot;
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
-use member_rows::Following;
+use member_rows::MemberRows;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::dirty_rows::Mark;
-use crate::adapters::mysql::pool::{Session, sql};
+use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::rows::damaged;
-use crate::domain::fold::{Fold, Loaded, Reach};
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::statement::sql;
+use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
 use crate::domain::positions::OperationStream;
-use crate::ports::store::Sharding as _;
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
 
-/// Rows that outlived their time deleted by one statement.
-const SWEPT: usize = 2_000;
+/// Expired rows that one statement deletes.
+const ROWS_PER_DELETE: usize = 2_000;
 
-/// Writes a batch. See [`BatchWriter::persist`].
-///
-/// Slots that are on their way to another database are waited for a little.
-pub(super) async fn persist(db: &MysqlStore, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
-    let begun = Instant::now();
-    let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
-    let mut persisted = PersistedBatch::default();
-    let mut following = Following::default();
-    let mut rest: Vec<usize> = Vec::with_capacity(batch.len());
-    for (place, stamped) in batch.iter().enumerate() {
-        match &stamped.operation {
-            Operation::Words(terms) => words(db, terms).await?,
-            Operation::Sweep => sweep(db, stamped.at).await?,
-            _ => {
-                rest.push(place);
-                continue;
-            }
-        }
-        outcomes[place] = Some(OperationOutcome::Done);
-    }
-    while !rest.is_empty() {
-        let parts: Vec<_> = by_shard(db, batch, &rest).into_iter().collect();
-        let written = parts.iter().map(|(shard, places)| {
-            let part: Vec<&LoggedOperation> = places.iter().map(|place| &batch[*place]).collect();
-            async move { write(db, *shard, &part).await }
-        });
-        let written = join_all(written).await;
-        rest.clear();
-        for ((_, places), done) in parts.into_iter().zip(written) {
-            match done {
-                Ok(part) => {
-                    for (place, outcome) in places.into_iter().zip(part.persisted.outcomes) {
-                        outcomes[place] = Some(outcome);
-                    }
-                    persisted.changed.extend(part.persisted.changed);
-                    persisted.touched.extend(part.persisted.touched);
-                    following.append(part.following);
+#[async_trait]
+impl BatchWriter for MysqlStore {
+    /// Waits a little for slots that move between databases.
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
+        let begun = Instant::now();
+        let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
+        let mut persisted = PersistedBatch::default();
+        let mut member_rows = MemberRows::default();
+        let mut remaining: Vec<usize> = Vec::with_capacity(batch.len());
+        for (index, logged) in batch.iter().enumerate() {
+            match &logged.operation {
+                Operation::Dictionary(terms) => replace_dictionary(self, terms).await?,
+                Operation::DeleteExpired => delete_expired(self, logged.at).await?,
+                _ => {
+                    remaining.push(index);
+                    continue;
                 }
-                Err(StoreError::Moved) => rest.extend(places),
-                Err(error) => return Err(error),
+            }
+            outcomes[index] = Some(OperationOutcome::Done);
+        }
+        while !remaining.is_empty() {
+            let parts: Vec<_> = by_shard(self, batch, &remaining).into_iter().collect();
+            let written = parts.iter().map(|(shard, indexes)| {
+                let part: Vec<&LoggedOperation> = indexes.iter().map(|index| &batch[*index]).collect();
+                async move { write_part(self, *shard, &part).await }
+            });
+            let written = join_all(written).await;
+            remaining.clear();
+            for ((_, indexes), done) in parts.into_iter().zip(written) {
+                match done {
+                    Ok(part) => {
+                        for (index, outcome) in indexes.into_iter().zip(part.persisted.outcomes) {
+                            outcomes[index] = Some(outcome);
+                        }
+                        persisted.changed.extend(part.persisted.changed);
+                        persisted.touched.extend(part.persisted.touched);
+                        member_rows.append(part.member_rows);
+                    }
+                    Err(StoreError::Moved) => remaining.extend(indexes),
+                    Err(error) => return Err(error),
+                }
+            }
+            remaining.sort_unstable();
+            if !remaining.is_empty() {
+                self.wait_for_move(begun).await?;
             }
         }
-        rest.sort_unstable();
-        if !rest.is_empty() {
-            db.moved(begun).await?;
-        }
+        write_member_rows(self, member_rows, begun).await?;
+        let outcomes = outcomes.into_iter().collect::<Option<_>>();
+        let outcomes = outcomes.ok_or_else(|| damaged("an operation without an outcome"))?;
+        Ok(PersistedBatch { outcomes, ..persisted })
     }
-    follow(db, following, begun).await?;
-    let outcomes = outcomes.into_iter().collect::<Option<_>>();
-    Ok(PersistedBatch { outcomes: outcomes.ok_or_else(|| damaged("an event without an outcome"))?, ..persisted })
 }
 
-/// The slot an event is about.
-fn slot(event: &Operation) -> Slot {
-    match event {
+/// Moves a slot past a position, unless it is past it already.
+pub(super) async fn skip_position(db: &MysqlStore, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
+    let mut session = db.session(db.database_of(slot)).await?;
+    session.begin().await?;
+    let done = async {
+        let locked = slot_locks::lock_slots(&mut session, [slot].into_iter()).await?;
+        let mut positions = locked.positions();
+        if positions.next(stream, slot) <= position {
+            positions.set(stream, slot, position + 1);
+        }
+        locked.advance(&mut session, &positions).await
+    };
+    let done = done.await;
+    session.finish(done).await
+}
+
+/// The slot that an operation belongs to.
+fn slot_of(operation: &Operation) -> Slot {
+    match operation {
         Operation::Publish(new) => new.path.id().slot(),
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Words(_) | Operation::Sweep => Slot::FIRST,
+        Operation::Dictionary(_) | Operation::DeleteExpired => Slot::FIRST,
     }
 }
 
-fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], places: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], indexes: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for place in places {
-        parts.entry(db.shard(slot(&batch[*place].operation))).or_default().push(*place);
+    for index in indexes {
+        parts.entry(db.database_of(slot_of(&batch[*index].operation))).or_default().push(*index);
     }
     parts
 }
 
-/// One database's part of a batch, written.
-struct Written<'b> {
+/// What was written to one database, and the rows that follow in others.
+struct WrittenPart<'b> {
     persisted: PersistedBatch,
-    following: Following<'b>,
+    member_rows: MemberRows<'b>,
 }
 
-async fn write<'b>(db: &MysqlStore, shard: usize, batch: &[&'b LoggedOperation]) -> Result<Written<'b>> {
+async fn write_part<'b>(db: &MysqlStore, shard: usize, batch: &[&'b LoggedOperation]) -> Result<WrittenPart<'b>> {
     let mut session = db.session(shard).await?;
     session.begin().await?;
-    let done = write_in(db, &mut session, batch).await;
-    end(session, done).await
+    let done = write_in_transaction(db, &mut session, batch).await;
+    session.finish(done).await
 }
 
-/// Commits what was done, or gives it up.
-async fn end<T>(mut session: Session, done: Result<T>) -> Result<T> {
-    match done {
-        Ok(done) => session.commit().await.map(|()| done),
-        Err(error) => {
-            // Where this fails too the connection is closed, and the server rolls back.
-            let _ = session.rollback().await;
-            Err(error)
-        }
+async fn write_in_transaction<'b>(
+    db: &MysqlStore,
+    session: &mut MysqlSession,
+    batch: &[&'b LoggedOperation],
+) -> Result<WrittenPart<'b>> {
+    let slots = batch.iter().map(|logged| slot_of(&logged.operation));
+    let locked = slot_locks::lock_slots(session, slots).await?;
+    let mut loaded = LoadedRows::new(TableLayout::Sharded, locked.positions());
+    while let Some(request) = loaded.next_request(batch) {
+        load::load(db, session, &request, &mut loaded).await?;
     }
-}
-
-async fn write_in<'b>(db: &MysqlStore, session: &mut Session, batch: &[&'b LoggedOperation]) -> Result<Written<'b>> {
-    let held = slot_locks::lock(session, batch.iter().map(|stamped| slot(&stamped.operation))).await?;
-    let mut loaded = Loaded::new(Reach::Slots, held.positions());
-    while let Some(wanted) = loaded.wants(batch) {
-        load::load(db, session, &wanted, &mut loaded).await?;
-    }
-    let mut fold = Fold::new(loaded)?;
-    let outcomes = batch.iter().map(|stamped| Ok(fold.apply(stamped)?)).collect::<Result<_>>()?;
-    let (persisted, mut changes) = fold.finish(|kind| db.weights(kind));
+    let mut fold = BatchFold::new(loaded)?;
+    let outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<_>>()?;
+    let (persisted, mut changes) = fold.finish(|kind| db.weights_of(kind));
     let subjects = flush::subject_numbers(&changes);
     flush::flush(db, session, &changes, &subjects).await?;
-    let snapshots = snapshots(db, session, batch).await?;
-    held.mark(session, flush::marks(&changes, &subjects).into_iter().chain(snapshots)).await?;
-    held.advance(session, &changes.positions).await?;
-    let following =
-        Following { history: std::mem::take(&mut changes.history), authors: std::mem::take(&mut changes.authors) };
-    Ok(Written { persisted: PersistedBatch { outcomes, ..persisted }, following })
+    let snapshots = write_snapshots(db, session, batch).await?;
+    let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots);
+    locked.record_dirty_rows(session, dirty).await?;
+    locked.advance(session, &changes.positions).await?;
+    let (history, authors) = (std::mem::take(&mut changes.history), std::mem::take(&mut changes.authors));
+    let persisted = PersistedBatch { outcomes, ..persisted };
+    Ok(WrittenPart { persisted, member_rows: MemberRows { history, authors } })
 }
 
-/// Keeps the snapshots of a batch.
-async fn snapshots(db: &MysqlStore, session: &mut Session, batch: &[&LoggedOperation]) -> Result<Vec<(Slot, Mark)>> {
-    let mut script = Script::new(session);
-    let mut marks = Vec::new();
-    for stamped in batch {
-        let Operation::Snapshot { slot, snapshot } = &stamped.operation else { continue };
-        let row = Values::new().number(i64::from(slot.get())).bytes(&snapshot.id()[..]);
-        let row = row.bytes(&snapshot.to_bytes()[..]).count(stamped.at).end();
-        let table = db.table(*slot);
+/// Stores the snapshots of a batch.
+async fn write_snapshots(
+    db: &MysqlStore,
+    session: &mut MysqlSession,
+    batch: &[&LoggedOperation],
+) -> Result<Vec<(Slot, DirtyRow)>> {
+    let mut script = BatchScript::new(session);
+    let mut dirty = Vec::new();
+    for logged in batch {
+        let Operation::Snapshot { slot, snapshot } = &logged.operation else { continue };
+        let row = RowValues::new().number(i64::from(slot.get())).bytes(&snapshot.id()[..]);
+        let row = row.bytes(&snapshot.to_bytes()[..]).count(logged.at).end();
+        let table = db.table_number(*slot);
         script
             .add(&format!(
                 "INSERT INTO snapshot_{table} (slot, id, ids, used_at) VALUES {row} \
                  ON DUPLICATE KEY UPDATE used_at = VALUES(used_at)"
             ))
             .await?;
-        marks.push((*slot, Mark::Snapshot(snapshot.id())));
+        dirty.push((*slot, DirtyRow::Snapshot(snapshot.id())));
     }
     script.send().await?;
-    Ok(marks)
+    Ok(dirty)
 }
 
 /// Writes histories and names, database by database.
-async fn follow(db: &MysqlStore, mut following: Following<'_>, begun: Instant) -> Result<()> {
+async fn write_member_rows(db: &MysqlStore, mut rows: MemberRows<'_>, begun: Instant) -> Result<()> {
     loop {
-        let parts = following.by_shard(|slot| db.shard(slot));
+        let parts = rows.by_shard(|slot| db.database_of(slot));
         let written = parts.into_iter().map(|(shard, part)| async move {
             let done = async {
                 let mut session = db.session(shard).await?;
                 session.begin().await?;
-                let done = member_rows::follow(db, &mut session, &part).await;
-                end(session, done).await
+                let done = part.write(db, &mut session).await;
+                session.finish(done).await
             };
             match done.await {
                 Ok(()) => Ok(None),
@@ -189,45 +206,22 @@ async fn follow(db: &MysqlStore, mut following: Following<'_>, begun: Instant) -
                 Err(error) => Err(error),
             }
         });
-        following = Following::default();
-        let rest: Vec<_> = try_join_all(written).await?.into_iter().flatten().collect();
-        if rest.is_empty() {
+        rows = MemberRows::default();
+        let moved: Vec<_> = try_join_all(written).await?.into_iter().flatten().collect();
+        if moved.is_empty() {
             return Ok(());
         }
-        rest.into_iter().for_each(|part| following.append(part));
-        db.moved(begun).await?;
+        moved.into_iter().for_each(|part| rows.append(part));
+        db.wait_for_move(begun).await?;
     }
 }
 
-/// Passes over a position. See [`crate::ports::store::SlotPositions`].
-pub(super) async fn skip(db: &MysqlStore, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
-    let begun = Instant::now();
-    loop {
-        let mut session = db.session(db.shard(slot)).await?;
-        session.begin().await?;
-        let done = async {
-            let held = slot_locks::lock(&mut session, [slot].into_iter()).await?;
-            let mut positions = held.positions();
-            if positions.next(stream, slot) <= position {
-                positions.set(stream, slot, position + 1);
-            }
-            held.advance(&mut session, &positions).await
-        };
-        let done = done.await;
-        match end(session, done).await {
-            Err(StoreError::Moved) => db.moved(begun).await?,
-            done => return done,
-        }
-    }
-}
-
-/// Replaces the dictionary.
-async fn words(db: &MysqlStore, terms: &[Term]) -> Result<()> {
-    let mut session = db.first().session().await?;
+async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
+    let mut session = db.first_pool().session().await?;
     session.begin().await?;
     let done = async {
-        let mut script = Script::new(&mut session);
-        // First, so that two that come together follow each other.
+        let mut script = BatchScript::new(&mut session);
+        // The version first: its lock puts concurrent replacements one after the other.
         script
             .add(
                 "INSERT INTO setting (name, value) VALUES ('words_version', '1') \
@@ -238,35 +232,35 @@ async fn words(db: &MysqlStore, terms: &[Term]) -> Result<()> {
         let mut rows = Vec::with_capacity(terms.len());
         for term in terms {
             let action = serde_json::to_value(term.action).map_err(damaged)?;
-            let row = Values::new().text(term.term.as_str()).text(term.category.as_str()).text(action.as_str());
+            let row = RowValues::new().text(term.term.as_str()).text(term.category.as_str()).text(action.as_str());
             rows.push(row.end());
         }
         if !rows.is_empty() {
             let statement = "INSERT INTO word (term, category, action) VALUES {rows} \
                              ON DUPLICATE KEY UPDATE category = VALUES(category), action = VALUES(action)";
-            script.rows(statement, [(0, rows)].into()).await?;
+            script.add_rows(statement, [(0, rows)].into()).await?;
         }
         script.send().await
     };
     let done = done.await;
-    end(session, done).await
+    session.finish(done).await
 }
 
-/// Deletes what has outlived its time, a little at a time.
-async fn sweep(db: &MysqlStore, at: u64) -> Result<()> {
-    let old = [
+/// Deletes expired rows, a few at a time.
+async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
+    let ages = [
         ("snapshot", "used_at", limits::SNAPSHOT_LIFETIME_MS),
         ("idempotency", "created_at", limits::IDEMPOTENCY_WINDOW_MS),
     ];
     for shard in 0..db.count_databases() {
         let mut session = db.session(shard).await?;
-        let tables = old
+        let tables = ages
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
         for (table, column, age) in tables.chain([("feed".to_owned(), "at", CHANGE_FEED_RETENTION_MS)]) {
             let before = batch_sql::signed(at.saturating_sub(age));
-            let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {SWEPT}");
-            while session.run(sql(text.clone()).bind(before)).await? >= SWEPT as u64 {}
+            let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {ROWS_PER_DELETE}");
+            while session.execute(sql(text.clone()).bind(before)).await? >= ROWS_PER_DELETE as u64 {}
         }
     }
     Ok(())

@@ -1,101 +1,111 @@
-//! The rows of slots: whoever writes to a slot holds its row, which says whether the slot lives here
-//! and how far its logs are applied.
+//! The locks of slots: a transaction that writes to a slot locks the slot's row, which says whether this
+//! database has the slot and how far its logs are applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gailou_shared::id::Slot;
-use sqlx::Row as _;
 
-use crate::adapters::mysql::dirty_rows;
-use crate::adapters::mysql::dirty_rows::Mark;
-use crate::adapters::mysql::pool::Session;
-use crate::adapters::mysql::rows::{count_at, damaged};
+use crate::adapters::mysql::dirty_rows::{DirtyRow, record_dirty_rows};
+use crate::adapters::mysql::rows::{StoredEnum as _, count_at, damaged, slot_at};
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::slot_state::SlotState;
 use crate::domain::positions::{NextPositions, OperationStream};
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::Result;
 
-/// Slots that live here and stay while the transaction lasts.
+/// Slots that this database has, and keeps while the transaction lasts.
 #[derive(Debug)]
-pub(super) struct Held {
-    /// The next positions of the comments' and the reactions' log.
-    positions: BTreeMap<Slot, (u64, u64)>,
-    /// Those that are being copied: what is written to them must be marked.
-    copied: BTreeSet<Slot>,
+pub(super) struct LockedSlots {
+    positions: BTreeMap<Slot, StoredPositions>,
+    /// Slots that are being copied: what is written to them must be recorded.
+    copying: BTreeSet<Slot>,
 }
 
-/// Locks slots for writing; [`StoreError::Moved`] when one of them does not live here.
-pub(super) async fn lock(session: &mut Session, slots: impl Iterator<Item = Slot>) -> Result<Held> {
-    hold(session, slots, "FOR UPDATE").await
+/// The next positions of a slot, as its row has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct StoredPositions {
+    comments: u64,
+    reactions: u64,
 }
 
-/// Keeps slots from moving, for what does not depend on their positions.
-pub(super) async fn share(session: &mut Session, slots: impl Iterator<Item = Slot>) -> Result<Held> {
-    hold(session, slots, "LOCK IN SHARE MODE").await
+/// Locks slots for writing; [`StoreError::Moved`] when another database has one of them.
+///
+/// [`StoreError::Moved`]: crate::ports::store::StoreError::Moved
+pub(super) async fn lock_slots(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>) -> Result<LockedSlots> {
+    lock_rows(session, slots, "FOR UPDATE").await
 }
 
-async fn hold(session: &mut Session, slots: impl Iterator<Item = Slot>, how: &str) -> Result<Held> {
+/// Keeps slots from moving, for writes that do not depend on their positions.
+pub(super) async fn share_slots(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>) -> Result<LockedSlots> {
+    lock_rows(session, slots, "LOCK IN SHARE MODE").await
+}
+
+async fn lock_rows(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>, lock: &str) -> Result<LockedSlots> {
     let slots: BTreeSet<Slot> = slots.collect();
     let list: Vec<String> = slots.iter().map(|slot| slot.get().to_string()).collect();
-    // In their order, as everybody does.
+    // In ascending order, as every transaction locks them.
     let text = format!(
-        "SELECT slot, state, comments, reactions FROM slot WHERE slot IN ({}) ORDER BY slot {how}",
+        "SELECT slot, state, comments, reactions FROM slot WHERE slot IN ({}) ORDER BY slot {lock}",
         list.join(",")
     );
-    let mut held = Held { positions: BTreeMap::new(), copied: BTreeSet::new() };
-    for r in session.raw_all(&text).await? {
-        let slot = u16::try_from(r.try_get::<i64, _>(0)?).ok().and_then(Slot::new);
-        let slot = slot.ok_or_else(|| damaged("a slot's number"))?;
-        match r.try_get::<i64, _>(1)? {
-            1 => {}
-            4 => _ = held.copied.insert(slot),
-            _ => return Err(StoreError::Moved),
+    let mut locked = LockedSlots { positions: BTreeMap::new(), copying: BTreeSet::new() };
+    for r in session.fetch_text(text).await? {
+        let (slot, state) = (slot_at(&r, 0)?, SlotState::at(&r, 1)?);
+        state.ensure_owned()?;
+        if state == SlotState::Copying {
+            locked.copying.insert(slot);
         }
-        held.positions.insert(slot, (count_at(&r, 2)?, count_at(&r, 3)?));
+        let positions = StoredPositions { comments: count_at(&r, 2)?, reactions: count_at(&r, 3)? };
+        locked.positions.insert(slot, positions);
     }
-    if held.positions.len() == slots.len() { Ok(held) } else { Err(damaged("a slot has no row")) }
+    if locked.positions.len() == slots.len() { Ok(locked) } else { Err(damaged("a slot has no row")) }
 }
 
-impl Held {
+impl LockedSlots {
     pub(super) fn positions(&self) -> NextPositions {
         let mut positions = NextPositions::default();
-        for (slot, (comments, reactions)) in &self.positions {
-            positions.set(OperationStream::Comments, *slot, *comments);
-            positions.set(OperationStream::Reactions, *slot, *reactions);
+        for (slot, stored) in &self.positions {
+            positions.set(OperationStream::Comments, *slot, stored.comments);
+            positions.set(OperationStream::Reactions, *slot, stored.reactions);
         }
         positions
     }
 
-    /// Writes the positions that have moved.
-    pub(super) async fn advance(&self, session: &mut Session, positions: &NextPositions) -> Result<()> {
-        let rows = self.positions.iter().filter_map(|(slot, before)| {
-            let next =
-                [OperationStream::Comments, OperationStream::Reactions].map(|stream| positions.next(stream, *slot));
-            let moved = next != [before.0, before.1];
-            moved.then(|| format!("({},1,{},{})", slot.get(), next[0], next[1]))
+    /// Stores the positions that have advanced.
+    pub(super) async fn advance(&self, session: &mut MysqlSession, positions: &NextPositions) -> Result<()> {
+        let rows = self.positions.iter().filter_map(|(slot, stored)| {
+            let comments = positions.next(OperationStream::Comments, *slot);
+            let reactions = positions.next(OperationStream::Reactions, *slot);
+            let advanced = *stored != StoredPositions { comments, reactions };
+            advanced.then(|| format!("({},{},{comments},{reactions})", slot.get(), SlotState::Owned.number()))
         });
         let rows: Vec<String> = rows.collect();
         if rows.is_empty() {
             return Ok(());
         }
-        // The rows are there and locked: this only updates them.
+        // The rows exist and are locked, so this updates them and never inserts a state.
         let text = format!(
             "INSERT INTO slot (slot, state, comments, reactions) VALUES {} \
              ON DUPLICATE KEY UPDATE comments = VALUES(comments), reactions = VALUES(reactions)",
             rows.join(",")
         );
-        session.raw(&text).await
+        session.execute_text(text).await
     }
 
-    /// Notes what was written to those that are being copied.
-    pub(super) async fn mark(&self, session: &mut Session, written: impl Iterator<Item = (Slot, Mark)>) -> Result<()> {
-        if self.copied.is_empty() {
+    /// Records what was written to the slots that are being copied.
+    pub(super) async fn record_dirty_rows(
+        &self,
+        session: &mut MysqlSession,
+        written: impl Iterator<Item = (Slot, DirtyRow)>,
+    ) -> Result<()> {
+        if self.copying.is_empty() {
             return Ok(());
         }
-        let mut by_slot: BTreeMap<Slot, Vec<Mark>> = BTreeMap::new();
-        for (slot, mark) in written.filter(|(slot, _)| self.copied.contains(slot)) {
-            by_slot.entry(slot).or_default().push(mark);
+        let mut by_slot: BTreeMap<Slot, Vec<DirtyRow>> = BTreeMap::new();
+        for (slot, row) in written.filter(|(slot, _)| self.copying.contains(slot)) {
+            by_slot.entry(slot).or_default().push(row);
         }
         for (slot, written) in by_slot {
-            dirty_rows::mark(session, slot, written).await?;
+            record_dirty_rows(session, slot, written).await?;
         }
         Ok(())
     }

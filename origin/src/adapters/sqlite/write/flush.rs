@@ -1,25 +1,23 @@
-//! The end of a batch: every row it changed is written once.
+//! Writes the rows that a fold has changed, each once.
 
 use gailou_shared::id::{CommentId, MemberId};
 use rusqlite::{Transaction, params};
 
-use crate::adapters::sqlite::rows;
-use crate::adapters::sqlite::rows::damaged;
-use crate::domain::fold::{Changes, CommentUpdate, Inserted};
+use crate::adapters::sqlite::rows::{StoredEnum, damaged};
+use crate::domain::fold::{CommentInsert, CommentUpdate, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
-/// Writes what a fold has changed.
-pub(super) fn flush(tx: &Transaction<'_>, changes: &Changes<'_>) -> Result<()> {
-    let numbers = subjects(tx, changes)?;
-    for (place, change) in &changes.patches {
-        patch(tx, numbers[*place], change)?;
+pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    let numbers = write_subjects(tx, changes)?;
+    for row in &changes.patches {
+        patch_subject(tx, numbers[row.subject], row.patch)?;
     }
     for comment in &changes.inserts {
-        insert(tx, numbers[comment.subject], comment)?;
+        insert_comment(tx, numbers[comment.subject], comment)?;
     }
     for comment in &changes.updates {
-        update(tx, comment)?;
+        update_comment(tx, comment)?;
     }
     for edit in &changes.edits {
         tx.prepare_cached(
@@ -30,13 +28,14 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &Changes<'_>) -> Result<()> {
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
             .execute(params![edit.id.signed(), edit.content, edit.html, edit.written])?;
     }
-    reactions(tx, changes)?;
-    ranks(tx, changes, &numbers)?;
-    beside(tx, changes, &numbers)
+    write_reactions(tx, changes)?;
+    write_ranks(tx, changes, &numbers)?;
+    write_keys(tx, changes, &numbers)?;
+    write_feed_and_audit(tx, changes, &numbers)
 }
 
-/// The number of each subject, new ones inserted; 0 for one that needs no row.
-fn subjects(tx: &Transaction<'_>, changes: &Changes<'_>) -> Result<Vec<i64>> {
+/// The number of each subject, after new ones were inserted; 0 for a subject that needs no row.
+fn write_subjects(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<Vec<i64>> {
     let mut numbers = Vec::with_capacity(changes.subjects.len());
     for s in &changes.subjects {
         let (version, floors, roots, comments) = (s.version, s.floors, s.roots, s.comments);
@@ -70,7 +69,7 @@ fn subjects(tx: &Transaction<'_>, changes: &Changes<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-fn patch(tx: &Transaction<'_>, number: i64, patch: &SubjectPatch) -> Result<()> {
+fn patch_subject(tx: &Transaction<'_>, number: i64, patch: &SubjectPatch) -> Result<()> {
     if let Some(title) = &patch.title {
         tx.execute("UPDATE subject SET title = ?2 WHERE id = ?1", params![number, title])?;
     }
@@ -82,16 +81,15 @@ fn patch(tx: &Transaction<'_>, number: i64, patch: &SubjectPatch) -> Result<()> 
         tx.execute("UPDATE subject SET owner_id = ?2 WHERE id = ?1", params![number, owner])?;
     }
     if let Some(state) = patch.state {
-        let state = rows::subject_state_number(state);
-        tx.execute("UPDATE subject SET state = ?2 WHERE id = ?1", params![number, state])?;
+        tx.execute("UPDATE subject SET state = ?2 WHERE id = ?1", params![number, state.number()])?;
     }
     if let Some(mode) = patch.mode {
-        tx.execute("UPDATE subject SET mode = ?2 WHERE id = ?1", params![number, rows::mode_number(mode)])?;
+        tx.execute("UPDATE subject SET mode = ?2 WHERE id = ?1", params![number, mode.number()])?;
     }
     Ok(())
 }
 
-fn insert(tx: &Transaction<'_>, subject: i64, comment: &Inserted<'_>) -> Result<()> {
+fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_>) -> Result<()> {
     let (new, row) = (comment.new, &comment.row);
     tx.prepare_cached(
         "INSERT INTO comment (id, subject, root_id, parent_id, path, depth, floor, floors, state, visibility, listed, flags, \
@@ -109,9 +107,9 @@ fn insert(tx: &Transaction<'_>, subject: i64, comment: &Inserted<'_>) -> Result<
         row.path.depth() as i64,
         row.floor,
         row.floors,
-        rows::state_number(row.state),
-        rows::visibility_number(row.visibility),
-        row.listed(),
+        row.state.number(),
+        row.visibility.number(),
+        row.is_listed(),
         row.flags,
         row.pinned_at,
         new.author.id.signed(),
@@ -122,8 +120,8 @@ fn insert(tx: &Transaction<'_>, subject: i64, comment: &Inserted<'_>) -> Result<
         new.reply_to.as_ref().map(|m| m.name.as_str()),
         row.counts.likes,
         row.counts.dislikes,
-        comment.base.0,
-        comment.base.1,
+        comment.base.likes,
+        comment.base.dislikes,
         row.counts.replies,
         row.created_at,
         row.edited_at,
@@ -135,39 +133,40 @@ fn insert(tx: &Transaction<'_>, subject: i64, comment: &Inserted<'_>) -> Result<
     Ok(())
 }
 
-fn update(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
+fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
     let (id, row) = (comment.id.signed(), &comment.row);
-    // Two statements: what only counts touches no index.
+    // Two statements, since a change of counts touches no index.
     tx.prepare_cached("UPDATE comment SET likes = ?2, dislikes = ?3, replies = ?4, floors = ?5 WHERE id = ?1")?
         .execute(params![id, row.counts.likes, row.counts.dislikes, row.counts.replies, row.floors])?;
-    if comment.moved {
-        let state = rows::state_number(row.state);
+    if comment.more_than_counts {
+        let state = row.state.number();
         tx.prepare_cached(
             "UPDATE comment SET state = ?2, listed = ?3, floor = ?4, flags = ?5, pinned_at = ?6, edited_at = ?7 WHERE id = ?1",
         )?
-        .execute(params![id, state, row.listed(), row.floor, row.flags, row.pinned_at, row.edited_at])?;
+        .execute(params![id, state, row.is_listed(), row.floor, row.flags, row.pinned_at, row.edited_at])?;
     }
     Ok(())
 }
 
-fn reactions(tx: &Transaction<'_>, changes: &Changes<'_>) -> Result<()> {
-    for (id, member, reaction) in &changes.reactions {
-        match reaction {
+fn write_reactions(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    for row in &changes.reactions {
+        let (id, member) = (row.id.signed(), row.member.signed());
+        match row.reaction {
             None => tx
                 .prepare_cached("DELETE FROM reaction WHERE comment_id = ?1 AND member_id = ?2")?
-                .execute([id.signed(), member.signed()])?,
+                .execute([id, member])?,
             Some(reaction) => tx
                 .prepare_cached(
                     "INSERT OR REPLACE INTO reaction (comment_id, member_id, reaction) VALUES (?1, ?2, ?3)",
                 )?
-                .execute([id.signed(), member.signed(), rows::reaction_number(*reaction)])?,
+                .execute([id, member, reaction.number()])?,
         };
     }
     Ok(())
 }
 
-fn ranks(tx: &Transaction<'_>, changes: &Changes<'_>, numbers: &[i64]) -> Result<()> {
-    for root in &changes.roots {
+fn write_ranks(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
+    for root in &changes.root_ranks {
         let (subject, id) = (numbers[root.subject], root.id.signed());
         match root.counts {
             Some(counts) => tx
@@ -180,14 +179,14 @@ fn ranks(tx: &Transaction<'_>, changes: &Changes<'_>, numbers: &[i64]) -> Result
                 .execute([subject, id])?,
         };
     }
-    for key in &changes.cooled {
+    for key in &changes.removed_reply_ranks {
         tx.prepare_cached("DELETE FROM reply_rank WHERE root_id = ?1 AND hot = ?2 AND id = ?3")?.execute([
             key.root.signed(),
             key.hot,
             key.id.signed(),
         ])?;
     }
-    for key in &changes.heated {
+    for key in &changes.added_reply_ranks {
         tx.prepare_cached("INSERT OR REPLACE INTO reply_rank (root_id, hot, id) VALUES (?1, ?2, ?3)")?.execute([
             key.root.signed(),
             key.hot,
@@ -197,18 +196,19 @@ fn ranks(tx: &Transaction<'_>, changes: &Changes<'_>, numbers: &[i64]) -> Result
     Ok(())
 }
 
-/// Keys, sources, names, the feed and the audit.
-fn beside(tx: &Transaction<'_>, changes: &Changes<'_>, numbers: &[i64]) -> Result<()> {
-    for (once, key) in &changes.keys {
-        let (member, state) = (once.member.signed(), rows::state_number(key.state));
+/// Idempotency keys, import sources and names.
+fn write_keys(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
+    for (key, stored) in &changes.keys {
+        let (member, state) = (key.member.signed(), stored.state.number());
         tx.prepare_cached(
-            "INSERT OR REPLACE INTO idempotency (member_id, key, request, comment_id, state, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR REPLACE INTO idempotency (member_id, key, request, comment_id, state, created_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![member, once.key, key.request, key.id.signed(), state, key.created_at])?;
+        .execute(params![member, key.key, stored.request, stored.id.signed(), state, stored.created_at])?;
     }
-    for (place, source, id) in &changes.sources {
+    for row in &changes.sources {
         tx.prepare_cached("INSERT INTO import_source (subject, source, comment_id) VALUES (?1, ?2, ?3)")?
-            .execute(params![numbers[*place], source, id.signed()])?;
+            .execute(params![numbers[row.subject], row.source, row.id.signed()])?;
     }
     for author in &changes.authors {
         tx.prepare_cached(
@@ -218,12 +218,17 @@ fn beside(tx: &Transaction<'_>, changes: &Changes<'_>, numbers: &[i64]) -> Resul
         )?
         .execute(params![author.id.signed(), author.name, author.avatar, author.level])?;
     }
-    for (place, id, at) in &changes.feed {
+    Ok(())
+}
+
+fn write_feed_and_audit(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
+    for takedown in &changes.takedowns {
+        let (subject, version) = (numbers[takedown.subject], changes.subjects[takedown.subject].version);
         tx.prepare_cached("INSERT INTO feed (at, subject, version, comment_id) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![at, numbers[*place], changes.subjects[*place].version, id.signed()])?;
+            .execute(params![takedown.at, subject, version, takedown.id.signed()])?;
     }
     for line in &changes.audits {
-        let (audit, subject) = (line.audit, line.subject.map(|place| numbers[place]));
+        let (audit, subject) = (line.audit, line.subject.map(|index| numbers[index]));
         tx.prepare_cached(
             "INSERT INTO audit (at, actor_id, action, comment_id, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?

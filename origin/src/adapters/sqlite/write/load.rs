@@ -1,83 +1,83 @@
-//! What a fold wants, read inside its transaction: one prepared statement a kind.
+//! Reads the rows that a fold requests, inside its transaction: one prepared statement a kind.
 
 use gailou_shared::id::SubjectKey;
 use gailou_shared::rank::EngagementCounts;
-use rusqlite::{OptionalExtension, Row as Columns, Transaction, params};
+use gailou_shared::wire::{CommentState, Reaction, Visibility};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use crate::adapters::sqlite::rows;
-use crate::adapters::sqlite::rows::{comment_id, count, damaged, member_id};
-use crate::domain::fold::{FoldedRow, Loaded, StoredComment, StoredKey, StoredSubject, Wanted};
+use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, damaged, member_id, path};
+use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredKey, StoredSubject};
 use crate::ports::store::Result;
 
-pub(super) fn load<'b>(tx: &Transaction<'_>, wanted: &Wanted<'b>, loaded: &mut Loaded<'b>) -> Result<()> {
-    for key in &wanted.subjects {
+pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &mut LoadedRows<'b>) -> Result<()> {
+    for key in &request.subjects {
         let mut statement = tx.prepare_cached(
             "SELECT id, type, key, version, floors, roots, comments FROM subject WHERE type = ?1 AND obj_id = ?2",
         )?;
         let mut found = statement.query(params![key.kind(), key.obj_id() as i64])?;
         if let Some(r) = found.next()? {
-            loaded.found_subject(key, subject(r)?)?;
+            loaded.add_subject(key, stored_subject(r)?)?;
         }
     }
-    for number in &wanted.numbers {
+    for number in &request.numbers {
         let mut statement =
             tx.prepare_cached("SELECT id, type, key, version, floors, roots, comments FROM subject WHERE id = ?1")?;
         let mut found = statement.query([number])?;
         if let Some(r) = found.next()? {
-            loaded.found_number(subject(r)?);
+            loaded.add_subject_by_number(stored_subject(r)?);
         }
     }
-    for id in &wanted.comments {
+    for id in &request.comments {
         let mut statement = tx.prepare_cached(
             "SELECT subject, author_id, path, created_at, floor, floors, state, visibility, flags, pinned_at, edited_at, \
              likes, dislikes, replies FROM comment WHERE id = ?1",
         )?;
         let mut found = statement.query([id.signed()])?;
         if let Some(r) = found.next()? {
-            loaded.found_comment(*id, comment(r)?);
+            loaded.add_comment(*id, stored_comment(r)?);
         }
     }
-    for id in &wanted.texts {
+    for id in &request.texts {
         let text = tx
             .prepare_cached(
                 "SELECT coalesce((SELECT h.content FROM content_history h WHERE h.comment_id = c.id \
                  ORDER BY h.edited_at LIMIT 1), c.content) FROM content c WHERE c.id = ?1",
             )?
             .query_row([id.signed()], |r| r.get(0))?;
-        loaded.found_text(*id, text);
+        loaded.add_text(*id, text);
     }
-    for (id, member) in &wanted.pairs {
+    for (id, member) in &request.pairs {
         let stored: Option<i64> = tx
             .prepare_cached("SELECT reaction FROM reaction WHERE comment_id = ?1 AND member_id = ?2")?
             .query_row([id.signed(), member.signed()], |r| r.get(0))
             .optional()?;
         if let Some(stored) = stored {
-            loaded.found_pair(*id, *member, rows::reaction(stored)?);
+            loaded.add_reaction(*id, *member, Reaction::from_number(stored)?);
         }
     }
-    for once in &wanted.keys {
+    for key in &request.keys {
         let mut statement = tx.prepare_cached(
             "SELECT request, comment_id, state, created_at FROM idempotency WHERE member_id = ?1 AND key = ?2",
         )?;
-        let mut found = statement.query(params![once.member.signed(), once.key])?;
+        let mut found = statement.query(params![key.member.signed(), key.key])?;
         if let Some(r) = found.next()? {
-            let (id, state) = (comment_id(r.get(1)?)?, rows::state(r.get(2)?)?);
-            loaded.found_key(*once, StoredKey { request: r.get(0)?, id, state, created_at: count(r.get(3)?) });
+            let (id, state) = (comment_id(r.get(1)?)?, CommentState::from_number(r.get(2)?)?);
+            loaded.add_key(*key, StoredKey { request: r.get(0)?, id, state, created_at: count(r.get(3)?) });
         }
     }
-    for source in &wanted.sources {
-        let known: Option<i64> = tx
+    for source in &request.sources {
+        let id: Option<i64> = tx
             .prepare_cached("SELECT comment_id FROM import_source WHERE subject = ?1 AND source = ?2")?
             .query_row(params![source.0, source.1], |r| r.get(0))
             .optional()?;
-        if let Some(known) = known {
-            loaded.found_source(*source, comment_id(known)?);
+        if let Some(id) = id {
+            loaded.add_source(*source, comment_id(id)?);
         }
     }
     Ok(())
 }
 
-fn subject(r: &Columns<'_>) -> Result<StoredSubject> {
+fn stored_subject(r: &Row<'_>) -> Result<StoredSubject> {
     let (kind, key) = (r.get_ref(1)?.as_str().map_err(damaged)?, r.get_ref(2)?.as_str().map_err(damaged)?);
     Ok(StoredSubject {
         number: r.get(0)?,
@@ -89,14 +89,14 @@ fn subject(r: &Columns<'_>) -> Result<StoredSubject> {
     })
 }
 
-fn comment(r: &Columns<'_>) -> Result<StoredComment> {
+fn stored_comment(r: &Row<'_>) -> Result<StoredComment> {
     let row = FoldedRow {
-        path: rows::path(r.get_ref(2)?.as_blob().map_err(damaged)?)?,
+        path: path(r.get_ref(2)?.as_blob().map_err(damaged)?)?,
         created_at: count(r.get(3)?),
         floor: r.get::<_, Option<i64>>(4)?.map(count),
         floors: count(r.get(5)?),
-        state: rows::state(r.get(6)?)?,
-        visibility: rows::visibility(r.get(7)?),
+        state: CommentState::from_number(r.get(6)?)?,
+        visibility: Visibility::from_number(r.get(7)?)?,
         flags: r.get(8)?,
         pinned_at: r.get::<_, Option<i64>>(9)?.map(count),
         edited_at: r.get::<_, Option<i64>>(10)?.map(count),

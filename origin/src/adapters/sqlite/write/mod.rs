@@ -1,63 +1,64 @@
-//! Batches into rows: what a fold wants is read, what it changes is written, each row once.
+//! Writes batches: reads the rows that a fold requests, and writes the rows that it changes, each once.
 //!
-//! A batch is one transaction: all of it is stored or none. What the rows become is decided in
-//! [`crate::domain::fold`].
+//! A batch is one transaction: all of it is stored or none. [`crate::domain::fold`] decides what the
+//! rows become.
 
 mod flush;
 mod load;
-mod rekey;
+mod rank_replies;
 
+use async_trait::async_trait;
 use gailou_shared::limits;
-use gailou_shared::rank::HotWeights;
 use gailou_shared::word_filter::Term;
-pub(super) use rekey::rekey;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+pub(super) use rank_replies::{insert_reply_ranks, rank_replies_again};
+use rusqlite::{Transaction, TransactionBehavior, params};
 
+use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
-use crate::domain::fold::{Fold, Loaded, Reach};
+use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, PersistedBatch};
 use crate::domain::positions::NextPositions;
-use crate::ports::store::{Result, StoreError};
+use crate::ports::store::{BatchWriter, Result, StoreError};
 
-/// Writes a batch. See [`BatchWriter::persist`].
-pub(super) fn persist(
-    writer: &mut Connection,
-    weights: impl Fn(&str) -> HotWeights,
-    batch: &[LoggedOperation],
-) -> Result<PersistedBatch> {
-    if batch.iter().any(|stamped| stamped.position.is_some()) {
-        return Err(StoreError::Database("no log stands before these tables".into()));
+#[async_trait]
+impl BatchWriter for SqliteStore {
+    async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
+        if batch.iter().any(|logged| logged.position.is_some()) {
+            return Err(StoreError::Database("an operation has a position, but these tables have no log".into()));
+        }
+        let batch: Vec<&LoggedOperation> = batch.iter().collect();
+        let mut writer = self.writer();
+        let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut loaded = LoadedRows::new(TableLayout::Embedded, NextPositions::default());
+        while let Some(request) = loaded.next_request(&batch) {
+            load::load(&tx, &request, &mut loaded)?;
+        }
+        let mut fold = BatchFold::new(loaded)?;
+        let outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<_>>()?;
+        let (persisted, changes) = fold.finish(|kind| self.weights_of(kind));
+        flush::flush(&tx, &changes)?;
+        for logged in batch {
+            apply_unfolded(&tx, logged)?;
+        }
+        tx.commit()?;
+        Ok(PersistedBatch { outcomes, ..persisted })
     }
-    let batch: Vec<&LoggedOperation> = batch.iter().collect();
-    let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut loaded = Loaded::new(Reach::Whole, NextPositions::default());
-    while let Some(wanted) = loaded.wants(&batch) {
-        load::load(&tx, &wanted, &mut loaded)?;
-    }
-    let mut fold = Fold::new(loaded)?;
-    let outcomes = batch.iter().map(|stamped| Ok(fold.apply(stamped)?)).collect::<Result<_>>()?;
-    let (persisted, changes) = fold.finish(weights);
-    flush::flush(&tx, &changes)?;
-    for stamped in batch {
-        aside(&tx, stamped)?;
-    }
-    tx.commit()?;
-    Ok(PersistedBatch { outcomes, ..persisted })
 }
 
-/// What no fold is needed for.
-fn aside(tx: &Transaction<'_>, stamped: &LoggedOperation) -> Result<()> {
-    match &stamped.operation {
+/// Applies an operation that touches no folded row.
+fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<()> {
+    match &logged.operation {
         Operation::Publish(_) | Operation::React { .. } | Operation::Change { .. } | Operation::Subject { .. } => {}
         Operation::Snapshot { snapshot, .. } => {
             tx.prepare_cached(
-                "INSERT INTO snapshot (id, ids, used_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET used_at = excluded.used_at",
+                "INSERT INTO snapshot (id, ids, used_at) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT DO UPDATE SET used_at = excluded.used_at",
             )?
-            .execute(params![snapshot.id(), snapshot.to_bytes(), stamped.at])?;
+            .execute(params![snapshot.id(), snapshot.to_bytes(), logged.at])?;
         }
-        Operation::Words(terms) => words(tx, terms)?,
-        Operation::Sweep => {
-            let before = |age| stamped.at.saturating_sub(age);
+        Operation::Dictionary(terms) => replace_dictionary(tx, terms)?,
+        Operation::DeleteExpired => {
+            let before = |age| logged.at.saturating_sub(age);
             tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_LIFETIME_MS)])?;
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
@@ -66,7 +67,7 @@ fn aside(tx: &Transaction<'_>, stamped: &LoggedOperation) -> Result<()> {
     Ok(())
 }
 
-fn words(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
+fn replace_dictionary(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
     tx.execute("DELETE FROM word", [])?;
     let mut insert = tx.prepare("INSERT OR REPLACE INTO word (term, category, action) VALUES (?1, ?2, ?3)")?;
     for term in terms {
@@ -94,7 +95,7 @@ mod tests {
     const NOW: u64 = 1_700_000_000_000;
 
     #[tokio::test]
-    async fn the_feed_is_kept_for_its_time_and_nothing_comes_from_a_log() {
+    async fn change_feed_expires_and_a_logged_operation_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
         let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
@@ -125,13 +126,16 @@ mod tests {
         store.persist(&[change(CommentState::Deleted)]).await.unwrap();
         store.persist(&[change(CommentState::Published)]).await.unwrap();
         let feed = store.read_changes(0, 0, 10).await.unwrap();
-        let seen: Vec<_> = feed.iter().map(|taken| (taken.seq, taken.at, taken.version, taken.id)).collect();
+        let seen: Vec<_> = feed.iter().map(|row| (row.seq, row.at, row.version, row.id)).collect();
         assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
         assert_eq!(store.read_changes(0, 1, 10).await.unwrap(), feed[1..]);
         assert_eq!(store.read_changes(1, 0, 10).await.unwrap(), []);
-        store.persist(&[LoggedOperation::new(NOW + CHANGE_FEED_RETENTION_MS + 1, Operation::Sweep)]).await.unwrap();
+        store
+            .persist(&[LoggedOperation::new(NOW + CHANGE_FEED_RETENTION_MS + 1, Operation::DeleteExpired)])
+            .await
+            .unwrap();
         assert_eq!(store.read_changes(0, 0, 10).await.unwrap(), []);
-        // Its numbers go on.
+        // Sequence numbers are never used again.
         store.persist(&[change(CommentState::Hidden)]).await.unwrap();
         assert_eq!(store.read_changes(0, 2, 10).await.unwrap()[0].seq, 3);
     }

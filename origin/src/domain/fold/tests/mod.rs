@@ -1,14 +1,14 @@
-//! Tables of batches: what a fold of them leaves in rows.
+//! Folds of batches over tables in memory.
 
-mod tables;
+mod fold_tables;
 
 use std::collections::HashMap;
 
+use fold_tables::FoldTables;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
 use proptest::prelude::*;
-use tables::FoldTables;
 
 use crate::domain::fold::*;
 use crate::domain::operation::{CommentChange, LoggedOperation, ReactionChange};
@@ -17,9 +17,9 @@ use crate::domain::row::ImportedFrom;
 
 const NOW: u64 = 1_700_000_000_000;
 
-/// A step of a story, in small numbers.
+/// A step of a generated batch, in small numbers.
 #[derive(Debug, Clone)]
-enum Step {
+enum FoldStep {
     Publish {
         subject: usize,
         /// One of the comments before it, or none.
@@ -29,20 +29,27 @@ enum Step {
         key: Option<(u8, u8)>,
         source: Option<u8>,
     },
-    /// The same event once more.
+    /// The same operation once more.
     Again(prop::sample::Index),
-    /// To any comment of the story, also one that comes later.
+    /// To any comment of the batch, also to a later one.
     React(prop::sample::Index, u64, ReactionChange),
     Change(prop::sample::Index, CommentChange),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
     let index = any::<prop::sample::Index>;
     let state = prop_oneof![4 => Just(CommentState::Published), 1 => Just(CommentState::Review)];
     let key = prop::option::weighted(0.4, (0u8..2, 0u8..2));
     let parent = prop::option::weighted(0.6, index());
     let publish = (0usize..2, parent, 1u64..4, state, key, prop::option::weighted(0.2, 0u8..2)).prop_map(
-        |(subject, parent, member, state, key, source)| Step::Publish { subject, parent, member, state, key, source },
+        |(subject, parent, member, state, key, source)| FoldStep::Publish {
+            subject,
+            parent,
+            member,
+            state,
+            key,
+            source,
+        },
     );
     let reaction = prop_oneof![Just(Reaction::Like), Just(Reaction::Dislike)];
     let react = (reaction, any::<bool>())
@@ -60,9 +67,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let step = prop_oneof![
         4 => publish,
-        1 => index().prop_map(Step::Again),
-        4 => (index(), 1u64..4, react).prop_map(|(i, m, r)| Step::React(i, m, r)),
-        2 => (index(), change).prop_map(|(i, c)| Step::Change(i, c)),
+        1 => index().prop_map(FoldStep::Again),
+        4 => (index(), 1u64..4, react).prop_map(|(i, m, r)| FoldStep::React(i, m, r)),
+        2 => (index(), change).prop_map(|(i, c)| FoldStep::Change(i, c)),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -91,12 +98,12 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
     }
 }
 
-/// The story as events; with positions where `logged`. Without, nothing has a second id: what answers
-/// a comment that was not stored is refused before it comes here.
-fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
+/// The steps as operations, with positions where `logged`. Without positions no comment has a second
+/// id: a reply to a comment that was not stored is refused before it reaches the fold.
+fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
     let mut made: Vec<Vec<NewCommentRow>> = vec![vec![], vec![]];
     for (n, step) in steps.iter().enumerate() {
-        let Step::Publish { subject: of, parent, member, state, key, source } = step else { continue };
+        let FoldStep::Publish { subject: of, parent, member, state, key, source } = step else { continue };
         let parent = parent.as_ref().filter(|_| !made[*of].is_empty()).map(|i| i.get(&made[*of]).path.clone());
         let new = comment(n as u64, &subject(*of), parent.as_ref());
         let author = Author { id: MemberId::new(*member).unwrap(), ..new.author };
@@ -118,74 +125,74 @@ fn events(steps: &[Step], logged: bool) -> Vec<LoggedOperation> {
         *next += 1;
         logged.then_some(*next - 1)
     };
-    let mut events = Vec::new();
+    let mut operations = Vec::new();
     for (n, step) in steps.iter().enumerate() {
         let before: Vec<_> = all.iter().filter(|new| new.created_at < NOW + n as u64).collect();
-        let (position, event) = match step {
-            Step::Publish { .. } => {
+        let (position, operation) = match step {
+            FoldStep::Publish { .. } => {
                 (position(OperationStream::Comments), Operation::Publish(Box::new(by_number[&(n as u64)].clone())))
             }
-            Step::Again(i) if !before.is_empty() => {
+            FoldStep::Again(i) if !before.is_empty() => {
                 (position(OperationStream::Comments), Operation::Publish(Box::new((**i.get(&before)).clone())))
             }
-            Step::React(i, member, react) if !all.is_empty() => {
+            FoldStep::React(i, member, react) if !all.is_empty() => {
                 let (id, member) = (i.get(&all).path.id(), MemberId::new(*member).unwrap());
                 (position(OperationStream::Reactions), Operation::React { id, member, react: *react })
             }
-            Step::Change(i, change) if !all.is_empty() => {
+            FoldStep::Change(i, change) if !all.is_empty() => {
                 (None, Operation::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
             }
             _ => continue,
         };
-        events.push(LoggedOperation { at: NOW + n as u64, position, operation: event });
+        operations.push(LoggedOperation { at: NOW + n as u64, position, operation });
     }
-    events
+    operations
 }
 
-/// What must not depend on how events come together: everything but versions.
-fn settled(mut tables: FoldTables) -> FoldTables {
+/// The tables without versions, which depend on how operations are batched.
+fn without_versions(mut tables: FoldTables) -> FoldTables {
     tables.subjects.values_mut().for_each(|s| s.version = 0);
     tables
 }
 
 proptest! {
     #[test]
-    fn counts_and_floors_are_what_the_rows_say(steps in steps(), size in 1usize..9, logged: bool) {
-        let reach = if logged { Reach::Slots } else { Reach::Whole };
-        let events = events(&steps, logged);
+    fn counts_and_floors_add_up_however_operations_are_batched(steps in steps(), size in 1usize..9, logged: bool) {
+        let layout = if logged { TableLayout::Sharded } else { TableLayout::Embedded };
+        let operations = operations(&steps, logged);
         let (mut by_chunks, mut at_once) = (FoldTables::default(), FoldTables::default());
-        for chunk in events.chunks(size) {
-            by_chunks.persist(reach, chunk).unwrap();
+        for chunk in operations.chunks(size) {
+            by_chunks.persist(layout, chunk).unwrap();
             by_chunks.check();
         }
-        at_once.persist(reach, &events).unwrap();
-        prop_assert_eq!(settled(by_chunks), settled(at_once));
+        at_once.persist(layout, &operations).unwrap();
+        prop_assert_eq!(without_versions(by_chunks), without_versions(at_once));
     }
 
     #[test]
-    fn from_a_log_nothing_is_lost_and_nothing_comes_twice(steps in steps(), size in 1usize..9, again in 0usize..40) {
-        let events = events(&steps, true);
+    fn replayed_log_loses_nothing_and_applies_nothing_twice(steps in steps(), size in 1usize..9, again in 0usize..40) {
+        let operations = operations(&steps, true);
         let mut tables = FoldTables::default();
-        for chunk in events.chunks(size) {
-            tables.persist(Reach::Slots, chunk).unwrap();
+        for chunk in operations.chunks(size) {
+            tables.persist(TableLayout::Sharded, chunk).unwrap();
         }
-        for stamped in &events {
-            if let Operation::Publish(new) = &stamped.operation {
+        for logged_operation in &operations {
+            if let Operation::Publish(new) = &logged_operation.operation {
                 let id = new.path.id();
                 prop_assert!(tables.comments.contains_key(&id) != tables.aliases.contains_key(&id), "{}", id);
             }
         }
-        // Whoever wrote this died, or only seemed to.
+        // Another process replays the log from an earlier position.
         let mut replayed = tables.clone();
-        let logged: Vec<_> = events.into_iter().filter(|e| e.position.is_some()).collect();
-        let persisted = replayed.persist(Reach::Slots, &logged[again.min(logged.len())..]).unwrap();
+        let logged: Vec<_> = operations.into_iter().filter(|e| e.position.is_some()).collect();
+        let persisted = replayed.persist(TableLayout::Sharded, &logged[again.min(logged.len())..]).unwrap();
         prop_assert!(persisted.outcomes.iter().all(|o| matches!(o, OperationOutcome::Seen)));
         prop_assert_eq!(replayed, tables);
     }
 }
 
-fn logged(position: u64, event: Operation) -> LoggedOperation {
-    LoggedOperation { at: NOW, position: Some(position), operation: event }
+fn logged(position: u64, operation: Operation) -> LoggedOperation {
+    LoggedOperation { at: NOW, position: Some(position), operation }
 }
 
 fn publish(new: &NewCommentRow) -> Operation {
@@ -197,28 +204,28 @@ fn like(id: CommentId, member: u64) -> Operation {
 }
 
 #[test]
-fn likes_that_come_first_are_counted_when_their_comment_comes() {
+fn like_before_its_comment_is_counted_when_the_comment_is_published() {
     let new = comment(0, &subject(0), None);
     let id = new.path.id();
     let mut tables = FoldTables::default();
-    tables.persist(Reach::Slots, &[logged(0, like(id, 1)), logged(1, like(id, 2))]).unwrap();
-    let persisted = tables.persist(Reach::Slots, &[logged(2, like(id, 3)), logged(0, publish(&new))]).unwrap();
+    tables.persist(TableLayout::Sharded, &[logged(0, like(id, 1)), logged(1, like(id, 2))]).unwrap();
+    let persisted = tables.persist(TableLayout::Sharded, &[logged(2, like(id, 3)), logged(0, publish(&new))]).unwrap();
     tables.check();
     let touched = &persisted.touched[0];
     assert_eq!((touched.likes, touched.reacted, touched.was_listed, touched.listed), (3, 3, false, true));
 }
 
 #[test]
-fn a_second_id_gives_its_likes_and_answers_to_the_first() {
+fn second_id_gives_its_likes_and_replies_to_the_original() {
     let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
     let (first, second) = (once(0), once(1));
     let answer = comment(2, &subject(0), Some(&second.path));
     let (first_id, second_id) = (first.path.id(), second.path.id());
     let mut tables = FoldTables::default();
-    tables.persist(Reach::Slots, &[logged(0, publish(&first)), logged(0, like(first_id, 1))]).unwrap();
-    tables.persist(Reach::Slots, &[logged(1, like(second_id, 1)), logged(2, like(second_id, 2))]).unwrap();
+    tables.persist(TableLayout::Sharded, &[logged(0, publish(&first)), logged(0, like(first_id, 1))]).unwrap();
+    tables.persist(TableLayout::Sharded, &[logged(1, like(second_id, 1)), logged(2, like(second_id, 2))]).unwrap();
     let batch = [logged(1, publish(&second)), logged(2, publish(&answer)), logged(3, like(second_id, 3))];
-    let persisted = tables.persist(Reach::Slots, &batch).unwrap();
+    let persisted = tables.persist(TableLayout::Sharded, &batch).unwrap();
     tables.check();
     assert!(matches!(persisted.outcomes[0], OperationOutcome::Replayed { id, .. } if id == first_id));
     assert_eq!(tables.comments[&first_id].row.counts.likes, 3);
@@ -227,10 +234,10 @@ fn a_second_id_gives_its_likes_and_answers_to_the_first() {
 }
 
 #[test]
-fn two_comments_never_share_an_id() {
+fn two_comments_with_one_id_are_refused() {
     let new = comment(0, &subject(0), None);
     let mut tables = FoldTables::default();
-    tables.persist(Reach::Slots, &[logged(0, publish(&new))]).unwrap();
+    tables.persist(TableLayout::Sharded, &[logged(0, publish(&new))]).unwrap();
     let edit = CommentChange::Edit {
         content: "better".into(),
         html: String::new(),
@@ -238,46 +245,47 @@ fn two_comments_never_share_an_id() {
         state: CommentState::Published,
     };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
-    tables.persist(Reach::Slots, &[LoggedOperation::new(NOW, edit)]).unwrap();
-    let outcomes = tables.persist(Reach::Slots, &[logged(1, publish(&new))]).unwrap().outcomes;
+    tables.persist(TableLayout::Sharded, &[LoggedOperation::new(NOW, edit)]).unwrap();
+    let outcomes = tables.persist(TableLayout::Sharded, &[logged(1, publish(&new))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Published { floor: Some(1) }]), "{outcomes:?}");
     let other = NewCommentRow { content: "other".into(), ..new };
-    let error = tables.persist(Reach::Slots, &[logged(2, publish(&other))]).unwrap_err();
+    let error = tables.persist(TableLayout::Sharded, &[logged(2, publish(&other))]).unwrap_err();
     assert_eq!(error.to_string(), format!("two comments have the id {}", other.path.id()));
 }
 
 #[test]
-fn what_was_seen_is_told_again() {
+fn replayed_operation_notifies_again() {
     let new = comment(0, &subject(0), None);
     let batch = [logged(0, publish(&new)), logged(0, like(new.path.id(), 1))];
     let mut tables = FoldTables::default();
-    let first = tables.persist(Reach::Slots, &batch).unwrap();
-    let again = tables.persist(Reach::Slots, &batch).unwrap();
+    let first = tables.persist(TableLayout::Sharded, &batch).unwrap();
+    let again = tables.persist(TableLayout::Sharded, &batch).unwrap();
     assert_eq!(format!("{:?}", first.touched), format!("{:?}", again.touched));
     assert_eq!(first.changed, again.changed);
 }
 
 #[test]
-fn a_key_that_is_forgotten_is_free_again() {
+fn expired_idempotency_key_can_be_used_again() {
     let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
     let mut tables = FoldTables::default();
     let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS, publish(&once(1)));
-    tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
+    tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
     assert_eq!(tables.comments.len(), 2);
     let other = NewCommentRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
     let at = NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS + 1;
-    let outcomes = tables.persist(Reach::Whole, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
+    let outcomes =
+        tables.persist(TableLayout::Embedded, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Mismatch]));
 }
 
 #[test]
-fn the_feed_has_what_readers_saw_and_nothing_else() {
+fn change_feed_contains_only_changes_that_readers_saw() {
     let check = |state: CommentState, change: CommentChange, expected: bool| {
         let new = NewCommentRow { state, ..comment(0, &subject(0), None) };
         let mut tables = FoldTables::default();
-        tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
-        let event = Operation::Change { id: new.path.id(), change: change.clone(), audit: None };
-        let touched = tables.persist(Reach::Whole, &[LoggedOperation::new(NOW, event)]).unwrap().touched;
+        tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
+        let operation = Operation::Change { id: new.path.id(), change: change.clone(), audit: None };
+        let touched = tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, operation)]).unwrap().touched;
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
     let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), written: None, state };
@@ -290,13 +298,13 @@ fn the_feed_has_what_readers_saw_and_nothing_else() {
 }
 
 #[test]
-fn positions_count_each_slot_for_itself() {
+fn each_slot_has_its_own_positions() {
     let slot = |n: usize| subject(n).slot();
     assert_ne!(slot(0), slot(1));
     let (a, b) = (comment(0, &subject(0), None), comment(0, &subject(1), None));
     let mut tables = FoldTables::default();
-    tables.persist(Reach::Slots, &[logged(7, publish(&b))]).unwrap();
-    let outcomes = tables.persist(Reach::Slots, &[logged(3, publish(&a))]).unwrap().outcomes;
+    tables.persist(TableLayout::Sharded, &[logged(7, publish(&b))]).unwrap();
+    let outcomes = tables.persist(TableLayout::Sharded, &[logged(3, publish(&a))]).unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Published { .. }]));
     let next: Vec<(Slot, u64)> = tables.next.iter().map(|((_, slot), next)| (*slot, *next)).collect();
     assert!(next.contains(&(slot(0), 4)) && next.contains(&(slot(1), 8)));

@@ -1,0 +1,174 @@
+//! Lists and trees of comments. Each query walks one index from the cursor on, so that page 5,000
+//! costs what page 1 costs.
+//!
+//! Every statement names its index: from its statistics the server would choose another for some
+//! parameters, and scan.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use gailou_shared::path::Path;
+use gailou_shared::rank::Sort;
+use gailou_shared::walk::Snapshot;
+use sqlx::Row as _;
+
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::routing::IDS_TABLE;
+use crate::adapters::mysql::row_numbers::subject_number;
+use crate::adapters::mysql::rows::{
+    COLUMNS, JOINS, comment_id, comment_row, count_at, damaged, id_at, optional_number_at,
+};
+use crate::adapters::mysql::statement::SqlStatement;
+use crate::domain::row::{CommentList, CommentRow};
+use crate::ports::store::{Result, ThreadReader};
+
+/// Whether the subject's row belongs to the key: another key may have the same number.
+pub(super) const IS_SUBJECT: &str =
+    "EXISTS (SELECT 1 FROM subject_{n} s WHERE s.id = ? AND s.type = ? AND s.`key` = ?)";
+
+/// The comments `c` of the subject of a root `r`, by path. The root's row is read before the plan is
+/// made, so its subject begins a range.
+pub(super) const BY_PATH: &str =
+    "comment_{n} r STRAIGHT_JOIN comment_{n} c FORCE INDEX (comment_path) ON c.subject = r.subject";
+
+/// A subtree with up to so many replies is read as a whole and sorted; a larger one is filtered from
+/// the order of the whole thread.
+const MAX_NARROW_REPLIES: u64 = 20_000;
+
+#[async_trait]
+impl ThreadReader for MysqlStore {
+    async fn list_floors(
+        &self,
+        list: &CommentList,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>> {
+        let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
+        let start = if ascending { 0 } else { i64::MAX };
+        let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
+        let (slot, part) = (list.slot(), self.part(list.slot()));
+        let select = "SELECT c.listed_floor, c.id FROM";
+        let by_list = "comment_{n} c FORCE INDEX (comment_list)";
+        let end = format!("c.listed_floor {compare} ? ORDER BY c.listed_floor {order} LIMIT ?");
+        let statement = match list {
+            CommentList::Roots(key) => {
+                let text = format!("{select} {by_list} WHERE {IS_SUBJECT} AND c.list = ? AND {end}");
+                bind_subject(part.sql(&text), key).bind(subject_number(key))
+            }
+            CommentList::Under(top) if self.is_narrow(top).await? => {
+                let text = format!("{select} {BY_PATH} WHERE r.id = ? AND c.path > ? AND c.path < ? AND {end}");
+                bind_below(part.sql(&text).bind(top.root_id().signed()), top)
+            }
+            CommentList::Under(top) if top.depth() > 1 => {
+                let text = format!("{select} {by_list} WHERE c.path > ? AND c.path < ? AND c.list = ? AND {end}");
+                bind_below(part.sql(&text), top).bind(top.root_id().signed())
+            }
+            CommentList::Under(top) => {
+                let text = format!("{select} {by_list} WHERE c.list = ? AND {end}");
+                part.sql(&text).bind(top.root_id().signed())
+            }
+        };
+        let found = self.rows_of(slot, statement.bind(beyond).bind(count as i64)).await?;
+        found.iter().map(|r| Ok((count_at(r, 0)?, id_at(r, 1)?))).collect()
+    }
+
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+        match list {
+            CommentList::Roots(key) => self.rank_roots(key, sort).await,
+            CommentList::Under(top) => self.rank_replies(top).await,
+        }
+    }
+
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+        // One seek a reply: no statement that both servers understand limits the rows of each root.
+        let columns: Vec<String> = (0..each)
+            .map(|n| {
+                format!(
+                    "(SELECT t.id FROM reply_rank_{{n}} t WHERE t.root_id = j.id \
+                     ORDER BY t.hot DESC, t.id DESC LIMIT 1 OFFSET {n})"
+                )
+            })
+            .collect();
+        if columns.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let text = format!("SELECT j.id, {} FROM {IDS_TABLE}", columns.join(", "));
+        let mut by_root = HashMap::new();
+        for r in self.rows_by_id(roots.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await? {
+            let mut replies = Vec::new();
+            for n in 1..=each {
+                replies.extend(optional_number_at(&r, n)?.map(comment_id).transpose()?);
+            }
+            if !replies.is_empty() {
+                by_root.insert(id_at(&r, 0)?, replies);
+            }
+        }
+        Ok(by_root)
+    }
+
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
+        let slot = top.root_id().slot();
+        let text = format!(
+            "SELECT {COLUMNS} FROM {BY_PATH} {JOINS} \
+             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL AND c.depth <= ? \
+             ORDER BY c.path LIMIT ?"
+        );
+        let statement = self.part(slot).sql(&text).bind(top.root_id().signed());
+        let statement = statement.bind(after.unwrap_or(top.as_bytes())).bind(top.subtree_end());
+        let found = self.rows_of(slot, statement.bind(max_depth as i64).bind(count as i64)).await?;
+        found.iter().map(comment_row).collect()
+    }
+
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+        let Some(parent) = path.parent_id() else { return Ok(vec![]) };
+        let slot = path.root_id().slot();
+        let text = format!(
+            "SELECT c.id FROM {BY_PATH} \
+             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.parent_id = ? AND c.listed_floor IS NOT NULL \
+             AND c.id <> ? ORDER BY c.path DESC LIMIT ?"
+        );
+        let above = path.truncated(path.depth() - 1);
+        let statement = bind_below(self.part(slot).sql(&text).bind(path.root_id().signed()), &above);
+        let statement = statement.bind(parent.signed()).bind(path.id().signed()).bind(count as i64);
+        self.rows_of(slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
+    }
+
+    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+        let statement = self.part(slot).sql("SELECT ids FROM snapshot_{n} WHERE slot = ? AND id = ?");
+        let found = self.rows_of(slot, statement.bind(slot.get()).bind(&id[..])).await?;
+        let bytes = found.first().map(|r| r.try_get::<Vec<u8>, _>(0)).transpose()?;
+        bytes.map(|bytes| Snapshot::from_bytes(&bytes).ok_or_else(|| damaged("a snapshot"))).transpose()
+    }
+}
+
+impl MysqlStore {
+    /// Whether a subtree is small. A whole thread never counts as small.
+    pub(super) async fn is_narrow(&self, top: &Path) -> Result<bool> {
+        if top.depth() == 1 {
+            return Ok(false);
+        }
+        let slot = top.root_id().slot();
+        let statement = self.part(slot).sql("SELECT replies FROM comment_{n} WHERE id = ?").bind(top.id().signed());
+        let found = self.rows_of(slot, statement).await?;
+        Ok(found.first().map(|r| count_at(r, 0)).transpose()?.unwrap_or(0) <= MAX_NARROW_REPLIES)
+    }
+}
+
+/// Binds the values of [`IS_SUBJECT`].
+pub(super) fn bind_subject(statement: SqlStatement, key: &SubjectKey) -> SqlStatement {
+    statement.bind(subject_number(key)).bind(key.kind()).bind(key.key().as_bytes())
+}
+
+/// Binds the range of the paths below `top`.
+pub(super) fn bind_below(statement: SqlStatement, top: &Path) -> SqlStatement {
+    statement.bind(top.as_bytes()).bind(top.subtree_end())
+}

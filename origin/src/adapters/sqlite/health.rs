@@ -1,0 +1,27 @@
+//! Whether the file answers, and whether it is sound.
+
+use async_trait::async_trait;
+use gailou_shared::id::CommentId;
+
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::query::fetch_all;
+use crate::ports::store::{HealthCheck, Result};
+
+#[async_trait]
+impl HealthCheck for SqliteStore {
+    async fn read_last_id(&self) -> Result<Option<CommentId>> {
+        self.read(|c| {
+            let id: Option<i64> = c.query_row("SELECT max(id) FROM comment", [], |r| r.get(0))?;
+            Ok(id.and_then(|id| CommentId::try_from(id).ok()))
+        })
+        .await
+    }
+
+    async fn find_damage(&self) -> Result<Vec<String>> {
+        self.read(|c| {
+            let lines: Vec<String> = fetch_all(c, "PRAGMA quick_check(20)", [], |r| Ok(r.get(0)?))?;
+            Ok(lines.into_iter().filter(|line| line != "ok").collect())
+        })
+        .await
+    }
+}

@@ -1,0 +1,42 @@
+//! Single values: the dictionary of the word filter, and secrets.
+
+use async_trait::async_trait;
+use gailou_shared::word_filter::Term;
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
+
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::query::fetch_all;
+use crate::adapters::sqlite::rows::{count, damaged};
+use crate::domain::row::StoredDictionary;
+use crate::ports::store::{Result, StoredSettings};
+
+#[async_trait]
+impl StoredSettings for SqliteStore {
+    async fn read_dictionary(&self) -> Result<StoredDictionary> {
+        self.read(|c| {
+            let version = dictionary_version(c)?;
+            let terms = fetch_all(c, "SELECT term, category, action FROM word ORDER BY term", [], |r| {
+                let action = serde_json::from_value(Value::String(r.get(2)?)).map_err(damaged)?;
+                Ok(Term { term: r.get(0)?, category: r.get(1)?, action })
+            })?;
+            Ok(StoredDictionary { version, terms })
+        })
+        .await
+    }
+
+    async fn read_dictionary_version(&self) -> Result<u64> {
+        self.read(dictionary_version).await
+    }
+
+    async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
+        let writer = self.writer();
+        writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
+        Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
+    }
+}
+
+fn dictionary_version(c: &Connection) -> Result<u64> {
+    let sql = "SELECT value FROM setting WHERE name = 'words_version'";
+    Ok(c.query_row(sql, [], |r| r.get(0)).optional()?.map_or(0, count))
+}

@@ -1,0 +1,176 @@
+//! Lists and trees of comments. Each query walks one index from the cursor on, so that page 5,000
+//! costs what page 1 costs.
+
+use std::collections::{HashMap, HashSet};
+
+use async_trait::async_trait;
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::path::Path;
+use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::walk::Snapshot;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
+use crate::adapters::sqlite::rows::{COLUMNS, JOINS, comment_id, comment_row, count, damaged};
+use crate::domain::row::{CommentList, CommentRow};
+use crate::ports::store::{Result, ThreadReader};
+
+#[async_trait]
+impl ThreadReader for SqliteStore {
+    async fn list_floors(
+        &self,
+        list: &CommentList,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>> {
+        let list = list.clone();
+        self.read(move |c| list_floors(c, &list, ascending, beyond, count)).await
+    }
+
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+        match list.clone() {
+            CommentList::Roots(key) => {
+                let weights = self.weights_of(key.kind());
+                self.read(move |c| rank_roots(c, &key, sort, &weights)).await
+            }
+            CommentList::Under(top) => self.read(move |c| rank_replies(c, &top)).await,
+        }
+    }
+
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+        let roots = json_ids(roots);
+        self.read(move |c| {
+            // The subqueries are correlated, so each root costs two seeks of `each` entries.
+            let best = "FROM reply_rank t WHERE t.root_id = j.value ORDER BY t.hot DESC, t.id DESC LIMIT ?2";
+            let sql = format!(
+                "SELECT j.value, r.id FROM json_each(?1) j JOIN reply_rank r ON r.root_id = j.value \
+                 AND r.id IN (SELECT t.id {best}) AND r.hot >= (SELECT min(hot) FROM (SELECT t.hot {best})) \
+                 ORDER BY r.hot DESC, r.id DESC"
+            );
+            let ids = |r: &Row<'_>| Ok((comment_id(r.get(0)?)?, comment_id(r.get(1)?)?));
+            let mut by_root: HashMap<CommentId, Vec<CommentId>> = HashMap::new();
+            for (root, reply) in fetch_all(c, &sql, params![roots, each as i64], ids)? {
+                by_root.entry(root).or_default().push(reply);
+            }
+            Ok(by_root)
+        })
+        .await
+    }
+
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
+        let after = after.unwrap_or(top.as_bytes()).to_vec();
+        let (root, end) = (top.root_id().signed(), top.subtree_end());
+        self.read(move |c| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM comment c INDEXED BY comment_path {JOINS} \
+                 WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) \
+                 AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 ORDER BY c.path LIMIT ?5"
+            );
+            fetch_all(c, &sql, params![root, after, end, max_depth as i64, count as i64], comment_row)
+        })
+        .await
+    }
+
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+        let Some(parent) = path.parent_id() else { return Ok(vec![]) };
+        let (root, id, above) = (path.root_id(), path.id(), path.truncated(path.depth() - 1));
+        self.read(move |c| {
+            let sql = "SELECT id FROM comment INDEXED BY comment_path \
+                       WHERE subject = (SELECT subject FROM comment WHERE id = ?1) \
+                       AND path > ?2 AND path < ?3 AND parent_id = ?4 AND listed = 1 AND id <> ?5 \
+                       ORDER BY path DESC LIMIT ?6";
+            let (from, to) = (above.as_bytes(), above.subtree_end());
+            let params = params![root.signed(), from, to, parent.signed(), id.signed(), count as i64];
+            fetch_all(c, sql, params, first_id)
+        })
+        .await
+    }
+
+    async fn read_snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+        self.read(move |c| {
+            let bytes: Option<Vec<u8>> =
+                c.prepare_cached("SELECT ids FROM snapshot WHERE id = ?1")?.query_row([id], |r| r.get(0)).optional()?;
+            bytes.map(|bytes| Snapshot::from_bytes(&bytes).ok_or_else(|| damaged("a snapshot"))).transpose()
+        })
+        .await
+    }
+}
+
+fn list_floors(
+    c: &Connection,
+    list: &CommentList,
+    ascending: bool,
+    beyond: Option<u64>,
+    limit: usize,
+) -> Result<Vec<(u64, CommentId)>> {
+    let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
+    let start = if ascending { 0 } else { i64::MAX };
+    let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
+    let read = |r: &Row<'_>| Ok((count(r.get(0)?), comment_id(r.get(1)?)?));
+    match list {
+        CommentList::Roots(key) => {
+            let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
+            let sql = format!(
+                "SELECT floor, id FROM comment INDEXED BY comment_root_floor \
+                 WHERE subject = ?1 AND depth = 1 AND listed = 1 AND floor {compare} ?2 ORDER BY floor {order} LIMIT ?3"
+            );
+            fetch_all(c, &sql, params![subject, beyond, limit as i64], read)
+        }
+        CommentList::Under(top) => {
+            let below = if top.depth() == 1 { "" } else { "AND path > ?4 AND path < ?5" };
+            let sql = format!(
+                "SELECT floor, id FROM comment INDEXED BY comment_reply_floor \
+                 WHERE root_id = ?1 AND depth > 1 AND listed = 1 AND floor {compare} ?2 {below} \
+                 ORDER BY floor {order} LIMIT ?3"
+            );
+            let root = top.root_id().signed();
+            if top.depth() == 1 {
+                fetch_all(c, &sql, params![root, beyond, limit as i64], read)
+            } else {
+                fetch_all(c, &sql, params![root, beyond, limit as i64, top.as_bytes(), top.subtree_end()], read)
+            }
+        }
+    }
+}
+
+/// Every root with engagement, and the newest without. Together they contain the best of the list:
+/// roots without engagement are ordered by age.
+fn rank_roots(c: &Connection, key: &SubjectKey, sort: Sort, weights: &HotWeights) -> Result<Vec<(i64, CommentId)>> {
+    let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
+    let with_key = |r: &Row<'_>| {
+        let counts =
+            EngagementCounts { likes: count(r.get(1)?), dislikes: count(r.get(2)?), replies: count(r.get(3)?) };
+        Ok((rank::sort_key(sort, counts, count(r.get(4)?), weights), comment_id(r.get(0)?)?))
+    };
+    let engaged = "SELECT id, likes, dislikes, replies, created_at FROM root_rank WHERE subject = ?1";
+    let mut all = fetch_all(c, engaged, [subject], with_key)?;
+    let known: HashSet<CommentId> = all.iter().map(|(_, id)| *id).collect();
+    let newest = "SELECT id, 0, 0, 0, created_at FROM comment INDEXED BY comment_root_floor \
+                  WHERE subject = ?1 AND depth = 1 AND listed = 1 ORDER BY floor DESC LIMIT ?2";
+    let newest = fetch_all(c, newest, params![subject, limits::MAX_SNAPSHOT_IDS as i64], with_key)?;
+    all.extend(newest.into_iter().filter(|(_, id)| !known.contains(id)));
+    Ok(all)
+}
+
+/// The best descendants of a comment. Replies have one key, that of [`Sort::Hot`].
+fn rank_replies(c: &Connection, top: &Path) -> Result<Vec<(i64, CommentId)>> {
+    let limit = limits::MAX_SNAPSHOT_IDS as i64;
+    let read = |r: &Row<'_>| Ok((r.get(0)?, comment_id(r.get(1)?)?));
+    if top.depth() == 1 {
+        let sql = "SELECT hot, id FROM reply_rank WHERE root_id = ?1 ORDER BY hot DESC, id DESC LIMIT ?2";
+        return fetch_all(c, sql, [top.id().signed(), limit], read);
+    }
+    let sql = "SELECT r.hot, r.id FROM reply_rank r JOIN comment c ON c.id = r.id \
+               WHERE r.root_id = ?1 AND c.path > ?2 AND c.path < ?3 ORDER BY r.hot DESC, r.id DESC LIMIT ?4";
+    fetch_all(c, sql, params![top.root_id().signed(), top.as_bytes(), top.subtree_end(), limit], read)
+}

@@ -1,0 +1,256 @@
+//! The result of a fold: the rows to write, each once, sorted by primary key.
+
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::wire::{Author, Reaction};
+
+use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedKey, StoredKey};
+use crate::domain::operation::{AuditEntry, PersistedBatch, SubjectPatch, TouchedComment};
+use crate::domain::positions::NextPositions;
+use crate::domain::row::{NewCommentRow, Votes};
+
+/// Rows to write. They name a subject by its index in `subjects`.
+#[derive(Debug, Default)]
+pub(crate) struct RowChanges<'b> {
+    pub subjects: Vec<SubjectChange>,
+    /// Patches of subjects, in the order of their operations; written after `subjects`.
+    pub patches: Vec<SubjectPatchRow<'b>>,
+    pub inserts: Vec<CommentInsert<'b>>,
+    pub updates: Vec<CommentUpdate>,
+    /// New texts, in the order of their operations; written after `inserts`.
+    pub edits: Vec<TextEdit<'b>>,
+    pub reactions: Vec<ReactionRow>,
+    pub root_ranks: Vec<RootRank>,
+    /// Ranks of replies to delete before `added_reply_ranks` are inserted.
+    pub removed_reply_ranks: Vec<ReplyRank>,
+    pub added_reply_ranks: Vec<ReplyRank>,
+    pub keys: Vec<(ScopedKey<'b>, StoredKey)>,
+    pub sources: Vec<SourceRow<'b>>,
+    pub aliases: Vec<AliasRow>,
+    pub takedowns: Vec<Takedown>,
+    pub audits: Vec<AuditRow<'b>>,
+    /// Also for comments that listeners are notified of again.
+    pub history: Vec<HistoryRow>,
+    pub authors: Vec<&'b Author>,
+    pub positions: NextPositions,
+}
+
+/// A subject of the batch.
+#[derive(Debug)]
+pub(crate) struct SubjectChange {
+    pub key: SubjectKey,
+    /// The number of its row; `None` for a row to insert.
+    pub number: Option<i64>,
+    pub version: u64,
+    pub floors: u64,
+    pub roots: u64,
+    pub comments: u64,
+    /// Whether the row must be written.
+    pub write: bool,
+}
+
+/// New values of a subject's fields.
+#[derive(Debug)]
+pub(crate) struct SubjectPatchRow<'b> {
+    pub subject: usize,
+    pub patch: &'b SubjectPatch,
+}
+
+/// A comment to insert.
+#[derive(Debug)]
+pub(crate) struct CommentInsert<'b> {
+    pub id: CommentId,
+    pub new: &'b NewCommentRow,
+    /// The comment it answers, by the id that has the row.
+    pub parent: Option<CommentId>,
+    pub subject: usize,
+    pub base: Votes,
+    pub row: FoldedRow,
+}
+
+/// A comment to update.
+#[derive(Debug)]
+pub(crate) struct CommentUpdate {
+    pub id: CommentId,
+    pub row: FoldedRow,
+    /// Whether more changed than likes, dislikes, replies, floors and reacted.
+    pub more_than_counts: bool,
+}
+
+/// A new text.
+#[derive(Debug)]
+pub(crate) struct TextEdit<'b> {
+    pub id: CommentId,
+    pub at: u64,
+    pub content: &'b str,
+    pub html: &'b str,
+    pub written: Option<&'b str>,
+}
+
+/// A member's reaction; `None`: its row is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReactionRow {
+    pub id: CommentId,
+    pub member: MemberId,
+    pub reaction: Option<Reaction>,
+}
+
+/// The rank of a root, from which every sort's key is computed; without counts its row is deleted.
+#[derive(Debug)]
+pub(crate) struct RootRank {
+    pub subject: usize,
+    pub id: CommentId,
+    pub counts: Option<EngagementCounts>,
+    pub created_at: u64,
+}
+
+/// The rank of a reply under its root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReplyRank {
+    pub root: CommentId,
+    pub hot: i64,
+    pub id: CommentId,
+}
+
+/// The id of an imported comment in its former system.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SourceRow<'b> {
+    pub subject: usize,
+    pub source: &'b str,
+    pub id: CommentId,
+}
+
+/// The second id of a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AliasRow {
+    pub id: CommentId,
+    pub original: CommentId,
+}
+
+/// A row of the change feed.
+#[derive(Debug)]
+pub(crate) struct Takedown {
+    pub subject: usize,
+    pub id: CommentId,
+    pub at: u64,
+}
+
+/// A row of the audit log.
+#[derive(Debug)]
+pub(crate) struct AuditRow<'b> {
+    pub audit: &'b AuditEntry,
+    pub at: u64,
+    pub comment: Option<CommentId>,
+    pub subject: Option<usize>,
+}
+
+/// A comment in its author's history, and whether it was held when it was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct HistoryRow {
+    pub member: MemberId,
+    pub id: CommentId,
+    pub held: bool,
+}
+
+impl<'b> BatchFold<'b> {
+    /// What the batch did, without the outcomes, and the rows to write.
+    pub(crate) fn finish(mut self, weights: impl Fn(&str) -> HotWeights) -> (PersistedBatch, RowChanges<'b>) {
+        let mut persisted = PersistedBatch::default();
+        let mut changes = std::mem::take(&mut self.changes);
+        for subject in self.subjects {
+            let version = subject.version + u64::from(subject.changed);
+            if subject.changed || subject.notify_again {
+                persisted.changed.push((subject.key.clone(), version));
+            }
+            changes.subjects.push(SubjectChange {
+                key: subject.key,
+                number: subject.number,
+                version,
+                floors: subject.floors,
+                roots: subject.roots,
+                comments: subject.comments,
+                write: subject.changed || (subject.used && subject.number.is_none()),
+            });
+        }
+        let mut comments: Vec<_> = self.comments.into_iter().filter(|(_, c)| c.changed || c.notify_again).collect();
+        comments.sort_unstable_by_key(|(id, _)| *id);
+        for (id, comment) in comments {
+            persisted.touched.push(touched(id, &comment, &changes.subjects[comment.subject]));
+            if !comment.changed {
+                continue;
+            }
+            changes.takedowns.extend(comment.takedown.map(|at| Takedown { subject: comment.subject, id, at }));
+            let kind = changes.subjects[comment.subject].key.kind();
+            changes.rank(id, &comment, &weights(kind));
+            let CommentFold { subject, base, row, more_than_counts, .. } = comment;
+            match comment.new {
+                Some(made) => {
+                    let (new, parent) = (made.row, made.parent);
+                    changes.inserts.push(CommentInsert { id, new, parent, subject, base, row });
+                }
+                None => changes.updates.push(CommentUpdate { id, row, more_than_counts }),
+            }
+        }
+        let pairs = self.pairs.into_iter().filter(|(_, pair)| pair.before != pair.now);
+        changes.reactions = pairs.map(|((id, member), pair)| ReactionRow { id, member, reaction: pair.now }).collect();
+        changes.reactions.sort_unstable_by_key(|row| (row.id, row.member));
+        changes.removed_reply_ranks.sort_unstable();
+        changes.added_reply_ranks.sort_unstable();
+        changes.keys.sort_by_key(|(key, _)| *key);
+        changes.sources.sort_unstable();
+        changes.aliases.sort_unstable();
+        changes.history.sort_unstable();
+        changes.authors = self.authors.into_values().collect();
+        changes.positions = self.positions;
+        (persisted, changes)
+    }
+}
+
+fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) -> TouchedComment {
+    let row = &comment.row;
+    TouchedComment {
+        id,
+        subject: subject.key.clone(),
+        version: subject.version,
+        root: row.path.root_id(),
+        parent: comment.new.map_or(row.path.parent_id(), |new| new.parent),
+        floor: row.floor,
+        was_listed: comment.before.listed && !comment.publish_again,
+        listed: row.is_listed(),
+        visible: row.is_visible(),
+        takedown: comment.takedown.is_some(),
+        likes: row.counts.likes,
+        dislikes: row.counts.dislikes,
+        reacted: row.reacted,
+    }
+}
+
+impl RowChanges<'_> {
+    /// Moves the comment from its former rank to its new one. A root is ranked while it has any
+    /// engagement, a reply always.
+    fn rank(&mut self, id: CommentId, comment: &CommentFold<'_>, weights: &HotWeights) {
+        let (former, row) = (comment.before, &comment.row);
+        let (before, after) = (former.listed.then_some(former.counts), row.is_listed().then_some(row.counts));
+        if before == after {
+            return;
+        }
+        if row.path.depth() == 1 {
+            let (before, after) = (before.filter(|c| c.has_any()), after.filter(|c| c.has_any()));
+            if before != after {
+                let (subject, created_at) = (comment.subject, row.created_at);
+                self.root_ranks.push(RootRank { subject, id, counts: after, created_at });
+            }
+            return;
+        }
+        let rank_of = |counts| ReplyRank {
+            root: row.path.root_id(),
+            hot: rank::sort_key(Sort::Hot, counts, row.created_at, weights),
+            id,
+        };
+        let (before, after) = (before.map(rank_of), after.map(rank_of));
+        if before != after {
+            self.removed_reply_ranks.extend(before);
+            self.added_reply_ranks.extend(after);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! One round of rows that a fold needs from the tables.
+
+use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+
+use crate::domain::fold::stored::ScopedKey;
+
+/// The keys of rows to read, each kind sorted and without repetition.
+#[derive(Debug, Default)]
+pub(crate) struct RowRequest<'b> {
+    /// Subjects by key, and by the number that a comment has for its subject.
+    pub subjects: Vec<&'b SubjectKey>,
+    pub numbers: Vec<i64>,
+    pub comments: Vec<CommentId>,
+    /// The texts of these comments before their first edits.
+    pub texts: Vec<CommentId>,
+    pub pairs: Vec<(CommentId, MemberId)>,
+    pub keys: Vec<ScopedKey<'b>>,
+    /// Import sources, by the number of the subject. An embedded store is asked for nothing beyond
+    /// this field.
+    pub sources: Vec<(i64, &'b str)>,
+    /// Ids without rows, which may be second ids.
+    pub aliases: Vec<CommentId>,
+    /// Ids without rows whose likes and dislikes are to be counted from their reactions.
+    pub early_votes: Vec<CommentId>,
+    /// Ids without rows whose reactions are all to be read; the answers are pairs.
+    pub early_reactions: Vec<CommentId>,
+}
+
+impl RowRequest<'_> {
+    pub(super) fn sort_and_deduplicate(&mut self) {
+        fn sort<T: Ord>(list: &mut Vec<T>) {
+            list.sort_unstable();
+            list.dedup();
+        }
+        sort(&mut self.subjects);
+        sort(&mut self.numbers);
+        sort(&mut self.comments);
+        sort(&mut self.texts);
+        sort(&mut self.pairs);
+        sort(&mut self.keys);
+        sort(&mut self.sources);
+        sort(&mut self.aliases);
+        sort(&mut self.early_votes);
+        sort(&mut self.early_reactions);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.subjects.is_empty()
+            && self.numbers.is_empty()
+            && self.comments.is_empty()
+            && self.texts.is_empty()
+            && self.pairs.is_empty()
+            && self.keys.is_empty()
+            && self.sources.is_empty()
+            && self.aliases.is_empty()
+            && self.early_votes.is_empty()
+            && self.early_reactions.is_empty()
+    }
+}
