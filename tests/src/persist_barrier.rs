@@ -54,7 +54,7 @@ impl PersistBarrier {
     /// # Errors
     /// After `timeout`: which partitions are behind, and how far.
     pub async fn wait_within(&self, timeout: Duration) -> Result<(), String> {
-        let partitions = |topic| (0..self.broker.partitions()).map(move |partition| (topic, partition));
+        let partitions = |topic| (0..self.broker.partition_count()).map(move |partition| (topic, partition));
         let all = [Topic::Comments, Topic::Reactions].into_iter().flat_map(partitions);
         let waits = join_all(all.map(|(topic, partition)| self.wait_for_partition(topic, partition, timeout))).await;
         let behind: Vec<String> = waits.into_iter().filter_map(Result::err).collect();
@@ -67,10 +67,13 @@ impl PersistBarrier {
         loop {
             // An error is polled again: a test may have restarted the broker.
             let state = match end {
-                None => {
-                    self.broker.end(topic, partition).await.map(|last| end = Some(last)).map(|()| "has an end".into())
-                }
-                Some(end) => match self.broker.committed(topic, partition).await {
+                None => self
+                    .broker
+                    .end_offset(topic, partition)
+                    .await
+                    .map(|last| end = Some(last))
+                    .map(|()| "has an end".into()),
+                Some(end) => match self.broker.committed_offset(topic, partition).await {
                     // An empty partition has no commit, and its end is zero.
                     Ok(committed) if committed >= end => return Ok(()),
                     Ok(committed) => Ok(format!("is committed up to {committed} of {end}")),

@@ -1,6 +1,6 @@
-//! The Worker, by HTTP: one signed `POST` a push.
+//! The edge as a Cloudflare Worker: one signed HTTP `POST` for each push.
 //!
-//! Nothing is sent twice from here, and nobody waits for longer than [`PATIENCE`].
+//! Nothing is retried in here, and a push takes no longer than [`PUSH_TIMEOUT`].
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,11 +21,12 @@ use hyper_util::rt::TokioExecutor;
 use crate::clock::Clock;
 use crate::config::Secret;
 use crate::ports::edge::{EdgeClient, EdgeError};
+use crate::ports::failure::Failure;
 
 /// How long a push may take.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest answer that is read.
-const ANSWER_BYTES: usize = 64 * 1_024;
+const MAX_ANSWER_BYTES: usize = 64 * 1_024;
 
 /// The Worker at an address.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub struct WorkerClient {
 }
 
 impl WorkerClient {
-    /// The Worker at `url` (no slash at its end), which knows the secret.
+    /// The Worker at `url` (without a slash at its end), which has the same secret.
     pub fn new(url: &str, secret: Secret, clock: Clock) -> Self {
         let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new()).build(connector);
@@ -47,41 +48,42 @@ impl WorkerClient {
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
         let signed = SignedRequest { method: "POST", path_query: PUSH_PATH, client: "", body: &body };
         let signature = sign_request(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
-        let unreachable = |error: &dyn std::error::Error| EdgeError::Unreachable(chain(error));
         let request = Request::post(format!("{}{PUSH_PATH}", self.url))
             .header(header::CONTENT_TYPE, "application/json")
             .header(SIGNATURE_HEADER, signature)
             .body(Full::from(body))
-            .map_err(|error| unreachable(&error))?;
-        let (head, answer) = self.client.request(request).await.map_err(|error| unreachable(&error))?.into_parts();
-        let answer = Limited::new(answer, ANSWER_BYTES).collect().await;
-        let answer = answer.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
+            .map_err(unreachable)?;
+        let (head, answer) = self.client.request(request).await.map_err(unreachable)?.into_parts();
+        let answer = Limited::new(answer, MAX_ANSWER_BYTES).collect().await;
+        let answer = answer.map_err(|error| EdgeError::Unreachable(error.to_string().into()))?;
         Ok((head.status, answer.to_bytes()))
     }
 }
 
-/// An error with what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+fn unreachable(error: impl std::error::Error + Send + Sync + 'static) -> EdgeError {
+    EdgeError::Unreachable(Failure::with_causes(error))
 }
 
 #[async_trait]
 impl EdgeClient for WorkerClient {
-    async fn push(&self, pages: &[PushedPage], words: Option<&PushedDictionary>) -> Result<PushOutcome, EdgeError> {
+    async fn push(
+        &self,
+        pages: &[PushedPage],
+        dictionary: Option<&PushedDictionary>,
+    ) -> Result<PushOutcome, EdgeError> {
         let body = serde_json::to_vec(&PushDocument {
             v: PUSH_FORMAT_VERSION,
             pages: pages.into(),
-            words: words.map(Cow::Borrowed),
+            words: dictionary.map(Cow::Borrowed),
         });
-        let body = body.map_err(|error| EdgeError::Unreachable(error.to_string()))?;
-        let answered = tokio::time::timeout(PATIENCE, self.post(body)).await;
+        let body = body.map_err(unreachable)?;
+        let answered = tokio::time::timeout(PUSH_TIMEOUT, self.post(body)).await;
         let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;
         match status {
-            // It has newer ones of all of them.
+            // The edge has newer versions of all of them.
             StatusCode::CONFLICT => Ok(PushOutcome { stored: 0, older: pages.len() as u64 }),
             status if status.is_success() => serde_json::from_slice(&answer)
-                .map_err(|_| EdgeError::Unreachable("what answers there is not Gailou's Worker".into())),
+                .map_err(|_| EdgeError::Unreachable("the address does not answer as Gailou's Worker".into())),
             status => Err(EdgeError::Refused(status.as_u16())),
         }
     }

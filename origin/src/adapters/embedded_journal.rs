@@ -1,6 +1,6 @@
 //! The embedded journal: `append` is the group-committed `persist`, on one writer thread.
 //!
-//! There is no second log and no pending state: what is acknowledged is in the tables.
+//! There is no broker and nothing is pending: what is acknowledged is in the tables.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ const MAX_BATCH_OPERATIONS: usize = 1_000;
 /// Operations that may be queued: about half a second of work. One more is refused.
 const MAX_QUEUED_OPERATIONS: usize = 20_000;
 
-type Answer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
+type AppendAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
 /// Called after each commit with what it did.
 pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
@@ -27,7 +27,7 @@ pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 #[derive(Debug)]
 pub struct EmbeddedJournal {
     clock: Clock,
-    queue: Mutex<Option<mpsc::Sender<(LoggedOperation, Answer)>>>,
+    queue: Mutex<Option<mpsc::Sender<(LoggedOperation, AppendAnswer)>>>,
     stopped: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
@@ -35,12 +35,12 @@ impl EmbeddedJournal {
     /// Starts the writer thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(store: Arc<dyn BatchWriter>, clock: Clock, on_commit: OnCommit) -> std::io::Result<Self> {
-        let (queue, events) = mpsc::channel(MAX_QUEUED_OPERATIONS);
+        let (queue, operations) = mpsc::channel(MAX_QUEUED_OPERATIONS);
         let (done, stopped) = oneshot::channel();
         std::thread::Builder::new().name("writer".into()).spawn(move || {
-            write_all(events, &*store, &on_commit);
+            write_batches(operations, &*store, &on_commit);
             let _ = done.send(());
         })?;
         Ok(Self { clock, queue: Mutex::new(Some(queue)), stopped: tokio::sync::Mutex::new(Some(stopped)) })
@@ -49,13 +49,13 @@ impl EmbeddedJournal {
 
 #[async_trait]
 impl Journal for EmbeddedJournal {
-    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError> {
+    async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         {
             // A std mutex: held for one push, never across an await.
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
-            queue.try_send((LoggedOperation::new(self.clock.now(), event), answer)).map_err(|e| match e {
+            queue.try_send((LoggedOperation::new(self.clock.now(), operation), answer)).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
@@ -64,7 +64,7 @@ impl Journal for EmbeddedJournal {
     }
 
     async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {
-        // What was taken is written before anything later is answered.
+        // Every accepted operation is written before a later one is answered.
         Ok(())
     }
 
@@ -76,20 +76,24 @@ impl Journal for EmbeddedJournal {
     }
 }
 
-/// Takes what waits, writes it together, answers; until the queue is closed and empty.
-fn write_all(mut events: mpsc::Receiver<(LoggedOperation, Answer)>, store: &dyn BatchWriter, on_commit: &OnCommit) {
+/// Writes queued operations in batches and answers them, until the queue is closed and empty.
+fn write_batches(
+    mut operations: mpsc::Receiver<(LoggedOperation, AppendAnswer)>,
+    store: &dyn BatchWriter,
+    on_commit: &OnCommit,
+) {
     let (mut batch, mut answers) = (Vec::with_capacity(MAX_BATCH_OPERATIONS), Vec::with_capacity(MAX_BATCH_OPERATIONS));
-    while let Some((event, answer)) = events.blocking_recv() {
-        batch.push(event);
+    while let Some((logged, answer)) = operations.blocking_recv() {
+        batch.push(logged);
         answers.push(answer);
         while batch.len() < MAX_BATCH_OPERATIONS
-            && let Ok((event, answer)) = events.try_recv()
+            && let Ok((logged, answer)) = operations.try_recv()
         {
-            batch.push(event);
+            batch.push(logged);
             answers.push(answer);
         }
-        for (answer, outcome) in answers.drain(..).zip(persist(store, &batch, on_commit)) {
-            // Who asked may have gone away; the event is stored all the same.
+        for (answer, outcome) in answers.drain(..).zip(write_batch(store, &batch, on_commit)) {
+            // The caller may have been cancelled; the operation is stored all the same.
             let _ = answer.send(outcome);
         }
         batch.clear();
@@ -109,13 +113,13 @@ fn describe(operation: &Operation) -> String {
     }
 }
 
-/// Writes a batch; when it fails, each event alone, so that one bad event fails alone.
-fn persist(
+/// Writes a batch. If it fails, each operation is written alone, so that only an invalid one fails.
+fn write_batch(
     store: &dyn BatchWriter,
     batch: &[LoggedOperation],
     on_commit: &OnCommit,
 ) -> Vec<Result<OperationOutcome, JournalError>> {
-    // The writer thread is made for this to block it.
+    // Blocking is the purpose of the writer thread.
     match futures_executor::block_on(store.persist(batch)) {
         Ok(persisted) => {
             on_commit(&persisted);
@@ -126,6 +130,6 @@ fn persist(
             tracing::error!(operation, %error, "Could not store {operation}; its request fails");
             vec![Err(error.into())]
         }
-        Err(_) => batch.iter().flat_map(|event| persist(store, std::slice::from_ref(event), on_commit)).collect(),
+        Err(_) => batch.iter().flat_map(|logged| write_batch(store, std::slice::from_ref(logged), on_commit)).collect(),
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::kafka::KafkaBroker;
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::redis::Connection;
+use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::cache::RedisCache;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::adapters::redis::pending::RedisPending;
@@ -21,25 +21,26 @@ use crate::adapters::redis::popularity::RedisPopularity;
 use crate::adapters::redis::revisions::RedisRevisions;
 use crate::bootstrap::{Adapters, Process, weights};
 use crate::clock::Clock;
-use crate::cluster::cached_store::CachedStore;
+use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::cluster::journal::ClusterJournal;
+use crate::cluster::journal::{ClusterJournal, ClusterJournalDeps};
+use crate::cluster::publish_revisions::RevisionPublisher;
 use crate::config::{ClusterSettings, Config};
 use crate::domain::id_generator::NodeLease;
-use crate::domain::operation::{LoggedOperation, PersistedBatch};
 use crate::domain::positions::OperationStream;
 use crate::jobs::persist::PersistJob;
 use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
 use crate::ports::broker::{Broker, Topic};
-use crate::ports::counters::Counters;
+use crate::ports::counters::CounterSlots as _;
 use crate::ports::dependencies::{Dependencies, DependencyStatus};
-use crate::ports::journal::CommitListener;
+use crate::ports::journal::CommitListeners;
 use crate::ports::pending::Pending;
-use crate::ports::popularity::{Popularity, ReadCounters};
-use crate::ports::revisions::{Revisions, revisions_of};
+use crate::ports::popularity::Popularity;
+use crate::ports::revisions::Revisions;
 use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
+use crate::state::read_counters::ReadCounters;
 use crate::state::{AppState, ProcessRole};
 
 /// How long a node number is leased. A process that sleeps for longer issues no ids.
@@ -54,7 +55,7 @@ const NODE_LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
 pub struct Cluster {
     pub tables: Arc<MysqlStore>,
     pub broker: Arc<dyn Broker>,
-    pub counters: Arc<dyn Counters>,
+    pub counters: Arc<RedisCounters>,
     pub cached_store: Arc<CachedStore>,
     recovery: Arc<CounterRecovery>,
     job: Arc<PersistJob>,
@@ -104,45 +105,44 @@ pub(super) async fn open(
         .await
         .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
     let broker: Arc<dyn Broker> = Arc::new(broker);
-    let redis = Connection::open(settings.redis_urls.expose())
+    let redis = RedisConnection::open(settings.redis_urls.expose())
         .await
         .with_context(|| format!("Redis at {}", settings.redis_urls))?;
-    let counters: Arc<dyn Counters> = Arc::new(RedisCounters::new(redis.clone(), &settings.tuning.name));
+    let counters = Arc::new(RedisCounters::new(redis.clone(), &settings.tuning.name));
     let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.tuning.name, clock.clone()));
     let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.tuning.name));
     let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.tuning.name));
     let cache = Arc::new(RedisCache::new(redis, &settings.tuning.name));
     let recovery = Arc::new(CounterRecovery::new(broker.clone(), tables.clone(), counters.clone()));
-    let cached_store = Arc::new(CachedStore::new(
-        tables.clone(),
+    let cached_store = Arc::new(CachedStore::new(CachedStoreDeps {
+        tables: tables.clone(),
         cache,
-        counters.clone(),
-        pending.clone(),
-        recovery.clone(),
-        broker.clone(),
-        clock.clone(),
-    ));
+        counters: counters.clone(),
+        pending: pending.clone(),
+        recovery: recovery.clone(),
+        producer: broker.clone(),
+        clock: clock.clone(),
+    }));
     tracing::info!(
         mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.tuning.name,
         "Running as part of cluster {}: MySQL behind Redis, and Kafka", settings.tuning.name
     );
     let read_counters = Arc::new(ReadCounters::new());
     let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
-    let listener: Arc<dyn CommitListener> = Arc::new(CacheInvalidator {
-        cached_store: cached_store.clone(),
-        revisions: revisions.clone(),
-        page_cache: page_cache.clone(),
-    });
-    let journal = Arc::new(ClusterJournal::new(
-        broker.clone(),
-        tables.clone(),
-        cached_store.clone(),
-        counters.clone(),
+    let listeners = CommitListeners {
+        shared: vec![cached_store.clone(), Arc::new(RevisionPublisher(revisions.clone()))],
+        local: vec![page_cache.clone()],
+    };
+    let journal = Arc::new(ClusterJournal::start(ClusterJournalDeps {
+        producer: broker.clone(),
+        tables: tables.clone(),
+        comments: cached_store.clone(),
+        counters: counters.clone(),
         pending,
-        recovery.clone(),
-        listener.clone(),
-        clock.clone(),
-    ));
+        recovery: recovery.clone(),
+        listeners: listeners.clone(),
+        clock: clock.clone(),
+    }));
     let holder = format!("{:016x}", rand::random::<u64>());
     let lease = if role.serves() {
         Some(take_lease(&tables, &holder).await?.context("all node numbers are taken: too many processes serve")?)
@@ -158,7 +158,7 @@ pub(super) async fn open(
             comments_wait: Duration::from_millis(settings.tuning.comments_ms),
             reactions_wait: Duration::from_millis(settings.tuning.reactions_ms),
         },
-        listener,
+        listeners,
         metrics: Arc::default(),
     });
     let change_feed = Arc::new(ChangeFeed::new(tables.count_databases()));
@@ -255,8 +255,8 @@ impl Dependencies for Cluster {
             let answer = self.tables.read_positions(OperationStream::Comments, &slots).await;
             status(format!("mysql/{shard}"), true, answer)
         });
-        let redis = async { status("redis".into(), false, self.counters.lost(&[Slot::FIRST]).await) };
-        let kafka = async { status("kafka".into(), false, self.broker.end(Topic::Comments, 0).await) };
+        let redis = async { status("redis".into(), false, self.counters.find_lost_slots(&[Slot::FIRST]).await) };
+        let kafka = async { status("kafka".into(), false, self.broker.end_offset(Topic::Comments, 0).await) };
         let (mut all, redis, kafka) = tokio::join!(join_all(mysql), redis, kafka);
         all.extend([redis, kafka]);
         all
@@ -290,27 +290,5 @@ async fn renew_lease(state: Weak<AppState>, tables: Arc<MysqlStore>, holder: Str
                 tracing::warn!(holder, error, "Could not renew the node number of {holder}");
             }
         }
-    }
-}
-
-/// Invalidates, after each commit, the caches of the cluster and the ready pages of this process,
-/// and appends the revisions for readers who watch.
-#[derive(Debug)]
-struct CacheInvalidator {
-    cached_store: Arc<CachedStore>,
-    revisions: Arc<dyn Revisions>,
-    page_cache: Arc<PageCache>,
-}
-
-#[async_trait]
-impl CommitListener for CacheInvalidator {
-    async fn on_commit(&self, batch: &[LoggedOperation], persisted: &PersistedBatch) {
-        let revisions = revisions_of(persisted);
-        let (_, appended) =
-            tokio::join!(self.cached_store.committed(batch, persisted), self.revisions.append(&revisions));
-        if let Err(error) = appended {
-            tracing::debug!(%error, "Could not append revisions; readers who watch load the page again");
-        }
-        self.page_cache.committed(&persisted.changed);
     }
 }

@@ -15,11 +15,11 @@ use crate::config::Config;
 use crate::domain::id_generator::NodeLease;
 use crate::domain::operation::PersistedBatch;
 use crate::ports::dependencies::{Dependencies, DependencyStatus};
-use crate::ports::popularity::ReadCounters;
 use crate::ports::revisions;
 use crate::ports::store::HealthCheck as _;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
+use crate::state::read_counters::ReadCounters;
 
 /// Opens the data directory, which is created when it is missing.
 pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
@@ -35,7 +35,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let on_commit = {
         let (page_cache, revisions) = (page_cache.clone(), revisions.clone());
         Box::new(move |persisted: &PersistedBatch| {
-            revisions.keep_now(revisions::revisions_of(persisted));
+            revisions.append_now(revisions::revisions_of(persisted));
             page_cache.committed(&persisted.changed);
         })
     };

@@ -29,7 +29,7 @@ pub(super) async fn run(process: &Process, command: Dlq, console: &mut dyn Conso
     };
     let mut letters = Vec::new();
     for topic in [Topic::Comments, Topic::Reactions] {
-        letters.extend(log.dead_letters(topic).await?);
+        letters.extend(log.list_dead_letters(topic).await?);
     }
     match command {
         Dlq::List => list(&letters, console).await,
@@ -39,10 +39,16 @@ pub(super) async fn run(process: &Process, command: Dlq, console: &mut dyn Conso
 
 async fn list(letters: &[DeadLetter], console: &mut dyn Console) -> anyhow::Result<u8> {
     for letter in letters {
-        let m = &letter.message;
+        let m = &letter.record;
         let what = describe(letter);
-        let line =
-            format!("{} {}/{} at {}: {what}: {}\n", m.topic.name(), m.partition, m.offset, letter.at, letter.error);
+        let line = format!(
+            "{} {}/{} at {}: {what}: {}\n",
+            m.topic.name(),
+            m.partition,
+            m.offset,
+            letter.failed_at_ms,
+            letter.error
+        );
         console.out(&line).await?;
     }
     console.out(&format!("{} dead letters\n", letters.len())).await?;
@@ -50,7 +56,7 @@ async fn list(letters: &[DeadLetter], console: &mut dyn Console) -> anyhow::Resu
 }
 
 fn describe(letter: &DeadLetter) -> String {
-    match operation::decode(&letter.message.payload).map(|stamped| stamped.operation) {
+    match operation::decode(&letter.record.payload).map(|stamped| stamped.operation) {
         Ok(Operation::Publish(row)) => {
             format!("comment {} on {}/{}", row.path.id(), row.subject.kind(), row.subject.key())
         }
@@ -63,19 +69,19 @@ fn describe(letter: &DeadLetter) -> String {
 async fn retry(log: &dyn Broker, letters: Vec<DeadLetter>, console: &mut dyn Console) -> anyhow::Result<u8> {
     let (mut sent, mut kept) = (0, 0);
     for letter in letters {
-        let slot = match operation::decode(&letter.message.payload).map(|stamped| stamped.operation) {
+        let slot = match operation::decode(&letter.record.payload).map(|stamped| stamped.operation) {
             Ok(Operation::Publish(row)) => row.subject.slot(),
             Ok(Operation::React { id, .. }) => id.slot(),
             _ => {
                 // Nothing this version knows: it goes back to the end of the dead letters.
-                log.dead_letter(&letter.message, &letter.error, letter.at).await?;
-                log.mark_retried(letter.message.topic, letter.offset).await?;
+                log.put_dead_letter(&letter.record, &letter.error, letter.failed_at_ms).await?;
+                log.mark_retried(letter.record.topic, letter.offset).await?;
                 kept += 1;
                 continue;
             }
         };
-        let topic = letter.message.topic;
-        log.append(topic, slot, letter.message.payload).await.context("nothing more was sent again")?;
+        let topic = letter.record.topic;
+        log.append_record(topic, slot, letter.record.payload).await.context("nothing more was sent again")?;
         log.mark_retried(topic, letter.offset).await?;
         sent += 1;
     }

@@ -154,14 +154,14 @@ fn dependency(found: DependencyStatus) -> Finding {
 async fn log(app: &Process) -> Finding {
     let Some(log) = app.broker() else { return Finding(Fine, "log".into(), "none".into()) };
     let name = || Cow::from("log");
-    match log.check().await {
+    match log.check_topics().await {
         Ok(wrong) if !wrong.is_empty() => return Finding(Warning, name(), wrong.join("; ")),
         Err(error) => return Finding(Broken, name(), error.to_string()),
         Ok(_) => {}
     }
     let mut dead = 0;
     for topic in [Topic::Comments, Topic::Reactions] {
-        match log.dead_letters(topic).await {
+        match log.list_dead_letters(topic).await {
             Ok(letters) => dead += letters.len(),
             Err(error) => return Finding(Broken, name(), error.to_string()),
         }

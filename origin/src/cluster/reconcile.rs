@@ -1,7 +1,7 @@
-//! Whether what a cluster answers is what its rows say.
+//! Compares what a cluster answers with its rows.
 //!
-//! Writes may be under way: what differs is looked at again, and only what goes on differing, or is
-//! still different when its counters say that nothing is on its way, is a difference.
+//! Writes may be in flight, so a difference is compared again. It counts only if it remains, and if the
+//! pending reactions do not explain it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,30 +11,37 @@ use tokio::time::sleep;
 
 use crate::cluster::cached_store::CachedStore;
 use crate::domain::row::{CommentList, CommentRow};
-use crate::ports::cache::Changes;
-use crate::ports::counters::Counters;
+use crate::ports::cache::CacheChanges;
+use crate::ports::counters::{CounterViews, ReactionCounts};
 use crate::ports::store::{CommentReader as _, Tables, ThreadReader as _};
 
-/// Comments looked at together.
-const CHUNK: usize = 500;
-/// How long a difference has to go away: longer than a batch of reactions waits.
-const SETTLE: Duration = Duration::from_millis(1_500);
-/// How often it is looked at.
-const LOOKS: usize = 3;
+/// Comments that are compared together.
+const COMMENTS_PER_CHUNK: usize = 500;
+/// How long to wait before a difference is compared again: longer than a batch of reactions waits.
+const COMPARISON_INTERVAL: Duration = Duration::from_millis(1_500);
+/// How often a difference is compared.
+const MAX_COMPARISONS: usize = 3;
 /// The newest floors of a list that are compared.
-const FLOORS: usize = 1_000;
+const FLOORS_COMPARED: usize = 1_000;
 
-/// Compares what a cluster answers with its rows.
+/// Compares answers with rows.
 #[derive(Debug, Clone)]
 pub struct AnswerCheck {
     pub tables: Arc<dyn Tables>,
-    pub counters: Arc<dyn Counters>,
+    pub counters: Arc<dyn CounterViews>,
     pub cached_store: Arc<CachedStore>,
 }
 
+/// A difference between an answer and its row.
+struct Difference {
+    /// The comment; `None` if the difference is in a list.
+    comment: Option<CommentId>,
+    description: String,
+}
+
 impl AnswerCheck {
-    /// What the caches and counters say of a subject's comments and its rows do not, and whether it
-    /// was repaired: forgotten, so that it is read from the rows again.
+    /// The differences of a subject's comments, in words, and whether each was repaired: with `repair`
+    /// the caches and counters forget them and load them from the rows again.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -42,83 +49,85 @@ impl AnswerCheck {
         let mut found = Vec::new();
         let mut after = None;
         loop {
-            let chunk = self.tables.export_comments(Some(subject), after.as_ref(), CHUNK).await?;
+            let chunk = self.tables.export_comments(Some(subject), after.as_ref(), COMMENTS_PER_CHUNK).await?;
             let Some(last) = chunk.last() else { break };
             after = Some(last.cursor.clone());
             let ids = chunk.iter().map(|comment| comment.row.id()).collect();
             found.extend(self.compare_comments(ids).await?);
         }
-        found.extend(self.compare_floors(subject).await?.map(|what| (None, what)));
+        found.extend(self.compare_floors(subject).await?);
         let repaired = repair && !found.is_empty();
         if repaired {
-            for id in found.iter().filter_map(|(id, _)| *id) {
-                self.counters.forget(id).await?;
+            for id in found.iter().filter_map(|difference| difference.comment) {
+                self.counters.forget_view(id).await?;
             }
-            let all = Changes { takedown: true, ..Changes::default() };
-            self.cached_store.cache().change(subject.slot(), &all).await?;
+            let all = CacheChanges { takedown: true, ..CacheChanges::default() };
+            self.cached_store.cache().apply_changes(subject.slot(), &all).await?;
         }
-        Ok(found.into_iter().map(|(_, what)| (what, repaired)).collect())
+        Ok(found.into_iter().map(|difference| (difference.description, repaired)).collect())
     }
 
-    async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<(Option<CommentId>, String)>> {
-        for look in 1.. {
+    async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<Difference>> {
+        for comparison in 1.. {
             let rows = self.tables.read_comments(&ids).await?;
-            let shown = self.cached_store.read_comments(&ids).await?;
+            let answers = self.cached_store.read_comments(&ids).await?;
             let mut found = Vec::new();
             for id in &ids {
-                if let (Some(row), Some(shown)) = (rows.get(id), shown.get(id))
-                    && let Some(what) = difference(row, shown)
-                    && !self.on_its_way(row, shown).await
+                if let (Some(row), Some(answer)) = (rows.get(id), answers.get(id))
+                    && let Some(what) = describe_difference(row, answer)
+                    && !self.is_explained_by_pending(row, answer).await
                 {
-                    found.push((Some(*id), format!("comment {id} in the caches: {what}")));
+                    let description = format!("comment {id} in the caches: {what}");
+                    found.push(Difference { comment: Some(*id), description });
                 }
             }
-            if found.is_empty() || look == LOOKS {
+            if found.is_empty() || comparison == MAX_COMPARISONS {
                 return Ok(found);
             }
-            ids = found.into_iter().filter_map(|(id, _)| id).collect();
-            sleep(SETTLE).await;
+            ids = found.into_iter().filter_map(|difference| difference.comment).collect();
+            sleep(COMPARISON_INTERVAL).await;
         }
         Ok(vec![])
     }
 
-    /// Whether reactions that are not in the rows yet account for what differs.
-    async fn on_its_way(&self, row: &CommentRow, shown: &CommentRow) -> bool {
-        let counted = |row: &CommentRow| (row.likes, row.dislikes);
-        let view = self.counters.view(row.id()).await;
-        matches!(view, Ok(Some((base, counts)))
-            if (base.likes, base.dislikes) == counted(row) && counts == counted(shown) && counts != counted(row))
+    /// Whether reactions that are not in the rows yet explain the difference.
+    async fn is_explained_by_pending(&self, row: &CommentRow, answer: &CommentRow) -> bool {
+        let counts = |row: &CommentRow| ReactionCounts { likes: row.likes, dislikes: row.dislikes };
+        let view = self.counters.read_view(row.id()).await;
+        matches!(view, Ok(Some(view))
+            if view.base.counts == counts(row) && view.current == counts(answer) && view.current != counts(row))
     }
 
-    async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<String>> {
+    async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<Difference>> {
         let list = CommentList::Roots(subject.clone());
-        for look in 1.. {
-            let rows = self.tables.list_floors(&list, false, None, FLOORS).await?;
-            let shown = self.cached_store.list_floors(&list, false, None, FLOORS).await?;
-            if rows == shown {
+        for comparison in 1.. {
+            let rows = self.tables.list_floors(&list, false, None, FLOORS_COMPARED).await?;
+            let answer = self.cached_store.list_floors(&list, false, None, FLOORS_COMPARED).await?;
+            if rows == answer {
                 break;
             }
-            if look == LOOKS {
-                let both = rows.iter().zip(&shown).take_while(|(row, shown)| row == shown).count();
-                return Ok(Some(format!("the newest roots in the caches differ from the rows at place {both}")));
+            if comparison == MAX_COMPARISONS {
+                let common = rows.iter().zip(&answer).take_while(|(row, answer)| row == answer).count();
+                let description = format!("the newest roots in the caches differ from the rows at index {common}");
+                return Ok(Some(Difference { comment: None, description }));
             }
-            sleep(SETTLE).await;
+            sleep(COMPARISON_INTERVAL).await;
         }
         Ok(None)
     }
 }
 
-/// What is shown of a comment that its row does not say.
-fn difference(row: &CommentRow, shown: &CommentRow) -> Option<String> {
+/// How an answer differs from its row.
+fn describe_difference(row: &CommentRow, answer: &CommentRow) -> Option<String> {
     let counters = |row: &CommentRow| [row.likes, row.dislikes, row.replies, row.floor.unwrap_or(0)];
     let names = ["likes", "dislikes", "visible comments below", "floor"];
-    for ((name, row), shown) in names.iter().zip(counters(row)).zip(counters(shown)) {
-        if row != shown {
-            return Some(format!("{name} shown {shown}, in the row {row}"));
+    for ((name, row), answer) in names.iter().zip(counters(row)).zip(counters(answer)) {
+        if row != answer {
+            return Some(format!("{name}: {answer} in the answer, {row} in the row"));
         }
     }
-    if row.content != shown.content || row.state != shown.state || row.flags != shown.flags {
-        return Some("what is shown is not what the row says".into());
+    if row.content != answer.content || row.state != answer.state || row.flags != answer.flags {
+        return Some("content, state or flags differ from the row".into());
     }
     None
 }

@@ -15,7 +15,7 @@ pub(crate) const FLAG_OWNER_PINNED: i64 = 2;
 pub(crate) const FLAG_FEATURED: i64 = 4;
 pub(crate) const FLAG_EDITED: i64 = 8;
 
-const FLAGS: [(i64, CommentFlag); 4] = [
+const FLAG_BITS: [(i64, CommentFlag); 4] = [
     (FLAG_PINNED, CommentFlag::Pinned),
     (FLAG_OWNER_PINNED, CommentFlag::OwnerPinned),
     (FLAG_FEATURED, CommentFlag::Featured),
@@ -74,7 +74,7 @@ pub(crate) fn path(bytes: &[u8]) -> Result<Path> {
 }
 
 pub(crate) fn flags(bits: i64) -> Vec<CommentFlag> {
-    FLAGS.into_iter().filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag)).collect()
+    FLAG_BITS.into_iter().filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag)).collect()
 }
 
 /// A count, which no database stores below 0.

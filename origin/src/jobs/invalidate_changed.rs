@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::cluster::cached_store::CachedStore;
 use crate::domain::operation::ChangeRow;
-use crate::ports::cache::FRESH;
+use crate::ports::cache::CACHE_FRESHNESS;
 use crate::ports::store::{ChangeFeedReader, Result};
 
 /// How often the feed is read.
@@ -22,7 +22,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Rows of one query.
 const ROWS_PER_QUERY: usize = 1_000;
 /// How long a cache may hold a value without being invalidated, in milliseconds.
-const MAX_CACHE_AGE_MS: u64 = 2 * FRESH.as_millis() as u64;
+const MAX_CACHE_AGE_MS: u64 = 2 * CACHE_FRESHNESS.as_millis() as u64;
 /// How long a transaction with a smaller number may still be uncommitted, in milliseconds.
 const LATE_COMMIT_MS: u64 = 15_000;
 
@@ -63,7 +63,7 @@ async fn follow(
     loop {
         let rows = tables.read_changes(shard, after, ROWS_PER_QUERY).await?;
         let fresh = position.unknown(&rows, clock.now());
-        cached_store.tell_again(&fresh, true).await?;
+        cached_store.invalidate_comments(&fresh, true).await?;
         position.take(&rows, clock.now());
         match rows.last() {
             Some(last) if rows.len() == ROWS_PER_QUERY => after = last.seq,

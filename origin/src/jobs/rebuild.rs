@@ -10,9 +10,9 @@ use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::CommentId;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::cached_store::{CachedStore, RebuildRequest, kept};
+use crate::cluster::cached_store::{CachedStore, RebuildRequest, cached_list};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
-use crate::ports::cache::{CacheError, End, Filling, ListKey, Loaded, Part, WINDOW};
+use crate::ports::cache::{CacheError, CachedList, ListEnd, ListFilling, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES};
 use crate::ports::store::StoreError;
 
 /// Floors that are loaded from the position of a reader: fifty pages.
@@ -58,7 +58,7 @@ pub async fn run(cached_store: Arc<CachedStore>, broker: Arc<dyn Broker>, stop: 
 }
 
 async fn consume(cached_store: &CachedStore, broker: &dyn Broker) -> Result<(), BrokerError> {
-    let mut consumer = broker.consumer(Topic::Rebuild)?;
+    let mut consumer = broker.subscribe(Topic::Rebuild)?;
     loop {
         fill_next_batch(cached_store, &mut *consumer).await?;
     }
@@ -66,13 +66,13 @@ async fn consume(cached_store: &CachedStore, broker: &dyn Broker) -> Result<(), 
 
 /// Reads a batch of requests, fills their lists, commits.
 async fn fill_next_batch(cached_store: &CachedStore, consumer: &mut dyn Consumer) -> Result<(), BrokerError> {
-    let records = consumer.next(MAX_REQUESTS_PER_BATCH, BATCH_WAIT).await?;
+    let records = consumer.poll_batch(MAX_REQUESTS_PER_BATCH, BATCH_WAIT).await?;
     let (mut offsets, mut requests) = (HashMap::new(), HashMap::new());
     for record in records {
         let offset = offsets.entry(record.partition).or_insert(0);
         *offset = record.offset.max(*offset) + 1;
         if let Some(request) = RebuildRequest::from_bytes(&record.payload)
-            && let Some(key) = kept(&request.list)
+            && let Some(key) = cached_list(&request.list)
         {
             // The last request is the closest to where readers are.
             requests.insert((key, request.range.ascending), request);
@@ -85,7 +85,7 @@ async fn fill_next_batch(cached_store: &CachedStore, consumer: &mut dyn Consumer
             }
         })
         .await;
-    consumer.commit(&offsets.into_iter().collect::<Vec<_>>()).await
+    consumer.commit_offsets(&offsets.into_iter().collect::<Vec<_>>()).await
 }
 
 /// Loads a list from the position of a reader into the cache, with the comments of the next pages, and
@@ -94,12 +94,12 @@ async fn fill_next_batch(cached_store: &CachedStore, consumer: &mut dyn Consumer
 /// # Errors
 /// When the tables or the cache do not answer.
 pub async fn fill(cached_store: &CachedStore, request: &RebuildRequest, ahead: bool) -> Result<usize, FillError> {
-    let Some(key) = kept(&request.list) else { return Ok(0) };
+    let Some(key) = cached_list(&request.list) else { return Ok(0) };
     for _ in 0..MAX_FILL_TRIES {
-        let filling = cached_store.cache().begin(&key).await?;
+        let filling = cached_store.cache().begin_fill(&key).await?;
         let Some(beyond) = load_position(request, &filling, ahead) else { return Ok(0) };
         let Some(part) = load(cached_store, request, &key, beyond).await? else { return Ok(0) };
-        if cached_store.cache().fill(&key, &filling, &part).await? {
+        if cached_store.cache().fill_part(&key, &filling, &part).await? {
             let next: Vec<CommentId> = part.floors.iter().take(COMMENTS_READ_AHEAD).map(|(_, id)| *id).collect();
             return Ok(part.floors.len() + cached_store.warm_comments(&next).await?);
         }
@@ -110,19 +110,19 @@ pub async fn fill(cached_store: &CachedStore, request: &RebuildRequest, ahead: b
 
 /// The floor beyond which to load; `None` when there is nothing to add. A reader far beyond the loaded
 /// part is answered from the tables: the part between would have to be loaded too.
-fn load_position(request: &RebuildRequest, filling: &Filling, ahead: bool) -> Option<Option<u64>> {
-    let whole = |loaded: &Loaded| loaded.low == 0 && loaded.high.is_none();
+fn load_position(request: &RebuildRequest, filling: &ListFilling, ahead: bool) -> Option<Option<u64>> {
+    let whole = |loaded: &LoadedWindow| loaded.low == 0 && loaded.high.is_none();
     if [filling.newest, filling.oldest].iter().flatten().any(whole) {
         return None;
     }
     let (loaded, asked) = (if request.range.ascending { filling.oldest } else { filling.newest }, request.range.beyond);
     match loaded {
         None => Some(None),
-        Some(loaded) if !ahead || loaded.entries >= WINDOW => None,
-        Some(Loaded { high: Some(end), .. }) if request.range.ascending => {
+        Some(loaded) if !ahead || loaded.entries >= MAX_WINDOW_ENTRIES => None,
+        Some(LoadedWindow { high: Some(end), .. }) if request.range.ascending => {
             asked.is_none_or(|floor| floor <= end).then_some(Some(end))
         }
-        Some(Loaded { low, .. }) => asked.is_none_or(|floor| floor >= low).then_some(Some(low)),
+        Some(LoadedWindow { low, .. }) => asked.is_none_or(|floor| floor >= low).then_some(Some(low)),
     }
 }
 
@@ -130,23 +130,23 @@ fn load_position(request: &RebuildRequest, filling: &Filling, ahead: bool) -> Op
 async fn load(
     cached_store: &CachedStore,
     request: &RebuildRequest,
-    key: &ListKey,
+    key: &CachedList,
     beyond: Option<u64>,
-) -> Result<Option<Part>, StoreError> {
+) -> Result<Option<ListPart>, StoreError> {
     let (tables, ascending) = (cached_store.tables(), request.range.ascending);
     let version = match key {
-        ListKey::Roots(subject) => {
+        CachedList::Roots(subject) => {
             tables.read_subjects(std::slice::from_ref(subject)).await?.pop().map(|row| row.map_or(0, |row| row.version))
         }
-        ListKey::Replies(root) => tables.read_comments(&[*root]).await?.get(root).map(|row| row.version),
+        CachedList::Replies(root) => tables.read_comments(&[*root]).await?.get(root).map(|row| row.version),
     };
     let Some(version) = version else { return Ok(None) };
     let floors = tables.list_floors(&request.list, ascending, beyond, FLOORS_READ_AHEAD).await?;
     let last = floors.last().map(|(floor, _)| *floor).filter(|_| floors.len() == FLOORS_READ_AHEAD);
     let (end, low, high) = if ascending {
-        (End::Oldest, beyond.map_or(0, |floor| floor + 1), last)
+        (ListEnd::Oldest, beyond.map_or(0, |floor| floor + 1), last)
     } else {
-        (End::Newest, last.unwrap_or(0), beyond.map(|floor| floor.saturating_sub(1)))
+        (ListEnd::Newest, last.unwrap_or(0), beyond.map(|floor| floor.saturating_sub(1)))
     };
-    Ok(Some(Part { end, low, high, version, floors }))
+    Ok(Some(ListPart { end, low, high, version, floors }))
 }

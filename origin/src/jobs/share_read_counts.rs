@@ -1,26 +1,31 @@
 //! Adds what this process counted to the sums of all processes, and declares the hot subjects.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::ports::popularity::{EVERY, HOT, Popularity, ReadCounters, hot};
+use crate::ports::popularity::Popularity;
+use crate::state::read_counters::{MAX_POPULAR_SUBJECTS, ReadCounters, select_popular};
 
-/// Adds the counts every [`EVERY`], without end. With `declared` (reads a minute, seconds of
+/// How often the counts are added.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Adds the counts every [`REPORT_INTERVAL`], without end. With `declared` (reads a minute, seconds of
 /// freshness) it also declares which subjects are hot, because another process pushes them.
 pub async fn run(counters: Arc<ReadCounters>, popularity: Arc<dyn Popularity>, declared: Option<(u32, u8)>) {
-    let mut tick = interval(EVERY);
+    let mut tick = interval(REPORT_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut hot_before = vec![];
     loop {
         tick.tick().await;
-        if let Err(error) = popularity.add(&counters.take()).await {
+        if let Err(error) = popularity.add_reads(&counters.take_reads()).await {
             tracing::debug!(%error, "Could not add the read counts of this process");
         }
         let Some((per_minute, fresh_for)) = declared else { continue };
         // While the sums are unknown, no subject is hot: then readers see new comments soonest.
-        hot_before =
-            popularity.most_read(HOT).await.map_or(vec![], |most_read| hot(most_read, &hot_before, per_minute));
-        counters.declare(&hot_before, fresh_for);
+        let most_read = popularity.most_read(MAX_POPULAR_SUBJECTS).await;
+        hot_before = most_read.map_or(vec![], |most_read| select_popular(most_read, &hot_before, per_minute));
+        counters.declare_popular(&hot_before, fresh_for);
     }
 }

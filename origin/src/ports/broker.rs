@@ -1,8 +1,11 @@
-//! The port to the broker's log: what is appended survives this process and the broker's leader.
+//! The port to the broker: a record that was appended survives this process and the broker's leader.
 //!
-//! One partition holds many slots (`slot mod partitions`), a slot's events stand in order in one
-//! partition, and an event's offset is its version. Consumers read in batches and commit after the
-//! tables have.
+//! One partition holds many slots (`slot mod partitions`). The records of one slot are in one
+//! partition and in order, and a record's offset is the version of its operation. Consumers read in
+//! batches and commit their offsets after the tables have committed.
+//!
+//! The port has one trait for each role. A part takes the trait that it needs; [`Broker`] unites
+//! them for [`crate::bootstrap`].
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,20 +14,21 @@ use async_trait::async_trait;
 use gailou_shared::id::Slot;
 
 use crate::domain::damaged_data::DamagedData;
+use crate::ports::failure::Failure;
 
-/// What is appended where.
+/// Which kind of record a partition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
     Comments,
     Reactions,
-    /// Lists that want to be put into the cache again.
+    /// Requests to load a list into the cache.
     Rebuild,
 }
 
 impl Topic {
     pub const ALL: [Self; 3] = [Self::Comments, Self::Reactions, Self::Rebuild];
 
-    /// Its name after the cluster's: `comments`.
+    /// Its name without the cluster's prefix: `comments`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Comments => "comments",
@@ -34,22 +38,28 @@ impl Topic {
     }
 }
 
-/// Why the log did not answer.
+/// Why the broker did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BrokerError {
-    /// Too many messages wait to be sent. This one was not taken and will never appear.
-    #[error("too many messages wait to be sent")]
+    /// The producer's queue is full. This record was not accepted and will never appear.
+    #[error("too many records are waiting to be sent")]
     Full,
-    /// The broker could not be reached or did not answer in time. Whether the message was written
-    /// is not known; after this answer it is not sent again.
+    /// The broker could not be reached or did not answer in time. Whether the record was written is
+    /// not known; it is not sent again after this answer.
     #[error("the broker cannot be reached: {0}")]
-    Unavailable(String),
-    /// What was read or asked for cannot be right, and asking again would not help.
-    #[error("the log is damaged: {0}")]
-    Damaged(String),
+    Unavailable(Failure),
+    /// What was read or asked for is invalid. A retry would not help.
+    #[error("the data of the broker is damaged: {0}")]
+    Damaged(Failure),
 }
 
-/// A message as it was read.
+impl From<DamagedData> for BrokerError {
+    fn from(error: DamagedData) -> Self {
+        Self::Damaged(Failure::of_driver(error))
+    }
+}
+
+/// A record as it was read.
 #[derive(Debug, Clone)]
 pub struct Record {
     pub topic: Topic,
@@ -58,72 +68,85 @@ pub struct Record {
     pub payload: Vec<u8>,
 }
 
-/// A message that could not be stored, as the dead letters keep it.
+/// A record that could not be stored, as the dead-letter topic keeps it.
 #[derive(Debug, Clone)]
 pub struct DeadLetter {
-    pub message: Record,
-    /// Where it stands among the dead letters of its topic.
+    pub record: Record,
+    /// Its offset among the dead letters of its topic.
     pub offset: u64,
     pub error: String,
     /// When it was given up, in Unix milliseconds.
-    pub at: u64,
+    pub failed_at_ms: u64,
 }
 
-impl From<DamagedData> for BrokerError {
-    fn from(error: DamagedData) -> Self {
-        Self::Damaged(error.to_string())
-    }
-}
-
+/// Appends records.
 #[async_trait]
-pub trait Broker: Send + Sync + std::fmt::Debug {
-    /// How many partitions a topic has; the same for all.
-    fn partitions(&self) -> u32;
-    /// The partition of a slot.
-    fn partition(&self, slot: Slot) -> u32 {
-        u32::from(slot.get()) % self.partitions()
-    }
-    /// Appends and waits until every in-sync replica has it; its offset. The time it may take is
-    /// shorter than any request's.
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError>;
-    /// The offset after the last message of a partition.
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
-    /// The offset up to which the consumers of a topic have stored everything.
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
-    /// A member of the group that reads the topic.
-    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError>;
-    /// Puts a message that cannot be stored among the dead letters.
-    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError>;
-    /// The dead letters of a topic that were not sent again yet, oldest first.
-    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError>;
-    /// Marks the dead letters of a topic up to `offset` (inclusive) as sent again.
-    async fn mark_retried(&self, topic: Topic, offset: u64) -> Result<(), BrokerError>;
-    /// What is wrong with the topics: missing ones, too few replicas, short retention. Empty when
-    /// all is well.
-    async fn check(&self) -> Result<Vec<String>, BrokerError>;
-    /// Waits until what was taken is sent.
+pub trait Producer: Send + Sync + std::fmt::Debug {
+    /// Appends a record to the slot's partition and waits until every in-sync replica has it.
+    /// Returns its offset. The longest wait is shorter than the deadline of any request.
+    async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError>;
+    /// Waits until every accepted record is sent, then closes the connections.
     async fn close(&self);
 }
 
-/// One consumer in a group: the broker gives it partitions and takes them away.
+/// Says how far partitions reach, and how far they are stored.
+#[async_trait]
+pub trait PartitionOffsets: Send + Sync + std::fmt::Debug {
+    /// The number of partitions of a topic; the same for all topics.
+    fn partition_count(&self) -> u32;
+    /// The partition of a slot.
+    fn partition_of(&self, slot: Slot) -> u32 {
+        u32::from(slot.get()) % self.partition_count()
+    }
+    /// The offset after the last record of a partition.
+    async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
+    /// The offset before which the consumers of a topic have stored every record.
+    async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
+}
+
+/// Keeps records that could not be stored until an operator retries them.
+#[async_trait]
+pub trait DeadLetters: Send + Sync + std::fmt::Debug {
+    /// Adds a record that failed at `failed_at_ms` (Unix milliseconds) with this error.
+    async fn put_dead_letter(&self, record: &Record, error: &str, failed_at_ms: u64) -> Result<(), BrokerError>;
+    /// The dead letters of a topic that were not retried yet, oldest first.
+    async fn list_dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError>;
+    /// Marks the dead letters of a topic up to `offset` (inclusive) as retried.
+    async fn mark_retried(&self, topic: Topic, offset: u64) -> Result<(), BrokerError>;
+}
+
+/// All roles of the broker.
+#[async_trait]
+pub trait Broker: Producer + PartitionOffsets + DeadLetters {
+    /// Joins the consumer group of a topic.
+    fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError>;
+    /// The problems of the topics: a missing one, too few replicas, short retention. Empty when
+    /// there are none.
+    async fn check_topics(&self) -> Result<Vec<String>, BrokerError>;
+}
+
+/// One member of a consumer group. The broker assigns partitions to it and revokes them.
 #[async_trait]
 pub trait Consumer: Send {
-    /// Waits for a first message, then takes what comes until `most` are there or `patience` is
-    /// over since the first. Empty when nothing came for a second. Dropping the future loses
-    /// nothing: the next call goes on with what was taken. Of a partition come, while it is this
-    /// reader's, all messages from what was committed, without a gap: who stores one behind a gap
-    /// makes those in it replays. An error means that the reader is of no use any more.
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError>;
-    /// Says that everything before `offset` is stored. Partitions that were taken away are left out.
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
-    /// Partitions that this reader was given since the last call, for the first time or again. They
-    /// are read from what was committed last, so messages may come a second time.
-    fn assigned(&mut self) -> Vec<u32>;
-    /// Partitions that were taken from this reader since the last call. Asked before
-    /// [`Reader::assigned`]: a partition that went and came back is in both.
-    fn revoked(&mut self) -> Vec<u32>;
-    /// From now on reads nothing from these partitions, and from all others.
-    fn pause(&mut self, partitions: &BTreeSet<u32>);
-    /// Sends what was committed and leaves the group.
+    /// Waits for a first record, then collects records until there are `max` of them, or until
+    /// `linger` has passed since the first. Empty when no record arrives within a second.
+    ///
+    /// Dropping the future loses nothing: the next call continues with what was collected. While a
+    /// partition is assigned, its records come from the committed offset on without a gap. That
+    /// matters: storing a record behind a gap would make the records in the gap replays. After an
+    /// error the consumer cannot be used any more.
+    async fn poll_batch(&mut self, max: usize, linger: Duration) -> Result<Vec<Record>, BrokerError>;
+    /// Commits for each partition the offset before which every record is stored. Revoked
+    /// partitions are left out.
+    async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
+    /// The partitions that were assigned since the last call, for the first time or again. They are
+    /// read from the committed offset, so records may come a second time.
+    fn take_assigned(&mut self) -> Vec<u32>;
+    /// The partitions that were revoked since the last call. Call it before
+    /// [`Consumer::take_assigned`]: a partition that was revoked and assigned again is in both.
+    fn take_revoked(&mut self) -> Vec<u32>;
+    /// Pauses these partitions and resumes all others.
+    fn set_paused(&mut self, partitions: &BTreeSet<u32>);
+    /// Sends the last commit and leaves the group.
     async fn close(self: Box<Self>);
 }

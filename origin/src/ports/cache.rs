@@ -1,20 +1,21 @@
-//! The port to the cache that all origins share: values by stamp and version, lists by floor.
+//! The port to the cache that all processes share: values with a stamp and a version, and the floors
+//! of lists.
 //!
-//! Everything in here may vanish at any time, and nothing is ever only here. What keeps a slow
-//! reader from putting an old value over a newer one, whatever vanishes meanwhile:
+//! Everything in here may vanish at any time, and nothing is only here. A slow reader must not put an
+//! old value over a newer one, whatever vanishes in between. Three rules ensure that:
 //!
-//! - Who finds no value gets a **stamp**, which stands in the key until something happens to it. A
-//!   value is taken only where that stamp still stands, or in place of one whose version is older
-//!   than its own. So what was lost meanwhile (and with it the memory of an invalidation) takes
-//!   nothing but from those who asked after the loss.
-//! - [`Cache::change`] **raises the least version accepted** and gives a new stamp; it deletes
-//!   nothing. Where no key is there it has nothing to do: nobody holds a stamp for it.
-//! - A value of a comment also depends on the comment it answers. So it carries its slot's
-//!   **generation**, and a takedown in the slot makes a new one.
+//! - A reader that finds no value gets a **stamp**, which stays in the key until something happens to
+//!   it. A value is accepted only if the stamp is still there, or if the value in the key has an
+//!   older version. So after a loss (which also loses invalidations) the cache accepts values only
+//!   from readers that asked after the loss.
+//! - [`Cache::apply_changes`] **raises the least version accepted** and sets a new stamp; it deletes
+//!   nothing. A missing key needs no change: no reader holds a stamp for it.
+//! - A comment's value also depends on its parent. So it contains the **generation** of its slot, and
+//!   a takedown in the slot starts a new generation.
 //!
-//! Values are believed for [`FRESH`], also those nobody was told to void, and kept for [`KEPT`]: an
-//! old value is better than none while the tables do not answer. [`Pages`] are ready answers in the
-//! memory of one process.
+//! Values count as fresh for [`CACHE_FRESHNESS`], even if an invalidation was lost, and are kept for
+//! [`CACHE_RETENTION`]: an old value is better than none while the tables do not answer. Ready
+//! answers in the memory of one process are elsewhere ([`crate::state::page_cache`]).
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -23,26 +24,28 @@ use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 
-/// How long a value is believed although nobody was told to void it: what a process that died after
-/// its commit did not tell is seen after that, at the latest.
-pub const FRESH: Duration = Duration::from_secs(60);
-/// How long a value is kept for the time when the tables do not answer.
-pub const KEPT: Duration = Duration::from_secs(600);
-/// How long a stamp of a missing value stands. Whoever loads for longer puts nothing.
-pub const CLAIM: Duration = Duration::from_secs(10);
-/// Entries of a list that are kept from one of its ends: 250 pages, about half a megabyte.
-pub const WINDOW: usize = 5_000;
+use crate::ports::failure::Failure;
 
-/// The cache did not answer. Whether a write landed is not known.
+/// How long a value counts as fresh. If a process dies between its commit and the invalidation,
+/// readers see the change after this time at the latest.
+pub const CACHE_FRESHNESS: Duration = Duration::from_secs(60);
+/// How long a value is kept for the time when the tables do not answer.
+pub const CACHE_RETENTION: Duration = Duration::from_secs(600);
+/// How long the stamp of a missing value lives. A reader that loads for longer puts nothing.
+pub const STAMP_LIFETIME: Duration = Duration::from_secs(10);
+/// Entries of a list that are kept from one of its ends: 250 pages, about half a megabyte.
+pub const MAX_WINDOW_ENTRIES: usize = 5_000;
+
+/// The cache did not answer. Whether a write was applied is not known.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the cache does not answer: {0}")]
-pub struct CacheError(pub String);
+pub struct CacheError(pub Failure);
 
 pub type Result<T> = std::result::Result<T, CacheError>;
 
 /// What a value is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Key {
+pub enum CacheKey {
     Subject(SubjectKey),
     /// A comment's row with its content.
     Comment(CommentId),
@@ -51,43 +54,43 @@ pub enum Key {
     Snapshot(SnapshotId),
 }
 
-/// What stood in a key when it was asked for. See the module.
+/// What was in a key when it was read. See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct CacheStamp {
     pub(crate) own: u64,
     pub(crate) generation: u64,
 }
 
 /// A value as it was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct CachedValue {
     pub value: Option<Vec<u8>>,
-    /// Whether the value is to be believed. What is not is better than nothing, and no more.
-    pub fresh: bool,
-    pub stamp: Stamp,
+    /// Whether the value may be served. A value that is not fresh is only better than no answer.
+    pub is_fresh: bool,
+    pub stamp: CacheStamp,
 }
 
-/// A value to be put.
+/// A value to put.
 #[derive(Debug, Clone)]
-pub struct Put {
-    pub key: Key,
-    /// As it was found before the value was loaded.
-    pub stamp: Stamp,
-    /// The subject's version the value was read at; 0 where it is not known: then the stamp decides
-    /// alone.
+pub struct CachePut {
+    pub key: CacheKey,
+    /// The stamp that was found before the value was loaded.
+    pub stamp: CacheStamp,
+    /// The subject's version that the value was read at; 0 if it is not known, then the stamp alone
+    /// decides.
     pub version: u64,
     pub value: Vec<u8>,
 }
 
-/// A list whose floors are kept.
+/// A list whose floors are cached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum ListKey {
+pub enum CachedList {
     Roots(SubjectKey),
     /// All descendants of a root.
     Replies(CommentId),
 }
 
-impl ListKey {
+impl CachedList {
     pub fn slot(&self) -> Slot {
         match self {
             Self::Roots(subject) => subject.slot(),
@@ -98,82 +101,81 @@ impl ListKey {
 
 /// What commits changed in one slot.
 #[derive(Debug, Clone, Default)]
-pub struct Changes {
-    pub values: HashMap<Key, Invalidation>,
-    pub lists: HashMap<ListKey, HashMap<CommentId, Move>>,
+pub struct CacheChanges {
+    pub values: HashMap<CacheKey, Invalidation>,
+    pub lists: HashMap<CachedList, HashMap<CommentId, ListMove>>,
     /// Whether the slot gets a new generation.
     pub takedown: bool,
 }
 
-/// Voids what is not newer than this version.
+/// Invalidates a value that is not newer than this version.
 #[derive(Debug, Clone, Copy)]
 pub struct Invalidation {
     pub version: u64,
-    /// Whether the value must not be shown even when nothing else is left.
-    pub gone: bool,
+    /// Whether the value must not be served even if nothing else is left.
+    pub is_gone: bool,
 }
 
 /// A comment that appeared in a list, or vanished from it.
 #[derive(Debug, Clone, Copy)]
-pub struct Move {
+pub struct ListMove {
     pub floor: u64,
-    pub listed: bool,
-    /// The subject's version with it. A move that comes after a later one voids what is kept of the
-    /// list: in which order they belong is not known there.
+    pub is_listed: bool,
+    /// The subject's version after it. A move that arrives after a later one drops the cached part
+    /// of the list, because the cache does not know their order.
     pub version: u64,
 }
 
-/// Part of a list that is asked for: `count` floors beyond one (exclusive).
+/// A part of a list to read: `count` floors beyond one (exclusive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Range {
+pub struct FloorRange {
     pub ascending: bool,
     pub beyond: Option<u64>,
     pub count: usize,
 }
 
-/// Floors and ids in the order asked for. Fewer than asked for is the end of the list.
+/// Floors and ids in the order of the request. Fewer than requested is the end of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Floors {
+pub struct CachedFloors {
     pub floors: Vec<(u64, CommentId)>,
-    /// See [`Found::fresh`].
-    pub fresh: bool,
+    /// See [`CachedValue::is_fresh`].
+    pub is_fresh: bool,
 }
 
-/// From which end of a list a part is kept.
+/// The end of a list that a cached part begins at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum ListEnd {
     /// Read by descending floors.
     Newest,
     /// Read by ascending floors.
     Oldest,
 }
 
-/// What is loaded of a list: everything listed from `low` to `high`.
+/// The part of a list that is cached: everything listed from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loaded {
-    /// 0 where the list begins.
+pub struct LoadedWindow {
+    /// 0 at the beginning of the list.
     pub low: u64,
-    /// `None` where it has no end: new ones are added.
+    /// `None` if the part is open: new entries are added to it.
     pub high: Option<u64>,
-    /// How many entries.
     pub entries: usize,
 }
 
-/// A right to fill a list, and what is kept of it and fresh.
+/// The right to fill a list, and the parts of it that are cached and fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filling {
+pub struct ListFilling {
     pub(crate) stamp: u64,
-    pub newest: Option<Loaded>,
-    pub oldest: Option<Loaded>,
+    pub newest: Option<LoadedWindow>,
+    pub oldest: Option<LoadedWindow>,
 }
 
-/// Floors that were loaded: everything listed from `low` to `high`, as in [`Loaded`].
+/// Floors that were loaded: everything listed from `low` to `high`, as in [`LoadedWindow`].
 #[derive(Debug, Clone)]
-pub struct Part {
-    pub end: End,
+pub struct ListPart {
+    pub end: ListEnd,
     pub low: u64,
     pub high: Option<u64>,
-    /// The subject's version, read after [`Cache::begin`] and before the floors.
+    /// The subject's version, read after [`Cache::begin_fill`] and before the floors.
     pub version: u64,
     pub floors: Vec<(u64, CommentId)>,
 }
@@ -181,45 +183,47 @@ pub struct Part {
 /// The shared cache. A call is one round trip.
 #[async_trait]
 pub trait Cache: Send + Sync + std::fmt::Debug {
-    /// Values of one slot, in the order asked for.
-    async fn get(&self, slot: Slot, keys: &[Key]) -> Result<Vec<Found>>;
+    /// The values of one slot, in the order of the keys.
+    async fn get_values(&self, slot: Slot, keys: &[CacheKey]) -> Result<Vec<CachedValue>>;
     /// Puts values of one slot, each of them if its stamp and version allow it.
-    async fn put(&self, slot: Slot, values: &[Put]) -> Result<()>;
-    /// Tells what was committed. Lists that are not kept stay so.
-    async fn change(&self, slot: Slot, changes: &Changes) -> Result<()>;
-    /// Floors of a list; `None` where the part asked for is not, or not wholly, kept.
-    async fn range(&self, list: &ListKey, range: Range) -> Result<Option<Floors>>;
-    /// Begins to fill a list: what is loaded after this may be filled in.
-    async fn begin(&self, list: &ListKey) -> Result<Filling>;
-    /// Fills a part in, beside what is kept where the two touch, else in its place. False when the
-    /// list changed since [`Cache::begin`]: then it has to be loaded again.
-    async fn fill(&self, list: &ListKey, filling: &Filling, part: &Part) -> Result<bool>;
-    /// Whether nobody did this to the list for `life`; then it is the caller's to do.
-    async fn first(&self, list: &ListKey, life: Duration) -> Result<bool>;
+    async fn put_values(&self, slot: Slot, values: &[CachePut]) -> Result<()>;
+    /// Applies committed changes to what is cached. Adds nothing that is not cached.
+    async fn apply_changes(&self, slot: Slot, changes: &CacheChanges) -> Result<()>;
+    /// Floors of a list; `None` unless the whole range is cached.
+    async fn read_floors(&self, list: &CachedList, range: FloorRange) -> Result<Option<CachedFloors>>;
+    /// Begins to fill a list: what is loaded after this call may be filled in.
+    async fn begin_fill(&self, list: &CachedList) -> Result<ListFilling>;
+    /// Fills a part in. It joins the cached part if the two touch, and replaces it otherwise. False
+    /// if the list changed since [`Cache::begin_fill`]: then the part must be loaded again.
+    async fn fill_part(&self, list: &CachedList, filling: &ListFilling, part: &ListPart) -> Result<bool>;
+    /// Claims the rebuild of a list for `lease`. False if another process holds the claim.
+    async fn claim_rebuild(&self, list: &CachedList, lease: Duration) -> Result<bool>;
 }
 
-/// How long things live in an adapter.
+/// How long the entries of an adapter live.
 #[cfg(feature = "cluster")]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lives {
-    pub(crate) fresh: Duration,
-    pub(crate) kept: Duration,
-    pub(crate) claim: Duration,
+pub(crate) struct CacheLifetimes {
+    pub(crate) freshness: Duration,
+    pub(crate) retention: Duration,
+    pub(crate) stamp: Duration,
 }
 
 #[cfg(feature = "cluster")]
-impl Lives {
-    pub(crate) const DEFAULT: Self = Self { fresh: FRESH, kept: KEPT, claim: CLAIM };
+impl CacheLifetimes {
+    pub(crate) const DEFAULT: Self =
+        Self { freshness: CACHE_FRESHNESS, retention: CACHE_RETENTION, stamp: STAMP_LIFETIME };
 
-    /// How long a value is believed and kept, a tenth more or less, so that what was put together
-    /// does not end together. What is named by its content is never wrong.
-    pub(crate) fn of(&self, key: &Key) -> (Duration, Duration) {
-        let fresh = if matches!(key, Key::Snapshot(_)) { self.kept } else { self.fresh };
-        (jitter(fresh), jitter(self.kept))
+    /// How long a value is fresh and kept, with jitter, so that values that were put together do not
+    /// expire together. A snapshot is named by its content, so it stays fresh as long as it is kept.
+    pub(crate) fn of(&self, key: &CacheKey) -> (Duration, Duration) {
+        let freshness = if matches!(key, CacheKey::Snapshot(_)) { self.retention } else { self.freshness };
+        (add_jitter(freshness), add_jitter(self.retention))
     }
 }
 
+/// The duration, up to a tenth longer or shorter.
 #[cfg(feature = "cluster")]
-pub(crate) fn jitter(life: Duration) -> Duration {
-    life.mul_f64(rand::random_range(0.9..1.1))
+pub(crate) fn add_jitter(duration: Duration) -> Duration {
+    duration.mul_f64(rand::random_range(0.9..1.1))
 }

@@ -1,8 +1,12 @@
-//! The port to the counters: likes as they are with what is not in the tables yet.
+//! The port to the counters: reaction counts, including the reactions that are not in the tables yet.
 //!
-//! A view over rows and log, never the truth: a comment's counts at a position of its slot's log,
-//! and the pairs (member and comment) whose operations from there on are not persisted yet. It is
-//! bounded by the lag, not by the number of likes, and everything in it may vanish.
+//! The counters are a view over rows and broker, never the truth. Of a comment they hold its counts
+//! at one offset of its slot's reactions, and the pairs (member and comment) whose operations from
+//! that offset on are not persisted yet. Their size is bounded by the lag, not by the number of
+//! reactions, and everything in them may vanish.
+//!
+//! The port has one trait for each role: requests use [`Counters`], the recovery of lost slots uses
+//! [`CounterSlots`], the reconciler uses [`CounterViews`].
 
 use std::collections::HashMap;
 
@@ -12,108 +16,134 @@ use gailou_shared::wire::Reaction;
 
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
+use crate::ports::failure::Failure;
 
 /// Why the counters did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CountersError {
-    /// They could not be reached, or not in time. Whether a fold landed is not known.
+    /// The counters could not be reached, or not in time. Whether a fold was applied is not known.
     #[error("the counters cannot be reached: {0}")]
-    Unavailable(String),
-    /// The slot's counters were lost: they must be opened again ([`Counters::reopen`]) before
-    /// anything is said of them.
-    #[error("the counters were lost")]
+    Unavailable(Failure),
+    /// The slot's counters were lost. They must be recovered ([`CounterSlots`]) before they answer.
+    #[error("the counters of the slot were lost")]
     Lost,
-    /// The fold's standing is older than what the counters know: it must be read again.
-    #[error("the standing is too old")]
-    Behind,
+    /// The reaction state of the request is older than the view. It must be read again.
+    #[error("the reaction state is older than the counters")]
+    StaleState,
 }
 
-/// One operation, where it stands in the log, and what the tables said before it was folded.
-#[derive(Debug, Clone)]
-pub struct Fold {
-    pub id: CommentId,
-    pub member: MemberId,
-    pub react: ReactionChange,
-    /// Its offset in the log: its version.
-    pub version: u64,
-    pub standing: ReactionState,
-}
-
-/// Likes, dislikes and what the member thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Folded {
+/// How many members like and dislike a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReactionCounts {
     pub likes: u64,
     pub dislikes: u64,
+}
+
+/// One reaction to fold, with its offset and what the tables held before it.
+#[derive(Debug, Clone)]
+pub struct FoldRequest {
+    pub id: CommentId,
+    pub member: MemberId,
+    pub change: ReactionChange,
+    /// Its offset in the broker, which is its version.
+    pub offset: u64,
+    pub state: ReactionState,
+}
+
+/// The counts after a fold, and what the member thinks then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldedReaction {
+    pub counts: ReactionCounts,
     pub reaction: Option<Reaction>,
 }
 
-/// What a row says of a comment's counts.
+/// The counts that a row holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Base {
+pub struct CountBase {
     pub id: CommentId,
-    pub likes: u64,
-    pub dislikes: u64,
-    /// A position of the log at which these were the counts: the one after the last reaction that
-    /// moved them, or any later one that the slot had reached when the row was read.
-    pub reacted: u64,
+    pub counts: ReactionCounts,
+    /// An offset at which these were the counts: the one after the last reaction that moved them, or
+    /// any later one that the slot had reached when the row was read.
+    pub offset: u64,
 }
 
 /// What the tables hold of a comment after a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersistedReaction {
-    pub base: Base,
-    /// The batch's operations on it: offset, member, what was done. With them the view knows also of
-    /// those that were appended and never folded, because their server died in between.
+    pub base: CountBase,
+    /// The batch's operations on it: offset, member and reaction. They include operations that were
+    /// appended but never folded, because the process that appended them died in between.
     pub operations: Vec<(u64, MemberId, ReactionChange)>,
 }
 
-/// A right to open a slot's counters again, see [`Counters::begin`].
+/// The view of one comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterView {
+    pub base: CountBase,
+    /// The base with the pending operations.
+    pub current: ReactionCounts,
+}
+
+/// The right to recover slots, see [`CounterSlots::begin_recovery`].
 #[derive(Debug, Clone)]
 pub struct Recovery {
     pub slots: Vec<Slot>,
     pub token: String,
 }
 
+/// What requests do with the counters, and what the writer of the tables reports to them.
 #[async_trait]
 pub trait Counters: Send + Sync + std::fmt::Debug {
-    /// Folds an operation into its comment's view; membership and counts move together.
+    /// Folds an operation into the view of its comment. Membership and counts move together.
     ///
-    /// A view that is not there is made from `standing`, one that is behind it is brought up to it.
-    /// Operations are folded by their versions, whatever the order they come in; one that the view's
-    /// base holds already changes nothing. Folding the same again changes nothing.
+    /// A missing view is created from `state`, and a view older than `state` is brought up to it.
+    /// Operations are folded by their offsets, in whatever order they arrive. An operation that the
+    /// view's base already contains changes nothing, and folding one twice changes nothing.
     ///
     /// # Errors
-    /// [`CountersError::Behind`] when the standing does not say what the member thinks at the view's
-    /// base, or was read before the slot was opened: read it again and fold again.
-    async fn fold(&self, fold: Fold) -> Result<Folded, CountersError>;
-    /// Likes and dislikes of comments, where the view knows more than the row. A view that is behind
-    /// its row is brought up to it.
-    async fn counts(&self, rows: &[Base]) -> Result<HashMap<CommentId, (u64, u64)>, CountersError>;
-    /// What a member's operations that are not persisted yet make of these comments; ids without
-    /// any are left out.
-    async fn reactions(
+    /// [`CountersError::StaleState`] when `state` does not say what the member thinks at the view's
+    /// base, or was read before the slot was recovered. Read it again and fold again.
+    async fn fold(&self, request: FoldRequest) -> Result<FoldedReaction, CountersError>;
+    /// The counts of those comments of which the view knows more than the row. A view that is older
+    /// than its row is brought up to it.
+    async fn read_counts(&self, rows: &[CountBase]) -> Result<HashMap<CommentId, ReactionCounts>, CountersError>;
+    /// What a member thinks of these comments after the operations that are not persisted yet.
+    /// Comments without such operations are left out.
+    async fn read_pending_reactions(
         &self,
         member: MemberId,
         ids: &[CommentId],
     ) -> Result<HashMap<CommentId, Option<Reaction>>, CountersError>;
-    /// The tables hold these counts: every operation before `reacted` is in them and is dropped here.
-    /// What comes late, again, or of something older changes nothing.
+    /// Takes over what the tables hold: every operation before a base's offset is dropped from the
+    /// view. A call that is late, repeated or about something older changes nothing.
     ///
-    /// The answer names a few comments of the same slots with operations older than that, of which
-    /// nobody told: their rows should be told too ([`tell`] does).
-    async fn persisted(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError>;
-    /// Which of these slots were lost (or never opened).
-    async fn lost(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError>;
-    /// Begins to open lost slots. Between this and [`Counters::reopen`] the caller waits until the
-    /// tables hold everything that was in the log after this call.
-    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError>;
-    /// Opens the slots, whose rows have reached these positions: standings older than that are not
-    /// believed, and views older than that are dropped. [`CountersError::Lost`] when the counters were
-    /// lost again meanwhile, or ten seconds have passed.
-    async fn reopen(&self, opening: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError>;
-    /// The whole view of a comment, for the reconciler: its base and what it shows now.
-    async fn view(&self, id: CommentId) -> Result<Option<(Base, (u64, u64))>, CountersError>;
-    /// Forgets a comment's view. Where operations are pending in it the slot is lost with it: it can
-    /// be opened again when they are in the tables.
-    async fn forget(&self, id: CommentId) -> Result<(), CountersError>;
+    /// The answer names a few comments of the same slots that still have operations older than these,
+    /// because their own call never came. They should be settled too, see [`crate::cluster::settle`].
+    async fn settle(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError>;
+}
+
+/// The recovery of slots whose counters were lost.
+#[async_trait]
+pub trait CounterSlots: Send + Sync + std::fmt::Debug {
+    /// Which of these slots are lost, or were never opened.
+    async fn find_lost_slots(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError>;
+    /// Begins to recover lost slots. Before [`CounterSlots::finish_recovery`] the caller waits until
+    /// the tables hold everything that was in the broker after this call.
+    async fn begin_recovery(&self, slots: &[Slot]) -> Result<Recovery, CountersError>;
+    /// Opens the slots, whose rows have reached these offsets. From then on older reaction states
+    /// are refused, and older views are dropped.
+    ///
+    /// # Errors
+    /// [`CountersError::Lost`] when the counters were lost again meanwhile, or ten seconds have passed.
+    async fn finish_recovery(&self, recovery: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError>;
+}
+
+/// Single views, for the reconciler.
+#[async_trait]
+pub trait CounterViews: Send + Sync + std::fmt::Debug {
+    /// The view of a comment; `None` when there is none.
+    async fn read_view(&self, id: CommentId) -> Result<Option<CounterView>, CountersError>;
+    /// Removes the view of a comment. If it has pending operations, its slot becomes lost and can be
+    /// recovered once the tables hold them.
+    async fn forget_view(&self, id: CommentId) -> Result<(), CountersError>;
 }

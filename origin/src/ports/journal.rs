@@ -1,49 +1,71 @@
-//! The port to the log: what is appended here is not lost any more.
+//! The port to the journal: an operation that was appended is durable.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use gailou_shared::id::MemberId;
 
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::store::StoreError;
 
-/// Why an event was not taken, or not known to be taken.
+/// Why an operation was not accepted, or is not known to be accepted.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum JournalError {
-    /// Too many events are waiting. Nothing was written.
+    /// Too many operations are waiting. Nothing was written.
     #[error("too many writes are waiting")]
     Full,
-    /// The journal has stopped. Whether the event was written is not known.
+    /// The journal has stopped. Whether the operation was written is not known.
     #[error("the journal has stopped")]
     Closed,
-    /// What must take it did not answer in time. Whether the event was or will be written is not
-    /// known.
+    /// A server did not answer in time. Whether the operation was or will be written is not known.
     #[error("the outcome is unknown: {0}")]
     Unknown(String),
-    /// The event alone cannot be stored. Nothing of it was written.
+    /// This operation cannot be stored. Nothing of it was written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Takes events in order. `Ok` means that the event survives the death of this process.
+/// Accepts operations in order. `Ok` means that the operation survives the death of this process.
 #[async_trait]
 pub trait Journal: Send + Sync + std::fmt::Debug {
-    /// Appends an event and waits until it is safe. Events of concurrent callers are written
-    /// together; those of one caller keep their order.
-    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError>;
-    /// Carries a request with this idempotency key to its end whose outcome was unknown: it may have
-    /// been appended, and must not appear after its repetition was refused. Nothing is done when
-    /// there was none, or its outcome is known.
+    /// Appends an operation and waits until it is durable. Operations of concurrent callers are
+    /// written together; those of one caller keep their order.
+    async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError>;
+    /// Completes a request with this idempotency key whose outcome was unknown: it may have been
+    /// appended, and must not appear after its repetition was refused. Does nothing when there is no
+    /// such request, or its outcome is known.
     async fn resume(&self, member: MemberId, key: &str) -> Result<(), JournalError>;
-    /// Takes nothing more and waits until everything taken is safe.
+    /// Accepts nothing more and waits until every accepted operation is durable.
     async fn close(&self);
 }
 
-/// Who wants to know what a transaction behind the log has changed: counters and caches.
+/// Is notified after each commit of the tables behind the broker: caches, counters, open pages.
 ///
-/// Told after the commit, before the broker is; what is not told, because the process died, they
-/// find out by versions and positions.
+/// The call comes after the commit of the tables and before that of the offsets. A listener that
+/// misses a call because the process died finds out by versions and offsets.
 #[async_trait]
 pub trait CommitListener: Send + Sync + std::fmt::Debug {
-    /// What was written, and what it did. Bounded in time: the next events of these slots wait.
+    /// `batch` was written, and `persisted` is what it did. Bounded in time: the next operations of
+    /// these slots wait for it.
     async fn on_commit(&self, batch: &[LoggedOperation], persisted: &PersistedBatch);
+}
+
+/// The listeners of one process, in two steps.
+#[derive(Debug, Clone, Default)]
+pub struct CommitListeners {
+    /// State that processes share. These are notified concurrently: each is a round trip.
+    pub shared: Vec<Arc<dyn CommitListener>>,
+    /// State of this process. These are notified last, so that what they build anew is built from
+    /// the new shared state.
+    pub local: Vec<Arc<dyn CommitListener>>,
+}
+
+impl CommitListeners {
+    /// Notifies every listener and waits for all.
+    pub async fn notify(&self, batch: &[LoggedOperation], persisted: &PersistedBatch) {
+        for step in [&self.shared, &self.local] {
+            join_all(step.iter().map(|listener| listener.on_commit(batch, persisted))).await;
+        }
+    }
 }

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod counters;
 pub mod dependencies;
 pub mod edge;
+pub mod failure;
 pub mod journal;
 pub mod pending;
 pub mod popularity;

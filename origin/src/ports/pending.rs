@@ -1,7 +1,7 @@
-//! The port to what is accepted and not yet a row, where every origin sees it: new comments for a
+//! The port to what is accepted and not yet a row, shared by all processes: new comments for a
 //! minute, idempotency keys for a day.
 //!
-//! Everything here may vanish; the log and the tables hold the truth.
+//! Everything in here may vanish; the broker and the tables hold the truth.
 
 use std::collections::HashMap;
 
@@ -9,35 +9,39 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId};
 
 use crate::domain::operation::LoggedOperation;
+use crate::ports::failure::Failure;
 
-/// What is pending could not be asked for. Whether a write landed is not known.
+/// The pending comments could not be reached. Whether a write was applied is not known.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("what is pending cannot be reached: {0}")]
-pub struct PendingError(pub String);
+#[error("the pending comments cannot be reached: {0}")]
+pub struct PendingError(pub Failure);
 
-/// What an idempotency key was found to be.
+/// What was found for an idempotency key.
 #[derive(Debug, Clone)]
-pub enum Reserved {
-    /// Nobody's until now; it belongs to the event given. `sure` is false when earlier reservations
-    /// may have been lost (the memory is younger than they live): then the rows have to be asked.
-    Now { sure: bool },
-    /// An earlier request's: its event, and whether it is known to be appended.
-    Before { event: Box<LoggedOperation>, appended: bool },
+pub enum Reservation {
+    /// The key was free and belongs to the given operation now. `is_certain` is false when earlier
+    /// reservations may have been lost, because the server has run for less time than they live.
+    /// Then the rows must be read, too.
+    New { is_certain: bool },
+    /// The key belongs to an earlier request: its operation, and whether that is known to be
+    /// appended.
+    Existing { operation: Box<LoggedOperation>, is_appended: bool },
 }
 
+/// Comments on their way from the broker to the tables.
 #[async_trait]
 pub trait Pending: Send + Sync + std::fmt::Debug {
-    /// Reserves (member, key) for this [`crate::domain::operation::Event::Publish`], whose row carries both.
-    /// At most one event ever holds a key while reservations live (24 hours).
-    async fn reserve(&self, event: &LoggedOperation) -> Result<Reserved, PendingError>;
-    /// The event that holds a key.
-    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError>;
-    /// Gives a key back whose event is known not to be appended.
-    async fn release(&self, event: &LoggedOperation) -> Result<(), PendingError>;
-    /// Shows an appended comment to every origin, for a minute, and marks its key as appended.
-    async fn put(&self, event: &LoggedOperation) -> Result<(), PendingError>;
-    /// Comments that were put lately.
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError>;
-    /// A member's own, newest first.
-    async fn of(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError>;
+    /// Reserves (member, key) for this [`crate::domain::operation::Operation::Publish`], whose row
+    /// has both. While reservations live (24 hours), at most one operation ever holds a key.
+    async fn reserve_key(&self, operation: &LoggedOperation) -> Result<Reservation, PendingError>;
+    /// The operation that holds a key.
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError>;
+    /// Releases the key of an operation that is known not to be appended.
+    async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
+    /// Shows an appended comment to every process for a minute, and marks its key as appended.
+    async fn put_comment(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
+    /// Those of these comments that were put during the last minute.
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError>;
+    /// The comments of a member that were put during the last minute, newest first.
+    async fn list_member_comments(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError>;
 }

@@ -1,12 +1,11 @@
-//! What happened on a subject lately, for readers who watch it.
+//! The port to the revisions of subjects, which live updates follow.
 //!
-//! Each commit that changes a subject leaves one link, from the subject's version before it to the
-//! one after; links form a chain, and a reader goes along it. Promise: who reaches the end of the
-//! chain has missed nothing. Where a link is missing (its process died before it told, or it is too
-//! long ago) nobody gets past: readers are told to begin anew, never to go on as if nothing were
-//! missing.
+//! Each commit that changes a subject appends one revision: the step from the subject's version
+//! before it to the one after. Revisions form a chain. Promise: a reader that follows the chain to
+//! its end has missed nothing. A reader stops at a missing revision (its process died before it
+//! appended it, or it is too old) and must load the page again; it never skips the gap.
 //!
-//! Events name comments and say nothing of what is in them.
+//! Events name comments and contain nothing of their texts.
 
 use std::collections::HashMap;
 
@@ -15,64 +14,66 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::operation::{PersistedBatch, TouchedComment};
+use crate::ports::failure::Failure;
 
-/// Links kept of a subject: at ten comments a second, the last minute of them.
+/// Revisions kept of a subject: at ten comments a second, those of the last 50 s.
 pub const MAX_REVISIONS_KEPT: usize = 500;
-/// Events told of one commit. One that did more (an import) is told as if it were not known.
+/// Events in one revision. A commit with more (an import) appends no revision, which is a gap.
 pub(crate) const MAX_EVENTS_PER_REVISION: usize = 100;
 
-/// The keeper of the links does not answer.
+/// The revisions could not be reached. Whether an append was applied is not known.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("what happened lately is not known: {0}")]
-pub struct RevisionsError(pub String);
+#[error("the revisions cannot be reached: {0}")]
+pub struct RevisionsError(pub Failure);
 
-/// What readers are told.
+/// What readers see of a commit. The names are part of the stored format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RevisionEvent {
-    /// There is a comment to be seen, or it reads differently now.
+    /// A comment became visible, or its visible content changed.
     Comment {
         id: CommentId,
         root: CommentId,
-        /// `None` also where it is known to the tables alone.
+        /// `None` also if only the tables know it.
         parent: Option<CommentId>,
     },
-    /// A comment can be seen no more, or only that it was there.
+    /// A comment is visible no more, or only as a tombstone.
     Removed { id: CommentId },
 }
 
-/// What one commit did to a subject. Its version before was one less.
+/// What one commit did to a subject. The names are part of the stored format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
-    /// The subject's version after it.
+    /// The subject's version after the commit; before it, the version was one less.
     pub version: u64,
-    /// None for what changes numbers alone.
+    /// Empty if only counts changed.
     pub events: Vec<RevisionEvent>,
 }
 
-/// The links of all subjects.
+/// The revisions of all subjects.
 #[async_trait]
 pub trait Revisions: Send + Sync + std::fmt::Debug {
-    /// Keeps links. Two of the same version belong together.
-    async fn append(&self, links: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError>;
-    /// The links of a subject beyond a version, by version: the first [`KEPT`] of them. Some may be
+    /// Appends revisions. Two of the same version belong together.
+    async fn append(&self, revisions: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError>;
+    /// The first [`MAX_REVISIONS_KEPT`] revisions of a subject after a version, in order. Some may be
     /// missing.
     async fn since(&self, subject: &SubjectKey, version: u64) -> Result<Vec<Revision>, RevisionsError>;
 }
 
-/// What a commit did, subject by subject.
+/// The revisions that a batch makes, one a subject.
 pub fn revisions_of(persisted: &PersistedBatch) -> Vec<(SubjectKey, Revision)> {
     let mut events: HashMap<&SubjectKey, Vec<RevisionEvent>> = HashMap::new();
     for touched in &persisted.touched {
-        events.entry(&touched.subject).or_default().extend(event(touched));
+        events.entry(&touched.subject).or_default().extend(event_of(touched));
     }
-    let links = persisted.changed.iter().filter_map(|(subject, version)| {
+    let revisions = persisted.changed.iter().filter_map(|(subject, version)| {
         let events = events.remove(subject).unwrap_or_default();
         (events.len() <= MAX_EVENTS_PER_REVISION).then(|| (subject.clone(), Revision { version: *version, events }))
     });
-    links.collect()
+    revisions.collect()
 }
 
-pub(crate) fn event(touched: &TouchedComment) -> Option<RevisionEvent> {
+/// What readers see of a comment's change.
+pub(crate) fn event_of(touched: &TouchedComment) -> Option<RevisionEvent> {
     let TouchedComment { id, root, parent, visible, was_listed, listed, takedown, .. } = *touched;
     match visible {
         true if takedown || !was_listed => Some(RevisionEvent::Comment { id, root, parent }),
@@ -81,16 +82,17 @@ pub(crate) fn event(touched: &TouchedComment) -> Option<RevisionEvent> {
     }
 }
 
-/// The events on the way from a version to the end of the chain, each with its version, and where
-/// that end is. After `most` events the way ends with the link they are in.
-pub fn follow(from: u64, links: &[Revision], most: usize) -> (u64, Vec<(u64, RevisionEvent)>) {
+/// Follows the chain from a version up to its first gap. Returns the version it ends at and the
+/// events on the way, each with its version. It also ends after the revision that brings the number
+/// of events to `max` or above: a revision is never cut.
+pub fn follow_chain(from: u64, revisions: &[Revision], max: usize) -> (u64, Vec<(u64, RevisionEvent)>) {
     let (mut at, mut events) = (from, Vec::new());
-    for link in links.iter().filter(|link| link.version > from) {
-        if link.version > at + 1 || (link.version > at && events.len() >= most) {
+    for revision in revisions.iter().filter(|revision| revision.version > from) {
+        if revision.version > at + 1 || (revision.version > at && events.len() >= max) {
             break;
         }
-        at = link.version;
-        for event in link.events.iter().map(|event| (at, *event)) {
+        at = revision.version;
+        for event in revision.events.iter().map(|event| (at, *event)) {
             if !events.contains(&event) {
                 events.push(event);
             }

@@ -9,7 +9,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::wire::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment, SubjectCounts};
 use tokio::time::{Instant, sleep};
 
-use crate::ports::revisions::{RevisionEvent, follow};
+use crate::ports::revisions::{RevisionEvent, follow_chain};
 use crate::service::{ServiceResult, subject};
 use crate::state::AppState;
 
@@ -31,7 +31,7 @@ pub async fn since(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Serv
         let row = subject::row(app, key).await?;
         let from = after.unwrap_or(row.version);
         let revisions = app.revisions.since(key, from).await?;
-        let (end, found) = follow(from, &revisions, MAX_EVENTS);
+        let (end, found) = follow_chain(from, &revisions, MAX_EVENTS);
         let is_late = Instant::now() >= deadline;
         if end > from && (row.version >= end || is_late) {
             let mut events: Vec<_> = found.iter().map(|(id, event)| LiveEvent { id: *id, kind: wire(event) }).collect();

@@ -7,6 +7,7 @@ pub mod change_feed;
 pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
+pub mod read_counters;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,13 +25,14 @@ use crate::domain::id_generator::IdGenerator;
 use crate::domain::row::StoredDictionary;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
-use crate::ports::popularity::{Popularity, ReadCounters};
+use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
+use crate::state::read_counters::ReadCounters;
 use crate::telemetry;
 use crate::telemetry::Collector;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gailou_shared::cache_tags::CacheTags;
@@ -18,7 +19,10 @@ use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
-use crate::ports::popularity::{ReadCounter, ReadCounters, ReadLists};
+use crate::domain::operation::{LoggedOperation, PersistedBatch};
+use crate::ports::journal::CommitListener;
+use crate::ports::popularity::ReadLists;
+use crate::state::read_counters::{ReadCounter, ReadCounters};
 
 /// Longest life of a page.
 const PAGE_TTL: Duration = Duration::from_millis(250);
@@ -80,13 +84,13 @@ impl ReadyPage {
     /// Counts a read. A page of many subjects is a read of none of them.
     pub fn count_read(&self) {
         if let [counter] = &self.counters[..] {
-            counter.read(self.reads);
+            counter.count_read(self.reads);
         }
     }
 
     /// For how many seconds the edge may serve it without asking: all of its subjects are popular.
     pub fn hot_for(&self) -> Option<u8> {
-        self.counters.iter().map(|counter| counter.hot_for()).min().filter(|seconds| *seconds > 0)
+        self.counters.iter().map(|counter| counter.fresh_for_seconds()).min().filter(|seconds| *seconds > 0)
     }
 
     fn weight(&self) -> usize {
@@ -189,7 +193,9 @@ impl PageCache {
             cache_tags: built.cache_tags.map(|tags| tags.encode().into()),
             version: built.version,
             made,
-            counters: built.reads.map_or(vec![], |_| built.subjects.iter().map(|s| self.counters.of(s)).collect()),
+            counters: built
+                .reads
+                .map_or(vec![], |_| built.subjects.iter().map(|s| self.counters.counter_of(s)).collect()),
             reads: built.reads.unwrap_or_default(),
             places: built.subjects.iter().map(|s| self.place(s)).collect(),
             commits,
@@ -202,6 +208,13 @@ impl PageCache {
 fn etag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
     digest.iter().take(ETAG_DIGEST_BYTES).fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\""
+}
+
+#[async_trait]
+impl CommitListener for PageCache {
+    async fn on_commit(&self, _: &[LoggedOperation], persisted: &PersistedBatch) {
+        self.committed(&persisted.changed);
+    }
 }
 
 #[cfg(test)]

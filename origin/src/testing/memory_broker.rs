@@ -1,6 +1,7 @@
-//! A log in memory.
+//! A broker in memory. Its one consumer has all partitions.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -9,118 +10,142 @@ use gailou_shared::id::Slot;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
-use crate::testing::doubles::{When, lock};
+use crate::ports::broker::{
+    Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
+};
+use crate::testing::faults::{FaultPoint, lock};
 
-type Decide = Box<dyn FnMut(Topic) -> Option<(When, BrokerError)> + Send>;
+/// How long [`Consumer::poll_batch`] waits for a first record.
+const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
+
+type DecideAppend = Box<dyn FnMut(Topic) -> Option<(FaultPoint, BrokerError)> + Send>;
 
 #[derive(Default)]
-struct LogState {
-    messages: HashMap<(Topic, u32), Vec<Vec<u8>>>,
+struct BrokerState {
+    payloads: HashMap<(Topic, u32), Vec<Vec<u8>>>,
     committed: HashMap<(Topic, u32), u64>,
-    letters: Vec<DeadLetter>,
-    fault: Option<Decide>,
+    dead_letters: Vec<DeadLetter>,
+    fault: Option<DecideAppend>,
+    on_end_offset: Option<Box<dyn Fn() + Send>>,
 }
 
-/// A log of one process; all partitions belong to whoever reads.
+/// The broker; clones share it.
 #[derive(Clone)]
-pub(crate) struct MemoryLog(Arc<Inner>);
+pub(crate) struct MemoryBroker(Arc<BrokerInner>);
 
-struct Inner {
+struct BrokerInner {
     partitions: u32,
-    state: Mutex<LogState>,
-    more: Notify,
+    state: Mutex<BrokerState>,
+    appended: Notify,
 }
 
-impl std::fmt::Debug for MemoryLog {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MemoryLog")
+impl fmt::Debug for MemoryBroker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryBroker")
     }
 }
 
-impl MemoryLog {
+impl MemoryBroker {
     pub(crate) fn new(partitions: u32) -> Self {
-        Self(Arc::new(Inner { partitions, state: Mutex::default(), more: Notify::new() }))
+        Self(Arc::new(BrokerInner { partitions, state: Mutex::default(), appended: Notify::new() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, LogState> {
+    fn state(&self) -> MutexGuard<'_, BrokerState> {
         lock(&self.0.state)
     }
 
-    /// Asked before each append and burial; an error says whether it was written all the same.
-    pub(crate) fn fail(&self, decide: impl FnMut(Topic) -> Option<(When, BrokerError)> + Send + 'static) {
+    /// Decides before each append and dead letter whether and when it fails.
+    pub(crate) fn fail_appends(&self, decide: impl FnMut(Topic) -> Option<(FaultPoint, BrokerError)> + Send + 'static) {
         self.state().fault = Some(Box::new(decide));
     }
 
+    /// Ends the fault.
     pub(crate) fn heal(&self) {
         self.state().fault = None;
     }
 
+    /// Calls this whenever an end offset is read.
+    pub(crate) fn on_end_offset(&self, call: impl Fn() + Send + 'static) {
+        self.state().on_end_offset = Some(Box::new(call));
+    }
+
+    /// Appends to a partition. Returns the offset.
     pub(crate) fn put(&self, topic: Topic, partition: u32, payload: Vec<u8>) -> u64 {
         let mut state = self.state();
-        let messages = state.messages.entry((topic, partition)).or_default();
-        messages.push(payload);
-        self.0.more.notify_waiters();
-        messages.len() as u64 - 1
+        let payloads = state.payloads.entry((topic, partition)).or_default();
+        payloads.push(payload);
+        self.0.appended.notify_waiters();
+        payloads.len() as u64 - 1
     }
 
-    pub(crate) fn messages(&self, topic: Topic) -> Vec<Vec<u8>> {
+    /// Every payload of a topic, partition by partition.
+    pub(crate) fn payloads(&self, topic: Topic) -> Vec<Vec<u8>> {
         let state = self.state();
-        (0..self.0.partitions).flat_map(|p| state.messages.get(&(topic, p)).cloned().unwrap_or_default()).collect()
+        let partitions = 0..self.0.partitions;
+        partitions.flat_map(|p| state.payloads.get(&(topic, p)).cloned().unwrap_or_default()).collect()
     }
 
-    pub(crate) fn buried(&self) -> Vec<DeadLetter> {
-        self.state().letters.clone()
+    pub(crate) fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.state().dead_letters.clone()
     }
 
+    /// The committed offsets of a topic, by partition.
     pub(crate) fn commits(&self, topic: Topic) -> HashMap<u32, u64> {
         let state = self.state();
         state.committed.iter().filter(|((of, _), _)| *of == topic).map(|((_, p), o)| (*p, *o)).collect()
     }
 
-    /// As if everything were stored.
+    /// Commits the end of every partition.
     pub(crate) fn commit_all(&self, topic: Topic) {
         let mut state = self.state();
-        let ends: Vec<_> = state.messages.iter().map(|(of, messages)| (*of, messages.len() as u64)).collect();
+        let ends: Vec<_> = state.payloads.iter().map(|(of, payloads)| (*of, payloads.len() as u64)).collect();
         state.committed.extend(ends.into_iter().filter(|((of, _), _)| *of == topic));
     }
 
-    /// As if nobody had ever committed.
+    /// Commits this offset of a partition.
+    pub(crate) fn commit(&self, topic: Topic, partition: u32, offset: u64) {
+        self.state().committed.insert((topic, partition), offset);
+    }
+
+    /// Forgets every commit.
     pub(crate) fn forget_commits(&self) {
         self.state().committed.clear();
     }
 
-    /// As if somebody had deleted the topic and made it again.
+    /// Deletes a topic and creates it again.
     pub(crate) fn recreate(&self, topic: Topic) {
         let mut state = self.state();
-        state.messages.retain(|(of, _), _| *of != topic);
+        state.payloads.retain(|(of, _), _| *of != topic);
         state.committed.retain(|(of, _), _| *of != topic);
     }
 
-    fn fault(&self, topic: Topic) -> Option<(When, BrokerError)> {
+    fn fault(&self, topic: Topic) -> Option<(FaultPoint, BrokerError)> {
         self.state().fault.as_mut().and_then(|decide| decide(topic))
     }
 
-    /// A reader that keeps what it is told in this log.
-    pub(crate) fn read(&self, topic: Topic) -> MemoryReader {
+    /// A consumer from the committed offsets on.
+    pub(crate) fn consumer_of(&self, topic: Topic) -> MemoryConsumer {
         let committed = self.commits(topic);
-        let at = (0..self.0.partitions).map(|p| (p, committed.get(&p).copied().unwrap_or(0))).collect();
-        let assigned = (0..self.0.partitions).collect();
-        MemoryReader { log: self.clone(), topic, at, assigned, revoked: vec![], taken: vec![], paused: BTreeSet::new() }
+        let next = (0..self.0.partitions).map(|p| (p, committed.get(&p).copied().unwrap_or(0))).collect();
+        MemoryConsumer {
+            broker: self.clone(),
+            topic,
+            next,
+            assigned: (0..self.0.partitions).collect(),
+            revoked: vec![],
+            buffered: vec![],
+            paused: BTreeSet::new(),
+        }
     }
 }
 
 #[async_trait]
-impl Broker for MemoryLog {
-    fn partitions(&self) -> u32 {
-        self.0.partitions
-    }
-
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
-        let partition = self.partition(slot);
+impl Producer for MemoryBroker {
+    async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
+        let partition = self.partition_of(slot);
         match self.fault(topic) {
-            Some((When::Before, error)) => Err(error),
-            Some((When::After, error)) => {
+            Some((FaultPoint::Before, error)) => Err(error),
+            Some((FaultPoint::After, error)) => {
                 self.put(topic, partition, payload);
                 Err(error)
             }
@@ -128,110 +153,127 @@ impl Broker for MemoryLog {
         }
     }
 
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
-        Ok(self.state().messages.get(&(topic, partition)).map_or(0, |messages| messages.len() as u64))
+    async fn close(&self) {}
+}
+
+#[async_trait]
+impl PartitionOffsets for MemoryBroker {
+    fn partition_count(&self) -> u32 {
+        self.0.partitions
     }
 
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+    async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+        let state = self.state();
+        state.on_end_offset.iter().for_each(|call| call());
+        Ok(state.payloads.get(&(topic, partition)).map_or(0, |payloads| payloads.len() as u64))
+    }
+
+    async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
         Ok(self.state().committed.get(&(topic, partition)).copied().unwrap_or(0))
     }
+}
 
-    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
-        Ok(Box::new(self.read(topic)))
-    }
-
-    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError> {
-        if let Some((_, error)) = self.fault(message.topic) {
+#[async_trait]
+impl DeadLetters for MemoryBroker {
+    async fn put_dead_letter(&self, record: &Record, error: &str, failed_at_ms: u64) -> Result<(), BrokerError> {
+        if let Some((_, error)) = self.fault(record.topic) {
             return Err(error);
         }
         let mut state = self.state();
-        let offset = state.letters.len() as u64;
-        state.letters.push(DeadLetter { message: message.clone(), offset, error: error.into(), at });
+        let offset = state.dead_letters.len() as u64;
+        state.dead_letters.push(DeadLetter { record: record.clone(), offset, error: error.into(), failed_at_ms });
         Ok(())
     }
 
-    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
-        Ok(self.buried().into_iter().filter(|letter| letter.message.topic == topic).collect())
+    async fn list_dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
+        Ok(self.dead_letters().into_iter().filter(|letter| letter.record.topic == topic).collect())
     }
 
     async fn mark_retried(&self, _: Topic, _: u64) -> Result<(), BrokerError> {
         Ok(())
     }
-
-    async fn check(&self) -> Result<Vec<String>, BrokerError> {
-        Ok(vec![])
-    }
-
-    async fn close(&self) {}
 }
 
-pub(crate) struct MemoryReader {
-    log: MemoryLog,
+#[async_trait]
+impl Broker for MemoryBroker {
+    fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
+        Ok(Box::new(self.consumer_of(topic)))
+    }
+
+    async fn check_topics(&self) -> Result<Vec<String>, BrokerError> {
+        Ok(vec![])
+    }
+}
+
+pub(crate) struct MemoryConsumer {
+    broker: MemoryBroker,
     topic: Topic,
-    at: HashMap<u32, u64>,
+    /// The next offset of each partition.
+    next: HashMap<u32, u64>,
     assigned: Vec<u32>,
     revoked: Vec<u32>,
-    taken: Vec<Record>,
+    buffered: Vec<Record>,
     paused: BTreeSet<u32>,
 }
 
-impl MemoryReader {
-    fn take(&mut self, most: usize) {
-        let state = self.log.state();
-        for partition in (0..self.log.0.partitions).filter(|p| !self.paused.contains(p)) {
-            let at = self.at.entry(partition).or_default();
-            let messages = state.messages.get(&(self.topic, partition)).map_or(&[][..], Vec::as_slice);
-            if *at > messages.len() as u64 {
-                *at = 0;
+impl MemoryConsumer {
+    fn buffer_records(&mut self, max: usize) {
+        let state = self.broker.state();
+        for partition in (0..self.broker.0.partitions).filter(|p| !self.paused.contains(p)) {
+            let next = self.next.entry(partition).or_default();
+            let payloads = state.payloads.get(&(self.topic, partition)).map_or(&[][..], Vec::as_slice);
+            if *next > payloads.len() as u64 {
+                *next = 0;
             }
-            while self.taken.len() < most
-                && let Some(payload) = messages.get(*at as usize)
+            while self.buffered.len() < max
+                && let Some(payload) = payloads.get(*next as usize)
             {
-                let (topic, offset, payload) = (self.topic, *at, payload.clone());
-                self.taken.push(Record { topic, partition, offset, payload });
-                *at += 1;
+                let (topic, offset, payload) = (self.topic, *next, payload.clone());
+                self.buffered.push(Record { topic, partition, offset, payload });
+                *next += 1;
             }
         }
     }
 }
 
 #[async_trait]
-impl Consumer for MemoryReader {
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError> {
-        let mut until = Instant::now() + Duration::from_secs(1);
+impl Consumer for MemoryConsumer {
+    async fn poll_batch(&mut self, max: usize, linger: Duration) -> Result<Vec<Record>, BrokerError> {
+        let mut until = Instant::now() + FIRST_RECORD_TIMEOUT;
         loop {
-            let empty = self.taken.is_empty();
-            self.take(most);
-            if empty && !self.taken.is_empty() {
-                until = Instant::now() + patience;
+            let was_empty = self.buffered.is_empty();
+            self.buffer_records(max);
+            if was_empty && !self.buffered.is_empty() {
+                until = Instant::now() + linger;
             }
-            if self.taken.len() >= most {
+            if self.buffered.len() >= max {
                 break;
             }
-            let log = self.log.clone();
-            if timeout_at(until, log.0.more.notified()).await.is_err() {
-                self.take(most);
+            let broker = self.broker.clone();
+            if timeout_at(until, broker.0.appended.notified()).await.is_err() {
+                self.buffer_records(max);
                 break;
             }
         }
-        Ok(std::mem::take(&mut self.taken))
+        Ok(std::mem::take(&mut self.buffered))
     }
 
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
-        let mut state = self.log.state();
-        state.committed.extend(offsets.iter().map(|(partition, offset)| ((self.topic, *partition), *offset)));
+    async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
+        for (partition, offset) in offsets {
+            self.broker.commit(self.topic, *partition, *offset);
+        }
         Ok(())
     }
 
-    fn assigned(&mut self) -> Vec<u32> {
+    fn take_assigned(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.assigned)
     }
 
-    fn revoked(&mut self) -> Vec<u32> {
+    fn take_revoked(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.revoked)
     }
 
-    fn pause(&mut self, partitions: &BTreeSet<u32>) {
+    fn set_paused(&mut self, partitions: &BTreeSet<u32>) {
         self.paused.clone_from(partitions);
     }
 

@@ -1,4 +1,4 @@
-//! The cache in the memory of a test: the same promises as Redis, and a way to lose things.
+//! A shared cache in memory, with the promises of the port, and a way to lose entries.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,15 +10,15 @@ use gailou_shared::id::{CommentId, Slot};
 use tokio::time::Instant;
 
 use crate::ports::cache::{
-    Cache, CacheError, Changes, End, Filling, Floors, Found, Key, ListKey, Lives, Loaded, Part, Put, Range, Result,
-    Stamp, WINDOW,
+    Cache, CacheChanges, CacheError, CacheKey, CacheLifetimes, CachePut, CacheStamp, CachedFloors, CachedList,
+    CachedValue, FloorRange, ListEnd, ListFilling, ListMove, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES, Result,
 };
 
 #[derive(Debug)]
-struct Value {
-    /// A stamp alone.
-    claim: bool,
-    void: bool,
+struct StoredValue {
+    /// Whether it is a stamp alone.
+    is_stamp: bool,
+    is_invalidated: bool,
     stamp: u64,
     version: u64,
     generation: u64,
@@ -28,7 +28,7 @@ struct Value {
 }
 
 #[derive(Debug)]
-struct Window {
+struct StoredWindow {
     low: u64,
     high: u64,
     version: u64,
@@ -38,81 +38,81 @@ struct Window {
 }
 
 #[derive(Debug, Default)]
-struct Inside {
-    values: HashMap<(Slot, Key), Value>,
+struct CacheState {
+    values: HashMap<(Slot, CacheKey), StoredValue>,
     generations: HashMap<Slot, u64>,
-    windows: HashMap<(ListKey, End), Window>,
-    filling: HashMap<ListKey, (u64, Instant)>,
-    firsts: HashMap<ListKey, Instant>,
+    windows: HashMap<(CachedList, ListEnd), StoredWindow>,
+    filling: HashMap<CachedList, (u64, Instant)>,
+    rebuild_claims: HashMap<CachedList, Instant>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Memory {
-    inside: Mutex<Inside>,
+pub(crate) struct MemoryCache {
+    state: Mutex<CacheState>,
     stamps: AtomicU64,
-    lives: Lives,
-    /// Whether nothing answers.
-    pub(crate) down: AtomicBool,
-    /// Calls so far: each is a round trip.
+    lifetimes: CacheLifetimes,
+    /// Whether every call fails.
+    pub(crate) is_down: AtomicBool,
+    /// Calls so far. Each is a round trip.
     pub(crate) calls: AtomicUsize,
 }
 
-impl Memory {
+impl MemoryCache {
     pub(crate) fn new() -> Self {
-        Self::living(Lives::DEFAULT)
+        Self::with_lifetimes(CacheLifetimes::DEFAULT)
     }
 
-    pub(crate) fn living(lives: Lives) -> Self {
+    pub(crate) fn with_lifetimes(lifetimes: CacheLifetimes) -> Self {
         Self {
-            inside: Mutex::default(),
+            state: Mutex::default(),
             stamps: AtomicU64::new(1),
-            lives,
-            down: AtomicBool::new(false),
+            lifetimes,
+            is_down: AtomicBool::new(false),
             calls: AtomicUsize::new(0),
         }
     }
 
-    /// Loses every `nth` thing (from `first`): with 1, all.
+    /// Loses every `nth` entry, counted from `first`; with 1, all.
     pub(crate) fn lose(&self, first: usize, nth: usize) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut at = first;
-        let mut stays = || {
+        let mut is_kept = || {
             at += 1;
             !at.is_multiple_of(nth)
         };
-        inside.values.retain(|_, _| stays());
-        inside.generations.retain(|_, _| stays());
-        inside.windows.retain(|_, _| stays());
-        inside.filling.retain(|_, _| stays());
-        inside.firsts.retain(|_, _| stays());
+        state.values.retain(|_, _| is_kept());
+        state.generations.retain(|_, _| is_kept());
+        state.windows.retain(|_, _| is_kept());
+        state.filling.retain(|_, _| is_kept());
+        state.rebuild_claims.retain(|_, _| is_kept());
     }
 
-    pub(crate) fn lose_one(&self, slot: Slot, key: &Key) {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner).values.remove(&(slot, key.clone()));
+    pub(crate) fn delete(&self, slot: Slot, key: &CacheKey) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).values.remove(&(slot, key.clone()));
     }
 
-    fn stamp(&self) -> u64 {
+    fn new_stamp(&self) -> u64 {
         self.stamps.fetch_add(1, Ordering::SeqCst)
     }
 
-    fn inside(&self) -> Result<MutexGuard<'_, Inside>> {
+    fn state(&self) -> Result<MutexGuard<'_, CacheState>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        if self.down.load(Ordering::SeqCst) {
+        if self.is_down.load(Ordering::SeqCst) {
             return Err(CacheError("down".into()));
         }
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        inside.values.retain(|_, v| v.kept_until > now);
-        inside.windows.retain(|_, w| w.kept_until > now);
-        inside.filling.retain(|_, (_, until)| *until > now);
-        inside.firsts.retain(|_, until| *until > now);
-        Ok(inside)
+        state.values.retain(|_, v| v.kept_until > now);
+        state.windows.retain(|_, w| w.kept_until > now);
+        state.filling.retain(|_, (_, until)| *until > now);
+        state.rebuild_claims.retain(|_, until| *until > now);
+        Ok(state)
     }
 }
 
-impl Window {
-    fn read(&self, range: Range) -> Option<Floors> {
-        let whole = if range.ascending { self.high == u64::MAX } else { self.low == 0 };
+impl StoredWindow {
+    fn read(&self, range: FloorRange) -> Option<CachedFloors> {
+        let reaches_end = if range.ascending { self.high == u64::MAX } else { self.low == 0 };
         let floors: Vec<_> = if range.ascending {
             let from = range.beyond.map_or(0, |beyond| beyond + 1);
             if from < self.low {
@@ -126,31 +126,32 @@ impl Window {
             }
             self.floors.iter().rev().filter(|(floor, _)| *floor < below).take(range.count).copied().collect()
         };
-        (whole || floors.len() == range.count).then(|| Floors { floors, fresh: self.fresh_until > Instant::now() })
+        (reaches_end || floors.len() == range.count)
+            .then(|| CachedFloors { floors, is_fresh: self.fresh_until > Instant::now() })
     }
 
-    fn loaded(&self) -> Option<Loaded> {
+    fn loaded(&self) -> Option<LoadedWindow> {
         let high = (self.high != u64::MAX).then_some(self.high);
-        (self.fresh_until > Instant::now()).then_some(Loaded { low: self.low, high, entries: self.floors.len() })
+        (self.fresh_until > Instant::now()).then_some(LoadedWindow { low: self.low, high, entries: self.floors.len() })
     }
 
-    /// False when nothing is known any more.
-    fn take(&mut self, moves: &HashMap<CommentId, crate::ports::cache::Move>, end: End) -> bool {
+    /// Applies moves. False if the window must be dropped.
+    fn apply(&mut self, moves: &HashMap<CommentId, ListMove>, end: ListEnd) -> bool {
         if moves.values().any(|m| m.version < self.version) {
             return false;
         }
         for (id, moved) in moves {
-            self.floors.retain(|(_, here)| here != id);
-            if moved.listed && (self.low..=self.high).contains(&moved.floor) {
+            self.floors.retain(|(_, listed)| listed != id);
+            if moved.is_listed && (self.low..=self.high).contains(&moved.floor) {
                 self.floors.insert((moved.floor, *id));
             }
             self.version = self.version.max(moved.version);
         }
-        if self.floors.len() > 2 * WINDOW {
-            if end == End::Oldest {
+        if self.floors.len() > 2 * MAX_WINDOW_ENTRIES {
+            if end == ListEnd::Oldest {
                 return false;
             }
-            while self.floors.len() > WINDOW {
+            while self.floors.len() > MAX_WINDOW_ENTRIES {
                 self.floors.pop_first();
             }
             self.low = self.floors.first().map_or(0, |(floor, _)| *floor);
@@ -160,110 +161,113 @@ impl Window {
 }
 
 #[async_trait]
-impl Cache for Memory {
-    async fn get(&self, slot: Slot, keys: &[Key]) -> Result<Vec<Found>> {
-        let (mut inside, now) = (self.inside()?, Instant::now());
-        let generation = *inside.generations.entry(slot).or_insert_with(|| self.stamp());
+impl Cache for MemoryCache {
+    async fn get_values(&self, slot: Slot, keys: &[CacheKey]) -> Result<Vec<CachedValue>> {
+        let (mut state, now) = (self.state()?, Instant::now());
+        let generation = *state.generations.entry(slot).or_insert_with(|| self.new_stamp());
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
-            let value = inside.values.entry((slot, key.clone())).or_insert_with(|| Value {
-                claim: true,
-                void: true,
-                stamp: self.stamp(),
+            let value = state.values.entry((slot, key.clone())).or_insert_with(|| StoredValue {
+                is_stamp: true,
+                is_invalidated: true,
+                stamp: self.new_stamp(),
                 version: 0,
                 generation: 0,
                 fresh_until: now,
-                kept_until: now + self.lives.claim,
+                kept_until: now + self.lifetimes.stamp,
                 bytes: None,
             });
-            let current = value.generation == 0 || value.generation == generation;
-            found.push(Found {
+            let is_current = value.generation == 0 || value.generation == generation;
+            found.push(CachedValue {
                 value: value.bytes.clone(),
-                fresh: !value.void && current && value.fresh_until > now,
-                stamp: Stamp { own: value.stamp, generation },
+                is_fresh: !value.is_invalidated && is_current && value.fresh_until > now,
+                stamp: CacheStamp { own: value.stamp, generation },
             });
         }
         Ok(found)
     }
 
-    async fn put(&self, slot: Slot, values: &[Put]) -> Result<()> {
-        let (mut inside, now) = (self.inside()?, Instant::now());
-        let generation = inside.generations.get(&slot).copied();
+    async fn put_values(&self, slot: Slot, values: &[CachePut]) -> Result<()> {
+        let (mut state, now) = (self.state()?, Instant::now());
+        let generation = state.generations.get(&slot).copied();
         for put in values {
-            let bound = matches!(put.key, Key::Comment(_));
-            let Some(value) = inside.values.get_mut(&(slot, put.key.clone())) else { continue };
-            let older = !value.claim && value.version < put.version;
-            if (bound && generation != Some(put.stamp.generation)) || !(older || value.stamp == put.stamp.own) {
+            let depends_on_generation = matches!(put.key, CacheKey::Comment(_));
+            let Some(value) = state.values.get_mut(&(slot, put.key.clone())) else { continue };
+            let is_older = !value.is_stamp && value.version < put.version;
+            if (depends_on_generation && generation != Some(put.stamp.generation))
+                || !(is_older || value.stamp == put.stamp.own)
+            {
                 continue;
             }
-            let (fresh, kept) = self.lives.of(&put.key);
-            *value = Value {
-                claim: false,
-                void: false,
-                stamp: self.stamp(),
+            let (freshness, retention) = self.lifetimes.of(&put.key);
+            *value = StoredValue {
+                is_stamp: false,
+                is_invalidated: false,
+                stamp: self.new_stamp(),
                 version: put.version,
-                generation: if bound { put.stamp.generation } else { 0 },
-                fresh_until: now + fresh,
-                kept_until: now + kept,
+                generation: if depends_on_generation { put.stamp.generation } else { 0 },
+                fresh_until: now + freshness,
+                kept_until: now + retention,
                 bytes: Some(put.value.clone()),
             };
         }
         Ok(())
     }
 
-    async fn change(&self, slot: Slot, changes: &Changes) -> Result<()> {
-        let mut inside = self.inside()?;
-        let inside = &mut *inside;
+    async fn apply_changes(&self, slot: Slot, changes: &CacheChanges) -> Result<()> {
+        let mut state = self.state()?;
+        let state = &mut *state;
         if changes.takedown {
-            inside.generations.insert(slot, self.stamp());
+            state.generations.insert(slot, self.new_stamp());
         }
-        for (key, void) in &changes.values {
-            let Some(value) = inside.values.get_mut(&(slot, key.clone())) else { continue };
-            if value.claim || value.version <= void.version {
-                (value.claim, value.void) = (false, true);
-                (value.stamp, value.version) = (self.stamp(), void.version);
-                value.bytes = value.bytes.take().filter(|_| !void.gone);
+        for (key, invalidation) in &changes.values {
+            let Some(value) = state.values.get_mut(&(slot, key.clone())) else { continue };
+            if value.is_stamp || value.version <= invalidation.version {
+                (value.is_stamp, value.is_invalidated) = (false, true);
+                (value.stamp, value.version) = (self.new_stamp(), invalidation.version);
+                value.bytes = value.bytes.take().filter(|_| !invalidation.is_gone);
             }
         }
         for (list, moves) in changes.lists.iter().filter(|(_, moves)| !moves.is_empty()) {
-            if let Some((stamp, _)) = inside.filling.get_mut(list) {
-                *stamp = self.stamp();
+            if let Some((stamp, _)) = state.filling.get_mut(list) {
+                *stamp = self.new_stamp();
             }
-            for end in [End::Newest, End::Oldest] {
+            for end in [ListEnd::Newest, ListEnd::Oldest] {
                 let key = (list.clone(), end);
-                if inside.windows.get_mut(&key).is_some_and(|window| !window.take(moves, end)) {
-                    inside.windows.remove(&key);
+                if state.windows.get_mut(&key).is_some_and(|window| !window.apply(moves, end)) {
+                    state.windows.remove(&key);
                 }
             }
         }
         Ok(())
     }
 
-    async fn range(&self, list: &ListKey, range: Range) -> Result<Option<Floors>> {
-        let inside = self.inside()?;
-        let ends = if range.ascending { [End::Oldest, End::Newest] } else { [End::Newest, End::Oldest] };
+    async fn read_floors(&self, list: &CachedList, range: FloorRange) -> Result<Option<CachedFloors>> {
+        let state = self.state()?;
+        let ends =
+            if range.ascending { [ListEnd::Oldest, ListEnd::Newest] } else { [ListEnd::Newest, ListEnd::Oldest] };
         let found: Vec<_> =
-            ends.iter().filter_map(|end| inside.windows.get(&(list.clone(), *end))?.read(range)).collect();
-        Ok(found.iter().find(|floors| floors.fresh).or(found.first()).cloned())
+            ends.iter().filter_map(|end| state.windows.get(&(list.clone(), *end))?.read(range)).collect();
+        Ok(found.iter().find(|floors| floors.is_fresh).or(found.first()).cloned())
     }
 
-    async fn begin(&self, list: &ListKey) -> Result<Filling> {
-        let mut inside = self.inside()?;
-        let until = Instant::now() + self.lives.claim;
-        let (stamp, _) = *inside.filling.entry(list.clone()).or_insert_with(|| (self.stamp(), until));
-        let loaded = |end| inside.windows.get(&(list.clone(), end)).and_then(Window::loaded);
-        Ok(Filling { stamp, newest: loaded(End::Newest), oldest: loaded(End::Oldest) })
+    async fn begin_fill(&self, list: &CachedList) -> Result<ListFilling> {
+        let mut state = self.state()?;
+        let until = Instant::now() + self.lifetimes.stamp;
+        let (stamp, _) = *state.filling.entry(list.clone()).or_insert_with(|| (self.new_stamp(), until));
+        let loaded = |end| state.windows.get(&(list.clone(), end)).and_then(StoredWindow::loaded);
+        Ok(ListFilling { stamp, newest: loaded(ListEnd::Newest), oldest: loaded(ListEnd::Oldest) })
     }
 
-    async fn fill(&self, list: &ListKey, filling: &Filling, part: &Part) -> Result<bool> {
-        let (mut inside, now) = (self.inside()?, Instant::now());
-        if inside.filling.get(list).is_none_or(|(stamp, _)| *stamp != filling.stamp) {
+    async fn fill_part(&self, list: &CachedList, filling: &ListFilling, part: &ListPart) -> Result<bool> {
+        let (mut state, now) = (self.state()?, Instant::now());
+        if state.filling.get(list).is_none_or(|(stamp, _)| *stamp != filling.stamp) {
             return Ok(false);
         }
         let (low, high) = (part.low, part.high.unwrap_or(u64::MAX));
         let floors: BTreeSet<_> = part.floors.iter().copied().collect();
         let key = (list.clone(), part.end);
-        match inside.windows.get_mut(&key) {
+        match state.windows.get_mut(&key) {
             Some(window)
                 if window.fresh_until > now
                     && low <= window.high.saturating_add(1)
@@ -274,20 +278,20 @@ impl Cache for Memory {
                 window.floors.extend(floors);
             }
             _ => {
-                let (fresh_until, kept_until) = (now + self.lives.fresh, now + self.lives.kept);
-                let window = Window { low, high, version: part.version, fresh_until, kept_until, floors };
-                inside.windows.insert(key, window);
+                let (fresh_until, kept_until) = (now + self.lifetimes.freshness, now + self.lifetimes.retention);
+                let window = StoredWindow { low, high, version: part.version, fresh_until, kept_until, floors };
+                state.windows.insert(key, window);
             }
         }
         Ok(true)
     }
 
-    async fn first(&self, list: &ListKey, life: Duration) -> Result<bool> {
-        let mut inside = self.inside()?;
-        if inside.firsts.contains_key(list) {
+    async fn claim_rebuild(&self, list: &CachedList, lease: Duration) -> Result<bool> {
+        let mut state = self.state()?;
+        if state.rebuild_claims.contains_key(list) {
             return Ok(false);
         }
-        inside.firsts.insert(list.clone(), Instant::now() + life);
+        state.rebuild_claims.insert(list.clone(), Instant::now() + lease);
         Ok(true)
     }
 }

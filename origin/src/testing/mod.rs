@@ -1,14 +1,25 @@
-//! Doubles and fixtures of the unit tests. Compiled for tests alone.
+//! Doubles, fixtures and contracts of the unit tests. Compiled for tests only.
 
-#[cfg(feature = "cluster")]
-pub(crate) mod cached_store;
 pub(crate) mod contract;
-pub(crate) mod doubles;
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "the tests of a cluster use the rest"))]
+#[cfg(feature = "cluster")]
+pub(crate) mod counting_listener;
+#[cfg(feature = "cluster")]
+pub(crate) mod faults;
+#[cfg(feature = "cluster")]
+pub(crate) mod fixtures;
+#[cfg(feature = "cluster")]
+pub(crate) mod manual_clock;
+#[cfg(feature = "cluster")]
 pub(crate) mod memory_broker;
 #[cfg(feature = "cluster")]
 pub(crate) mod memory_cache;
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "the tests of a cluster use the rest"))]
-pub(crate) mod memory_tables;
+#[cfg(feature = "cluster")]
+pub(crate) mod memory_pending;
+#[cfg(feature = "cluster")]
+pub(crate) mod memory_store;
 #[cfg(feature = "cluster")]
 pub(crate) mod redis_server;
+#[cfg(feature = "cluster")]
+pub(crate) mod scripted_counters;
+#[cfg(feature = "cluster")]
+pub(crate) mod test_bed;

@@ -1,17 +1,17 @@
-//! A Redis server of a test's own.
+//! A private Redis server for a test.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs until it is dropped; keeps nothing.
-pub(crate) struct Server {
+/// A server that runs until it is dropped and keeps nothing.
+pub(crate) struct RedisServer {
     child: Child,
     pub(crate) port: u16,
     dir: tempfile::TempDir,
 }
 
-impl Server {
-    /// A server on a free port; `None`, said aloud, where Redis is not installed and this is no CI.
+impl RedisServer {
+    /// A server on a free port. Outside of CI it may be `None`, with a message, if Redis is not installed.
     pub(crate) async fn start() -> Option<Self> {
         let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
         let dir = tempfile::tempdir().expect("a directory");
@@ -51,7 +51,7 @@ impl Server {
         assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
     }
 
-    /// Kills it and starts another on the same port, which loads what was last saved.
+    /// Kills it and starts another on the same port, which loads the last snapshot.
     pub(crate) async fn restart(self) -> Self {
         let (port, dir) = (self.port, tempfile::tempdir().expect("a directory"));
         let saved = self.dir.path().join("dump.rdb");
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 /// The time after which a write that is repeated counts as lost.
 const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How old the counts of a page may be: 600 ms on an idle machine, where a page is kept for 250 ms.
-const MAX_AGE_OF_COUNTS: Duration = Duration::from_secs(2);
+/// How old the counts of a page may be: a page is kept for 250 ms.
+const MAX_AGE_OF_COUNTS: Duration = Duration::from_millis(600);
 /// The pause before a write is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// The writes after which a check means something.

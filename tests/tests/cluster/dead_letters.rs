@@ -34,7 +34,7 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     let bed = ClusterTestBed::create(shared(), &[("COMMENTS_MS", 20), ("REACTIONS_MS", 20)]).await;
     let (server, job) = tokio::join!(bed.start_origin(), bed.start_job());
     let broker = bed.broker().await;
-    let append = |bytes: Vec<u8>| broker.append(Topic::Comments, subject().slot(), bytes);
+    let append = |bytes: Vec<u8>| broker.append_record(Topic::Comments, subject().slot(), bytes);
     let first = server.post(&ann(), TEST_SUBJECT, "first").await;
     bed.wait_until_persisted().await;
     // A trigger makes the database refuse one text.

@@ -230,7 +230,8 @@ async fn unknown_young_id_is_waited_for_and_its_404_is_not_cached() {
         let young = CommentId::from_parts(now, subject.slot(), 60, round as u64);
         let path = format!("GET /v1/comments/{young}");
         let started = Instant::now();
-        let append = || broker.append(Topic::Comments, subject.slot(), encoded_publication(&subject, young, 9, "late"));
+        let append =
+            || broker.append_record(Topic::Comments, subject.slot(), encoded_publication(&subject, young, 9, "late"));
         if is_late {
             for server in [&one, &other] {
                 let missing = server.request(&path).send().await;

@@ -14,7 +14,7 @@ fn listed(page: &Value) -> Vec<String> {
 }
 
 /// How long a comment may be visible after its takedown: the jobs read the change feed every second.
-const MAX_VISIBILITY: Duration = Duration::from_secs(10);
+const MAX_VISIBILITY: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn takedown_without_invalidation_is_effective_within_seconds() {

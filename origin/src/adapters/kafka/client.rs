@@ -1,4 +1,4 @@
-//! The driver's settings and its words in our log.
+//! The driver's settings, the names of topics and groups, and the driver's messages in our log.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,54 +14,63 @@ use rdkafka::producer::FutureProducer;
 use crate::adapters::kafka::unavailable;
 use crate::ports::broker::{BrokerError, Topic};
 
-/// How long a message may take to every in-sync replica. The driver looks for messages that are
-/// over their time once a second, so that an append answers after 2.5 s at most.
+/// How long a record may take to reach every in-sync replica. The driver looks for records that are
+/// over their time once a second, so an append returns after 2.5 s at most.
 const MESSAGE_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Messages that wait to be sent or acknowledged: half a second of 40,000 a second. One more is refused.
-const WAITING: usize = 20_000;
-/// How long a message waits for others to be sent with.
-const LINGER_MS: u32 = 2;
-/// How long a member of a group may be silent before its partitions are given to others.
-const SESSION_MS: u32 = 6_000;
+/// Records that wait to be sent or acknowledged: half a second of 40,000 a second. One more is refused.
+const MAX_QUEUED_RECORDS: usize = 20_000;
+/// How long a record waits for others, to be sent with them.
+const PRODUCER_LINGER: Duration = Duration::from_millis(2);
+/// How long a member of a group may be silent before its partitions are assigned to others.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
+/// Records and kilobytes that a consumer fetches ahead.
+const MIN_PREFETCHED_RECORDS: usize = 10_000;
+const MAX_PREFETCHED_KB: usize = 16 * 1_024;
+/// Kilobytes of records in the producer's queue.
+const MAX_QUEUED_KB: usize = 64 * 1_024;
 
-/// Where the brokers are, and what everything of this cluster begins with.
+/// The addresses of the brokers, and the prefix of this cluster's topics and groups.
 #[derive(Clone)]
-pub(super) struct Client {
+pub(super) struct KafkaClient {
     brokers: String,
     name: String,
-    /// Made when it is needed first; letting go of one blocks.
-    admin: Arc<Mutex<Option<Admin>>>,
+    /// Created with the first use. To drop it blocks.
+    admin: Arc<Mutex<Option<KafkaAdmin>>>,
 }
 
-pub(super) type Admin = Arc<AdminClient<Quiet>>;
+pub(super) type KafkaAdmin = Arc<AdminClient<DriverLog>>;
 
-impl fmt::Debug for Client {
+impl fmt::Debug for KafkaClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("brokers", &self.brokers).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("KafkaClient").field("brokers", &self.brokers).field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Client {
+impl KafkaClient {
     pub(super) fn new(brokers: &str, name: &str) -> Self {
         Self { brokers: brokers.to_owned(), name: name.to_owned(), admin: Arc::default() }
     }
 
-    pub(super) fn topic(&self, topic: Topic) -> String {
+    pub(super) fn brokers(&self) -> &str {
+        &self.brokers
+    }
+
+    pub(super) fn topic_name(&self, topic: Topic) -> String {
         format!("{}.{}", self.name, topic.name())
     }
 
-    /// Where a topic's dead letters are.
-    pub(super) fn dead(&self, topic: Topic) -> String {
+    /// The topic of a topic's dead letters.
+    pub(super) fn dead_topic_name(&self, topic: Topic) -> String {
         format!("{}.{}.dead", self.name, topic.name())
     }
 
-    /// The group that reads a topic.
-    pub(super) fn group(&self, topic: Topic) -> String {
-        self.topic(topic)
+    /// The consumer group of a topic.
+    pub(super) fn group_name(&self, topic: Topic) -> String {
+        self.topic_name(topic)
     }
 
-    /// The group whose commits say which dead letters were sent again.
-    pub(super) fn dead_group(&self) -> String {
+    /// The group whose commits say which dead letters were retried.
+    pub(super) fn dead_group_name(&self) -> String {
         format!("{}.dead", self.name)
     }
 
@@ -72,7 +81,7 @@ impl Client {
             .set("client.id", &self.name)
             .set("socket.keepalive.enable", "true")
             .set("allow.auto.create.topics", "false")
-            // A broker that comes back is found within half a second, not ten.
+            // A broker that comes back is found within half a second instead of ten seconds.
             .set("reconnect.backoff.ms", "50")
             .set("reconnect.backoff.max.ms", "500")
             .set("retry.backoff.ms", "50")
@@ -80,94 +89,94 @@ impl Client {
         config
     }
 
-    pub(super) fn producer(&self) -> Result<FutureProducer<Quiet>, KafkaError> {
+    pub(super) fn producer(&self) -> Result<FutureProducer<DriverLog>, KafkaError> {
         self.config()
             .set("acks", "all")
             .set("enable.idempotence", "true")
             .set("message.timeout.ms", MESSAGE_TIMEOUT.as_millis().to_string())
-            .set("linger.ms", LINGER_MS.to_string())
-            .set("queue.buffering.max.messages", WAITING.to_string())
-            .set("queue.buffering.max.kbytes", "65536")
-            // A topic that was deleted fails its messages now, not in half a minute.
+            .set("linger.ms", PRODUCER_LINGER.as_millis().to_string())
+            .set("queue.buffering.max.messages", MAX_QUEUED_RECORDS.to_string())
+            .set("queue.buffering.max.kbytes", MAX_QUEUED_KB.to_string())
+            // The records of a deleted topic fail at once instead of after half a minute.
             .set("topic.metadata.propagation.max.ms", "1000")
-            .create_with_context(Quiet)
+            .create_with_context(DriverLog)
     }
 
-    /// A consumer that asks and never joins its group.
-    pub(super) fn asking(&self, group: &str) -> Result<BaseConsumer<Quiet>, BrokerError> {
+    /// A consumer that only runs queries and never joins its group.
+    pub(super) fn query_consumer(&self, group: &str) -> Result<BaseConsumer<DriverLog>, BrokerError> {
         let mut config = self.config();
         config.set("group.id", group).set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
-        config.create_with_context(Quiet).map_err(unavailable)
+        config.create_with_context(DriverLog).map_err(unavailable)
     }
 
-    /// What a member of a group reads by.
-    pub(super) fn reading(&self, group: &str) -> ClientConfig {
+    /// The settings of a member of a group.
+    pub(super) fn consumer_config(&self, group: &str) -> ClientConfig {
         let mut config = self.config();
         config
             .set("group.id", group)
             .set("enable.auto.commit", "false")
             .set("enable.auto.offset.store", "false")
             .set("auto.offset.reset", "earliest")
-            .set("session.timeout.ms", SESSION_MS.to_string())
-            .set("heartbeat.interval.ms", (SESSION_MS / 4).to_string())
-            // A partition that stays where it is goes on being read while others move, and is not
-            // read a second time.
+            .set("session.timeout.ms", SESSION_TIMEOUT.as_millis().to_string())
+            .set("heartbeat.interval.ms", (SESSION_TIMEOUT / 4).as_millis().to_string())
+            // A partition that keeps its member is read on while others move, and is not read twice.
             .set("partition.assignment.strategy", "cooperative-sticky")
             .set("check.crcs", "true")
             .set("fetch.error.backoff.ms", "100")
-            // At most 16 MiB are fetched ahead; once they are taken the next ones come at once.
-            .set("queued.min.messages", "10000")
-            .set("queued.max.messages.kbytes", "16384")
+            .set("queued.min.messages", MIN_PREFETCHED_RECORDS.to_string())
+            .set("queued.max.messages.kbytes", MAX_PREFETCHED_KB.to_string())
+            // When the prefetched records are taken, the next fetch starts after this time.
             .set("fetch.queue.backoff.ms", "20");
         config
     }
 
-    pub(super) fn admin(&self) -> Result<Admin, BrokerError> {
-        // A std mutex: a client does no more than start its threads while it is made.
+    pub(super) fn admin(&self) -> Result<KafkaAdmin, BrokerError> {
+        // A std mutex: to create a client only starts its threads.
         let mut kept = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(admin) = &*kept {
             return Ok(admin.clone());
         }
-        let admin: Admin = Arc::new(self.config().create_with_context(Quiet).map_err(unavailable)?);
+        let admin: KafkaAdmin = Arc::new(self.config().create_with_context(DriverLog).map_err(unavailable)?);
         *kept = Some(admin.clone());
         Ok(admin)
     }
 
-    /// Lets go of what [`Client::admin`] has made. Blocks.
+    /// Drops the client that [`KafkaClient::admin`] created. Blocks.
     pub(super) fn close(&self) {
         self.admin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// A client whose driver speaks through our log.
+/// Writes the driver's messages into our log.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quiet;
+pub(super) struct DriverLog;
 
-impl ClientContext for Quiet {
+impl ClientContext for DriverLog {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        said(level, facility, message);
+        log_driver_message(level, facility, message);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        failed(&error, reason);
+        log_driver_error(&error, reason);
     }
 }
 
-impl ConsumerContext for Quiet {}
+impl ConsumerContext for DriverLog {}
 
-/// What the driver logs.
-pub(super) fn said(level: RDKafkaLogLevel, facility: &str, message: &str) {
+pub(super) fn log_driver_message(level: RDKafkaLogLevel, facility: &str, message: &str) {
     match level {
         RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
-            tracing::error!(facility, message, "kafka");
+            tracing::error!(facility, "Kafka driver, {facility}: {message}");
         }
-        // A broker that is away is said once a try.
-        RDKafkaLogLevel::Error | RDKafkaLogLevel::Warning => tracing::warn!(facility, message, "kafka"),
-        _ => tracing::debug!(facility, message, "kafka"),
+        // A broker that is away is reported once for each attempt to connect.
+        RDKafkaLogLevel::Error | RDKafkaLogLevel::Warning => {
+            tracing::warn!(facility, "Kafka driver, {facility}: {message}");
+        }
+        _ => tracing::debug!(facility, "Kafka driver, {facility}: {message}"),
     }
 }
 
-/// An error that belongs to no call.
-pub(super) fn failed(error: &KafkaError, reason: &str) {
-    tracing::warn!(%error, reason, "kafka");
+/// Logs an error that belongs to no call.
+pub(super) fn log_driver_error(error: &KafkaError, reason: &str) {
+    tracing::warn!(%error, reason, "Kafka driver: {reason}");
 }

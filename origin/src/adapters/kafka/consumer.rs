@@ -1,9 +1,9 @@
-//! Reading: one member of a topic's group.
+//! Reading: one member of the consumer group of a topic.
 //!
-//! Offsets are committed when they are told, never by themselves; the tables are the fence against
-//! what is read twice, so a commit is not waited for. While the group changes the broker refuses
-//! commits, and others wait for them, also when no message comes any more: each is sent again for a
-//! while.
+//! Offsets are committed only when [`Consumer::commit_offsets`] says so. The tables refuse what is read
+//! twice, so nothing waits for a commit. While the group rebalances, the broker refuses commits; other
+//! processes wait for these commits, even if no more record arrives. So the last commit is repeated for
+//! a while.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,73 +18,77 @@ use rdkafka::message::Message as _;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::adapters::kafka::client::Client;
-use crate::adapters::kafka::{client, partition_of, unavailable};
+use crate::adapters::kafka::client::KafkaClient;
+use crate::adapters::kafka::{client, driver_partition, unavailable};
 use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
+use crate::ports::failure::Failure;
 
-/// How long a reader waits for a first message.
-const WAIT: Duration = Duration::from_secs(1);
-/// How often what was told last is committed again, and for how long: longer than a group changes.
-const AGAIN: Duration = Duration::from_secs(1);
-const AGAIN_FOR: Duration = Duration::from_secs(60);
-/// How long leaving the group may take; after it the broker finds out by itself.
-const LEAVE: Duration = Duration::from_secs(3);
+/// How long [`Consumer::poll_batch`] waits for a first record.
+const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often the last commit is repeated, and for how long: longer than a rebalance takes.
+const COMMIT_REPEAT_INTERVAL: Duration = Duration::from_secs(1);
+const COMMIT_REPEAT_WINDOW: Duration = Duration::from_secs(60);
+/// How long it may take to leave the group. After that the broker finds out by the session timeout.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 
-type Member = StreamConsumer<Watch>;
+type GroupMember = StreamConsumer<AssignmentListener>;
 
+/// One member of a group.
 pub(super) struct KafkaConsumer {
     topic: Topic,
-    name: String,
-    /// There until it is closed.
-    consumer: Option<Arc<Member>>,
-    /// Taken and not handed out yet, since when.
-    taken: VecDeque<Record>,
-    since: Instant,
+    topic_name: String,
+    /// `None` after it was closed.
+    member: Option<Arc<GroupMember>>,
+    /// Records that were received and not returned yet, and when the first of them came.
+    buffered: VecDeque<Record>,
+    buffering_since: Instant,
     paused: BTreeSet<u32>,
-    /// The offsets told, of each partition the last one.
-    told: BTreeMap<u32, u64>,
-    /// When they were told, and sent.
-    last: Instant,
-    sent: Instant,
+    /// The last offset to commit of each partition.
+    commits: BTreeMap<u32, u64>,
+    /// When `commits` changed last, and when they were sent last.
+    commits_changed_at: Instant,
+    commits_sent_at: Instant,
 }
 
 impl KafkaConsumer {
-    pub(super) fn join(client: &Client, topic: Topic) -> Result<Self, BrokerError> {
-        let name = client.topic(topic);
-        let config = client.reading(&client.group(topic));
-        let consumer: Member = config.create_with_context(Watch::default()).map_err(unavailable)?;
-        consumer.subscribe(&[&name]).map_err(unavailable)?;
+    /// Joins the group of a topic.
+    pub(super) fn join(client: &KafkaClient, topic: Topic) -> Result<Self, BrokerError> {
+        let topic_name = client.topic_name(topic);
+        let config = client.consumer_config(&client.group_name(topic));
+        let listener = AssignmentListener { topic: topic_name.clone(), assignment: Mutex::default() };
+        let member: GroupMember = config.create_with_context(listener).map_err(unavailable)?;
+        member.subscribe(&[&topic_name]).map_err(unavailable)?;
         Ok(Self {
             topic,
-            name,
-            consumer: Some(Arc::new(consumer)),
-            taken: VecDeque::new(),
-            since: Instant::now(),
+            topic_name,
+            member: Some(Arc::new(member)),
+            buffered: VecDeque::new(),
+            buffering_since: Instant::now(),
             paused: BTreeSet::new(),
-            told: BTreeMap::new(),
-            last: Instant::now(),
-            sent: Instant::now(),
+            commits: BTreeMap::new(),
+            commits_changed_at: Instant::now(),
+            commits_sent_at: Instant::now(),
         })
     }
 
-    /// Takes one message more; `false` when none came until then.
-    async fn take(&mut self, until: Instant) -> Result<bool, BrokerError> {
-        let Some(consumer) = self.consumer.clone() else { return Ok(false) };
+    /// Buffers one more record. False if none arrives until then.
+    async fn buffer_record(&mut self, until: Instant) -> Result<bool, BrokerError> {
+        let Some(member) = self.member.clone() else { return Ok(false) };
         loop {
-            match timeout_at(until, consumer.recv()).await {
+            match timeout_at(until, member.recv()).await {
                 Err(_) => return Ok(false),
                 Ok(Ok(message)) => {
-                    self.drop_gone();
+                    self.drop_revoked();
                     let partition = u32::try_from(message.partition()).unwrap_or_default();
-                    // The driver may still hand out what it had fetched of a partition that is gone.
-                    // Behind what was dropped it would be a gap, and what is in the gap a replay.
-                    if !self.held(|held| held.partitions.contains(&partition)) {
+                    // The driver may still return prefetched records of a revoked partition. Behind the
+                    // dropped records they would be behind a gap, whose records would become replays.
+                    if !self.with_assignment(|assignment| assignment.partitions.contains(&partition)) {
                         continue;
                     }
-                    if self.taken.is_empty() {
-                        self.since = Instant::now();
+                    if self.buffered.is_empty() {
+                        self.buffering_since = Instant::now();
                     }
-                    self.taken.push_back(Record {
+                    self.buffered.push_back(Record {
                         topic: self.topic,
                         partition,
                         offset: u64::try_from(message.offset()).unwrap_or_default(),
@@ -92,52 +96,52 @@ impl KafkaConsumer {
                     });
                     return Ok(true);
                 }
-                Ok(Err(error)) if is_fatal(&error) => return Err(BrokerError::Damaged(error.to_string())),
-                // The driver has said it in the log, and tries again by itself.
+                Ok(Err(error)) if is_fatal(&error) => return Err(BrokerError::Damaged(Failure::of_driver(error))),
+                // The driver has logged it, and retries by itself.
                 Ok(Err(_)) => {}
             }
         }
     }
 
-    /// Of a partition that went away nothing is handed out: when it is back, it comes again from
-    /// what was committed.
-    fn drop_gone(&mut self) {
-        let gone = self.held(|held| std::mem::take(&mut held.gone));
-        if !gone.is_empty() {
-            self.taken.retain(|message| !gone.contains(&message.partition));
+    /// Drops the buffered records of revoked partitions. If such a partition is assigned again, they
+    /// come again from the committed offset.
+    fn drop_revoked(&mut self) {
+        let revoked = self.with_assignment(|assignment| std::mem::take(&mut assignment.to_drop));
+        if !revoked.is_empty() {
+            self.buffered.retain(|record| !revoked.contains(&record.partition));
         }
     }
 
-    /// What was told of the partitions held.
-    fn offsets(&self) -> Result<TopicPartitionList, BrokerError> {
-        let held = self.held(|held| held.partitions.clone());
-        let mut list = TopicPartitionList::with_capacity(self.told.len());
-        for (partition, offset) in self.told.iter().filter(|(partition, _)| held.contains(partition)) {
+    /// The offsets to commit of the assigned partitions.
+    fn commit_list(&self) -> Result<TopicPartitionList, BrokerError> {
+        let assigned = self.with_assignment(|assignment| assignment.partitions.clone());
+        let mut list = TopicPartitionList::with_capacity(self.commits.len());
+        for (partition, offset) in self.commits.iter().filter(|(partition, _)| assigned.contains(partition)) {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
-            list.add_partition_offset(&self.name, partition_of(*partition), offset).map_err(unavailable)?;
+            list.add_partition_offset(&self.topic_name, driver_partition(*partition), offset).map_err(unavailable)?;
         }
         Ok(list)
     }
 
-    /// Sends what was told; whether it arrived is heard later.
-    fn send(&mut self) -> Result<(), BrokerError> {
-        self.sent = Instant::now();
-        let list = self.offsets()?;
-        let Some(consumer) = self.consumer.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
-        consumer.commit(&list, CommitMode::Async).map_err(unavailable)
+    /// Sends the commit, without waiting for its answer.
+    fn send_commit(&mut self) -> Result<(), BrokerError> {
+        self.commits_sent_at = Instant::now();
+        let list = self.commit_list()?;
+        let Some(member) = self.member.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
+        member.commit(&list, CommitMode::Async).map_err(unavailable)
     }
 
-    fn list(&self, partitions: &BTreeSet<u32>) -> TopicPartitionList {
+    fn partition_list(&self, partitions: &BTreeSet<u32>) -> TopicPartitionList {
         let mut list = TopicPartitionList::with_capacity(partitions.len());
         for partition in partitions {
-            list.add_partition(&self.name, partition_of(*partition));
+            list.add_partition(&self.topic_name, driver_partition(*partition));
         }
         list
     }
 
-    /// What is held now, seen or changed by `look`.
-    fn held<T: Default>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
-        self.consumer.as_ref().map(|consumer| look(&mut consumer.context().held())).unwrap_or_default()
+    /// Reads or changes the current assignment.
+    fn with_assignment<T: Default>(&self, access: impl FnOnce(&mut Assignment) -> T) -> T {
+        self.member.as_ref().map(|member| access(&mut member.context().assignment())).unwrap_or_default()
     }
 }
 
@@ -148,150 +152,158 @@ fn is_fatal(error: &KafkaError) -> bool {
 
 #[async_trait]
 impl Consumer for KafkaConsumer {
-    async fn next(&mut self, most: usize, patience: Duration) -> Result<Vec<Record>, BrokerError> {
-        if self.sent.elapsed() > AGAIN
-            && self.last.elapsed() < AGAIN_FOR
-            && let Err(error) = self.send()
+    async fn poll_batch(&mut self, max: usize, linger: Duration) -> Result<Vec<Record>, BrokerError> {
+        if self.commits_sent_at.elapsed() > COMMIT_REPEAT_INTERVAL
+            && self.commits_changed_at.elapsed() < COMMIT_REPEAT_WINDOW
+            && let Err(error) = self.send_commit()
         {
-            tracing::debug!(%error, "a commit is not sent");
+            tracing::debug!(topic = self.topic_name, %error, "Could not repeat the commit of {}", self.topic_name);
         }
-        if self.taken.is_empty() && !self.take(Instant::now() + WAIT).await? {
+        if self.buffered.is_empty() && !self.buffer_record(Instant::now() + FIRST_RECORD_TIMEOUT).await? {
             return Ok(Vec::new());
         }
-        let until = self.since + patience;
-        while self.taken.len() < most && self.take(until).await? {}
-        self.drop_gone();
-        let most = most.min(self.taken.len());
-        let batch = self.taken.drain(..most).collect();
-        self.since = Instant::now();
+        let until = self.buffering_since + linger;
+        while self.buffered.len() < max && self.buffer_record(until).await? {}
+        self.drop_revoked();
+        let count = max.min(self.buffered.len());
+        let batch = self.buffered.drain(..count).collect();
+        self.buffering_since = Instant::now();
         Ok(batch)
     }
 
-    async fn commit(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
-        self.told.extend(offsets.iter().copied());
-        self.last = Instant::now();
-        self.send()
+    async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
+        self.commits.extend(offsets.iter().copied());
+        self.commits_changed_at = Instant::now();
+        self.send_commit()
     }
 
-    fn assigned(&mut self) -> Vec<u32> {
-        let assigned = self.held(|held| std::mem::take(&mut held.assigned));
-        // The driver may remember that one was paused when it was held before.
-        if let Some(consumer) = self.consumer.as_ref().filter(|_| !assigned.is_empty())
-            && let Err(error) = consumer.resume(&self.list(&assigned.iter().copied().collect()))
+    fn take_assigned(&mut self) -> Vec<u32> {
+        let assigned = self.with_assignment(|assignment| std::mem::take(&mut assignment.assigned));
+        // The driver may remember that a partition was paused when it was assigned before.
+        if let Some(member) = self.member.as_ref().filter(|_| !assigned.is_empty())
+            && let Err(error) = member.resume(&self.partition_list(&assigned.iter().copied().collect()))
         {
-            tracing::warn!(topic = self.name, %error, "reading what was assigned");
+            let topic = &self.topic_name;
+            tracing::warn!(topic, partitions = ?assigned, %error, "Could not resume {topic}{assigned:?} after their assignment");
         }
         assigned
     }
 
-    fn revoked(&mut self) -> Vec<u32> {
-        let revoked = self.held(|held| std::mem::take(&mut held.revoked));
+    fn take_revoked(&mut self) -> Vec<u32> {
+        let revoked = self.with_assignment(|assignment| std::mem::take(&mut assignment.revoked));
         self.paused.retain(|partition| !revoked.contains(partition));
-        self.told.retain(|partition, _| !revoked.contains(partition));
+        self.commits.retain(|partition, _| !revoked.contains(partition));
         revoked
     }
 
-    fn pause(&mut self, partitions: &BTreeSet<u32>) {
-        let (less, more) = (&self.paused - partitions, partitions - &self.paused);
-        let Some(consumer) = &self.consumer else { return };
-        // A partition that went away meanwhile is no member's to pause; it comes back unpaused.
-        let failed =
-            [(more, true), (less, false)].into_iter().filter(|(set, _)| !set.is_empty()).find_map(|(set, on)| {
-                let list = self.list(&set);
-                if on { consumer.pause(&list) } else { consumer.resume(&list) }.err()
-            });
-        if let Some(error) = failed {
-            tracing::warn!(topic = self.name, %error, "pausing");
+    fn set_paused(&mut self, partitions: &BTreeSet<u32>) {
+        let (to_resume, to_pause) = (&self.paused - partitions, partitions - &self.paused);
+        let Some(member) = &self.member else { return };
+        // A partition that was revoked meanwhile cannot be paused; it comes back unpaused.
+        let paused = if to_pause.is_empty() { Ok(()) } else { member.pause(&self.partition_list(&to_pause)) };
+        let resumed = if to_resume.is_empty() { Ok(()) } else { member.resume(&self.partition_list(&to_resume)) };
+        if let Err(error) = paused.and(resumed) {
+            let topic = &self.topic_name;
+            tracing::warn!(topic, ?partitions, %error, "Could not pause exactly {topic}{partitions:?}");
         }
         self.paused.clone_from(partitions);
     }
 
     async fn close(mut self: Box<Self>) {
-        let committed = self.offsets().unwrap_or_default();
-        let Some(consumer) = self.consumer.take() else { return };
+        let commits = self.commit_list().unwrap_or_default();
+        let Some(member) = self.member.take() else { return };
         let left = tokio::task::spawn_blocking(move || {
-            let answer = if committed.count() > 0 { consumer.commit(&committed, CommitMode::Sync) } else { Ok(()) };
-            drop(consumer);
+            let answer = if commits.count() > 0 { member.commit(&commits, CommitMode::Sync) } else { Ok(()) };
+            drop(member);
             answer
         });
-        match timeout(LEAVE, left).await {
+        let topic = &self.topic_name;
+        match timeout(LEAVE_TIMEOUT, left).await {
             Ok(Ok(Ok(()))) => {}
-            Ok(Ok(Err(error))) => tracing::info!(topic = self.name, %error, "the last commit"),
-            Ok(Err(error)) => tracing::warn!(topic = self.name, %error, "leaving the group"),
-            Err(_) => tracing::warn!(topic = self.name, "the broker does not answer: leaving the group without a word"),
+            Ok(Ok(Err(error))) => tracing::info!(topic, %error, "Left the group of {topic} without the last commit"),
+            Ok(Err(error)) => tracing::warn!(topic, %error, "Could not leave the group of {topic}"),
+            Err(_) => {
+                let timeout_ms = LEAVE_TIMEOUT.as_millis();
+                tracing::warn!(topic, timeout_ms, "Could not leave the group of {topic} within {timeout_ms} ms");
+            }
         }
     }
 }
 
 impl Drop for KafkaConsumer {
     fn drop(&mut self) {
-        // Leaving a group blocks.
-        if let Some(consumer) = self.consumer.take() {
-            std::thread::spawn(move || drop(consumer));
+        // To leave a group blocks.
+        if let Some(member) = self.member.take() {
+            std::thread::spawn(move || drop(member));
         }
     }
 }
 
-/// What a member holds, as the broker gives and takes.
+/// The partitions of a member, as the broker assigns and revokes them.
 #[derive(Debug, Default)]
-struct Held {
+struct Assignment {
     partitions: BTreeSet<u32>,
+    /// Assigned since [`Consumer::take_assigned`].
     assigned: Vec<u32>,
+    /// Revoked since [`Consumer::take_revoked`].
     revoked: Vec<u32>,
-    /// Revoked since a message was taken last.
-    gone: Vec<u32>,
+    /// Revoked since the last record was buffered.
+    to_drop: Vec<u32>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Watch {
-    held: Mutex<Held>,
+/// Follows the assignment of one member.
+#[derive(Debug)]
+pub(super) struct AssignmentListener {
+    topic: String,
+    assignment: Mutex<Assignment>,
 }
 
-impl Watch {
+impl AssignmentListener {
     /// A std mutex: held for a few pushes, never across an await.
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn assignment(&self) -> MutexGuard<'_, Assignment> {
+        self.assignment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ClientContext for Watch {
+impl ClientContext for AssignmentListener {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        client::said(level, facility, message);
+        client::log_driver_message(level, facility, message);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        client::failed(&error, reason);
+        client::log_driver_error(&error, reason);
     }
 }
 
-impl ConsumerContext for Watch {
+impl ConsumerContext for AssignmentListener {
     fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         let numbers = |list: &TopicPartitionList| -> Vec<u32> {
             list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
         };
-        let mut held = self.held();
+        let topic = &self.topic;
+        let mut assignment = self.assignment();
         match rebalance {
             Rebalance::Assign(list) => {
-                let numbers = numbers(list);
-                tracing::info!(partitions = ?numbers, "partitions assigned");
-                held.partitions.extend(&numbers);
-                held.assigned.extend(numbers);
+                let partitions = numbers(list);
+                tracing::info!(topic, ?partitions, "Assigned {topic}{partitions:?}");
+                assignment.partitions.extend(&partitions);
+                assignment.assigned.extend(partitions);
             }
             Rebalance::Revoke(list) => {
-                let numbers = numbers(list);
-                tracing::info!(partitions = ?numbers, "partitions revoked");
-                held.partitions.retain(|partition| !numbers.contains(partition));
-                held.assigned.retain(|partition| !numbers.contains(partition));
-                held.revoked.extend(&numbers);
-                held.gone.extend(numbers);
+                let partitions = numbers(list);
+                tracing::info!(topic, ?partitions, "Revoked {topic}{partitions:?}");
+                assignment.partitions.retain(|partition| !partitions.contains(partition));
+                assignment.assigned.retain(|partition| !partitions.contains(partition));
+                assignment.revoked.extend(&partitions);
+                assignment.to_drop.extend(partitions);
             }
-            Rebalance::Error(error) => tracing::warn!(%error, "rebalance"),
+            Rebalance::Error(error) => tracing::warn!(topic, %error, "Could not rebalance the group of {topic}"),
         }
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
         if let Err(error) = result {
-            tracing::debug!(%error, "a commit failed");
+            tracing::debug!(topic = self.topic, %error, "The broker refused a commit of {}", self.topic);
         }
     }
 }

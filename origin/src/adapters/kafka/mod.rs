@@ -1,10 +1,10 @@
-//! The log in Kafka: topics `{name}.comments`, `.reactions` and `.rebuild`, each with a `.dead` one
-//! for what could not be stored.
+//! The broker as Kafka: topics `{name}.comments`, `{name}.reactions` and `{name}.rebuild`, each with a
+//! dead-letter topic `.dead` beside it.
 //!
-//! Settings of the driver are in `client`, appending in `producer`, reading in `reader`, dead
-//! letters in `letters`, making and checking topics in `topics`. Promise: what an append
-//! answered with its offset is on every in-sync replica, what it answered `Full` is nowhere, and
-//! nothing is sent any more once an append has answered.
+//! The driver's settings are in `client`; `producer` appends, `consumer` reads, `dead_letters` keeps
+//! failed records, `topics` creates and checks topics. Promise: a record whose append returned an
+//! offset is on every in-sync replica, one that was refused as `Full` is nowhere, and nothing is sent
+//! after its append has returned.
 
 mod client;
 mod consumer;
@@ -25,27 +25,33 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
 
-use crate::adapters::kafka::client::{Client, Quiet};
-use crate::adapters::kafka::producer::Sender;
-use crate::ports::broker::{Broker, BrokerError, Consumer, DeadLetter, Record, Topic};
+use crate::adapters::kafka::client::{DriverLog, KafkaClient};
+use crate::adapters::kafka::consumer::KafkaConsumer;
+use crate::adapters::kafka::producer::KafkaProducer;
+use crate::ports::broker::{
+    Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
+};
+use crate::ports::failure::Failure;
 
-/// How long a question to the broker may take.
-const ASK: Duration = Duration::from_millis(500);
+/// How long a query to the broker may take.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Producer and questions share one connection each; every reader has its own.
+/// The topics of one cluster. The producer and the queries have one connection each; every consumer
+/// has its own.
 pub struct KafkaBroker {
-    client: Client,
-    sender: Arc<Sender>,
+    client: KafkaClient,
+    producer: Arc<KafkaProducer>,
     partitions: u32,
-    asking: Mutex<HashMap<String, Asking>>,
+    /// By consumer group.
+    query_consumers: Mutex<HashMap<String, QueryConsumer>>,
 }
 
-/// A consumer that belongs to a group only to ask what it has committed.
-type Asking = Arc<BaseConsumer<Quiet>>;
+/// A consumer that is in a group only to read the group's committed offsets.
+type QueryConsumer = Arc<BaseConsumer<DriverLog>>;
 
 impl fmt::Debug for KafkaBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kafka")
+        f.debug_struct("KafkaBroker")
             .field("client", &self.client)
             .field("partitions", &self.partitions)
             .finish_non_exhaustive()
@@ -53,144 +59,155 @@ impl fmt::Debug for KafkaBroker {
 }
 
 impl KafkaBroker {
-    /// Connects to the brokers (`host:port`, comma-separated) and reads how many partitions the
-    /// topics have.
+    /// Connects to the brokers (`host:port`, separated by commas) and reads the number of partitions.
     ///
     /// # Errors
-    /// [`LogError::Unavailable`] when no broker answers, [`LogError::Damaged`] when a topic is
-    /// missing or the topics are not alike.
+    /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when a topic is
+    /// missing, or the topics have different numbers of partitions.
     pub async fn open(brokers: &str, name: &str) -> Result<Self, BrokerError> {
-        let client = Client::new(brokers, name);
-        let partitions = topics::partitions(&client).await?;
-        let sender = Arc::new(Sender::new(client.clone())?);
-        Ok(Self { client, sender, partitions, asking: Mutex::default() })
+        let client = KafkaClient::new(brokers, name);
+        let partitions = topics::read_partition_count(&client).await?;
+        let producer = Arc::new(KafkaProducer::new(client.clone())?);
+        Ok(Self { client, producer, partitions, query_consumers: Mutex::default() })
     }
 
-    /// Makes the topics that are missing.
+    /// Creates the topics that are missing.
     ///
-    /// The number of partitions is fixed once the topics are there: an event's offset is its
-    /// version, and a slot that changed its partition would begin to count again.
+    /// The number of partitions is fixed by the first call: a record's offset is the version of its
+    /// operation, and in another partition a slot would begin at offset 0 again.
     ///
     /// # Errors
-    /// [`LogError::Unavailable`] when no broker answers, [`LogError::Damaged`] when topics are there
-    /// with another number of partitions, or cannot be made.
+    /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when the topics
+    /// exist with another number of partitions, or cannot be created.
     pub async fn migrate(brokers: &str, name: &str, partitions: u32, replication: u16) -> Result<(), BrokerError> {
-        let client = Client::new(brokers, name);
-        let made = topics::migrate(&client, partitions, replication).await;
-        blocking(move || {
+        let client = KafkaClient::new(brokers, name);
+        let migrated = topics::create_missing(&client, partitions, replication).await;
+        run_blocking(move || {
             client.close();
-            Ok(made)
+            Ok(migrated)
         })
         .await?
     }
 
-    /// The consumer that asks for a group.
-    fn asking(&self, group: &str) -> Result<Asking, BrokerError> {
-        // A std mutex: no consumer does more than start its threads while it is made.
-        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(consumer) = asking.get(group) {
+    /// The consumer for queries about a group.
+    fn query_consumer(&self, group: &str) -> Result<QueryConsumer, BrokerError> {
+        // A std mutex: to create a consumer only starts its threads.
+        let mut consumers = self.query_consumers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(consumer) = consumers.get(group) {
             return Ok(consumer.clone());
         }
-        let consumer: Asking = Arc::new(self.client.asking(group)?);
-        asking.insert(group.to_owned(), consumer.clone());
+        let consumer: QueryConsumer = Arc::new(self.client.query_consumer(group)?);
+        consumers.insert(group.to_owned(), consumer.clone());
         Ok(consumer)
     }
 
-    /// Puts a question that blocks.
-    async fn ask<T: Send + 'static>(
+    /// Runs a blocking query about a group.
+    async fn run_query<T: Send + 'static>(
         &self,
         group: String,
-        question: impl FnOnce(&BaseConsumer<Quiet>) -> Result<T, KafkaError> + Send + 'static,
+        query: impl FnOnce(&BaseConsumer<DriverLog>) -> Result<T, KafkaError> + Send + 'static,
     ) -> Result<T, BrokerError> {
-        let consumer = self.asking(&group)?;
-        blocking(move || question(&consumer)).await
+        let consumer = self.query_consumer(&group)?;
+        run_blocking(move || query(&consumer)).await
     }
 }
 
-/// Runs what blocks on a thread where it may.
-async fn blocking<T: Send + 'static>(
-    question: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
+/// Runs a blocking call on a thread for it.
+async fn run_blocking<T: Send + 'static>(
+    call: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
 ) -> Result<T, BrokerError> {
-    let answer = tokio::task::spawn_blocking(question).await;
-    answer.map_err(|error| BrokerError::Unavailable(error.to_string()))?.map_err(unavailable)
+    let answer = tokio::task::spawn_blocking(call).await;
+    answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
 fn unavailable(error: KafkaError) -> BrokerError {
-    BrokerError::Unavailable(error.to_string())
+    BrokerError::Unavailable(Failure::of_driver(error))
 }
 
-fn partition_of(number: u32) -> i32 {
+/// A partition's number as the driver has it.
+fn driver_partition(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
 #[async_trait]
-impl Broker for KafkaBroker {
-    fn partitions(&self) -> u32 {
+impl Producer for KafkaBroker {
+    async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
+        let partition = driver_partition(self.partition_of(slot));
+        self.producer.send(&self.client.topic_name(topic), partition, &payload, None).await
+    }
+
+    async fn close(&self) {
+        self.producer.close().await;
+        let consumers = std::mem::take(&mut *self.query_consumers.lock().unwrap_or_else(PoisonError::into_inner));
+        let client = self.client.clone();
+        // To drop a client waits for its threads.
+        let closed = tokio::task::spawn_blocking(move || {
+            drop(consumers);
+            client.close();
+        });
+        if let Err(error) = closed.await {
+            tracing::warn!(brokers = self.client.brokers(), %error, "Could not close the connections to {}", self.client.brokers());
+        }
+    }
+}
+
+#[async_trait]
+impl PartitionOffsets for KafkaBroker {
+    fn partition_count(&self) -> u32 {
         self.partitions
     }
 
-    async fn append(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
-        self.sender.send(&self.client.topic(topic), partition_of(self.partition(slot)), &payload, None).await
-    }
-
-    async fn end(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
-        let name = self.client.topic(topic);
-        let question = move |consumer: &BaseConsumer<_>| {
-            consumer.fetch_watermarks(&name, partition_of(partition), ASK).map(|(_, high)| high)
+    async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+        let name = self.client.topic_name(topic);
+        let query = move |consumer: &BaseConsumer<_>| {
+            consumer.fetch_watermarks(&name, driver_partition(partition), QUERY_TIMEOUT).map(|(_, high)| high)
         };
-        let high = self.ask(self.client.group(topic), question).await?;
-        u64::try_from(high).map_err(|_| BrokerError::Damaged(format!("{} ends at {high}", topic.name())))
+        let high = self.run_query(self.client.group_name(topic), query).await?;
+        u64::try_from(high).map_err(|_| {
+            BrokerError::Damaged(format!("partition {partition} of {} ends at {high}", topic.name()).into())
+        })
     }
 
-    async fn committed(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
-        let name = self.client.topic(topic);
-        let question = move |consumer: &BaseConsumer<_>| {
-            let mut asked = TopicPartitionList::new();
-            asked.add_partition(&name, partition_of(partition));
-            let answer = consumer.committed_offsets(asked, ASK)?;
+    async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+        let name = self.client.topic_name(topic);
+        let query = move |consumer: &BaseConsumer<_>| {
+            let mut list = TopicPartitionList::new();
+            list.add_partition(&name, driver_partition(partition));
+            let answer = consumer.committed_offsets(list, QUERY_TIMEOUT)?;
             match answer.elements().first() {
                 Some(element) => element.error().map(|()| element.offset()),
                 None => Ok(Offset::Invalid),
             }
         };
-        match self.ask(self.client.group(topic), question).await? {
+        match self.run_query(self.client.group_name(topic), query).await? {
             Offset::Offset(offset) => Ok(u64::try_from(offset).unwrap_or(0)),
             _ => Ok(0),
         }
     }
+}
 
-    fn consumer(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
-        Ok(Box::new(consumer::KafkaConsumer::join(&self.client, topic)?))
+#[async_trait]
+impl DeadLetters for KafkaBroker {
+    async fn put_dead_letter(&self, record: &Record, error: &str, failed_at_ms: u64) -> Result<(), BrokerError> {
+        dead_letters::put(&self.client, &self.producer, record, error, failed_at_ms).await
     }
 
-    async fn dead_letter(&self, message: &Record, error: &str, at: u64) -> Result<(), BrokerError> {
-        dead_letters::bury(&self.client, &self.sender, message, error, at).await
-    }
-
-    async fn dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
-        dead_letters::unsent(&self.client, topic).await
+    async fn list_dead_letters(&self, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
+        dead_letters::list(&self.client, topic).await
     }
 
     async fn mark_retried(&self, topic: Topic, offset: u64) -> Result<(), BrokerError> {
-        dead_letters::retried(&self.client, topic, offset).await
+        dead_letters::mark_retried(&self.client, topic, offset).await
+    }
+}
+
+#[async_trait]
+impl Broker for KafkaBroker {
+    fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
+        Ok(Box::new(KafkaConsumer::join(&self.client, topic)?))
     }
 
-    async fn check(&self) -> Result<Vec<String>, BrokerError> {
+    async fn check_topics(&self) -> Result<Vec<String>, BrokerError> {
         topics::check(&self.client).await
-    }
-
-    async fn close(&self) {
-        self.sender.close().await;
-        let asking = std::mem::take(&mut *self.asking.lock().unwrap_or_else(PoisonError::into_inner));
-        let client = self.client.clone();
-        // Letting go of a client waits for its threads.
-        let closed = tokio::task::spawn_blocking(move || {
-            drop(asking);
-            client.close();
-        });
-        if let Err(error) = closed.await {
-            tracing::warn!(%error, "closing");
-        }
     }
 }

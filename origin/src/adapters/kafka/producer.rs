@@ -1,42 +1,44 @@
 //! Appending: an idempotent producer that waits for every in-sync replica.
 //!
-//! Promise: a message is sent once and answered once; after the answer it is not sent again. A
-//! producer whose sequence the broker no longer accepts is replaced by a new one.
+//! Promise: a record is sent once and answered once, and is not sent after its answer. A producer
+//! whose sequence the broker refuses is replaced by a new one.
 
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::OwnedHeaders;
-use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
+use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 
-use crate::adapters::kafka::client::{Client, Quiet};
-use crate::adapters::kafka::{blocking, unavailable};
+use crate::adapters::kafka::client::{DriverLog, KafkaClient};
+use crate::adapters::kafka::{run_blocking, unavailable};
 use crate::ports::broker::BrokerError;
 
-type Inner = Arc<FutureProducer<Quiet>>;
+type DriverProducer = Arc<FutureProducer<DriverLog>>;
 
-/// How long what was taken may take to be sent at the end: longer than any message may.
-const FLUSH: Duration = Duration::from_secs(3);
+/// How long accepted records may take to be sent when the producer closes: longer than any of them may.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(super) struct Sender {
-    client: Client,
-    producer: RwLock<Inner>,
+/// The producer in use.
+pub(super) struct KafkaProducer {
+    client: KafkaClient,
+    current: RwLock<DriverProducer>,
 }
 
-impl std::fmt::Debug for Sender {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
+impl fmt::Debug for KafkaProducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KafkaProducer").finish_non_exhaustive()
     }
 }
 
-impl Sender {
-    pub(super) fn new(client: Client) -> Result<Self, BrokerError> {
+impl KafkaProducer {
+    pub(super) fn new(client: KafkaClient) -> Result<Self, BrokerError> {
         let producer = client.producer().map_err(unavailable)?;
-        Ok(Self { client, producer: RwLock::new(Arc::new(producer)) })
+        Ok(Self { client, current: RwLock::new(Arc::new(producer)) })
     }
 
-    /// Appends to this partition; the offset.
+    /// Appends a record to this partition. Returns its offset.
     pub(super) async fn send(
         &self,
         topic: &str,
@@ -51,66 +53,65 @@ impl Sender {
                 None => record,
             }
         };
-        let mut producer = self.producer();
-        let mut taken = producer.send_result(record()).map_err(|(error, _)| error);
-        if taken.is_err() && self.replace(&producer)? {
-            // It was not taken at all, so it is the first time that it is sent.
-            producer = self.producer();
-            taken = producer.send_result(record()).map_err(|(error, _)| error);
+        let mut producer = self.current();
+        let mut accepted = producer.send_result(record()).map_err(|(error, _)| error);
+        if accepted.is_err() && self.replace_if_fatal(&producer)? {
+            // The old producer did not accept the record, so this sends it for the first time.
+            producer = self.current();
+            accepted = producer.send_result(record()).map_err(|(error, _)| error);
         }
-        let delivery = taken.map_err(refused)?;
+        let delivery = accepted.map_err(not_accepted)?;
         match delivery.await {
-            Ok(Ok(delivery)) => u64::try_from(delivery.offset).map_err(|_| {
-                BrokerError::Unavailable("the message was written before, its offset is not known".into())
-            }),
+            Ok(Ok(delivery)) => u64::try_from(delivery.offset)
+                .map_err(|_| BrokerError::Unavailable("the record was written before, its offset is not known".into())),
             Ok(Err((error, _))) => {
-                self.replace(&producer)?;
-                Err(undelivered(error))
+                self.replace_if_fatal(&producer)?;
+                Err(not_delivered(error))
             }
             Err(_) => Err(BrokerError::Unavailable("the producer was replaced".into())),
         }
     }
 
-    fn producer(&self) -> Inner {
-        self.producer.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn current(&self) -> DriverProducer {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts a new producer in the place of this one, if it can send nothing any more: whether it is
-    /// no longer the one in use.
-    fn replace(&self, failed: &Inner) -> Result<bool, BrokerError> {
+    /// Replaces this producer if it has failed for good. Returns whether it has.
+    fn replace_if_fatal(&self, failed: &DriverProducer) -> Result<bool, BrokerError> {
         let Some((code, reason)) = failed.client().fatal_error() else { return Ok(false) };
-        let mut current = self.producer.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, failed) {
-            tracing::warn!(%code, reason, "the producer is replaced: the broker does not accept its sequence");
+            let brokers = self.client.brokers();
+            tracing::warn!(brokers, %code, reason, "Replacing the producer: {brokers} refuse its sequence ({code})");
             let old = std::mem::replace(&mut *current, Arc::new(self.client.producer().map_err(unavailable)?));
-            // What it has sent may still be acknowledged.
-            tokio::task::spawn_blocking(move || old.flush(FLUSH));
+            // Records that it has sent may still be acknowledged.
+            tokio::task::spawn_blocking(move || old.flush(FLUSH_TIMEOUT));
         }
         Ok(true)
     }
 
-    /// Waits until what was taken is sent, or given up.
+    /// Waits until every accepted record is sent or has failed.
     pub(super) async fn close(&self) {
-        let producer = self.producer();
-        if let Err(error) = blocking(move || producer.flush(FLUSH)).await {
-            tracing::warn!(%error, "not everything was sent before the end");
+        let producer = self.current();
+        if let Err(error) = run_blocking(move || producer.flush(FLUSH_TIMEOUT)).await {
+            let brokers = self.client.brokers();
+            tracing::warn!(brokers, %error, "Closing the producer before every record was sent to {brokers}");
         }
     }
 }
 
-/// Why a message was not taken: nothing of it will ever appear.
-fn refused(error: KafkaError) -> BrokerError {
+/// Why a record was not accepted: nothing of it will ever appear.
+fn not_accepted(error: KafkaError) -> BrokerError {
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::QueueFull) => BrokerError::Full,
-        Some(RDKafkaErrorCode::MessageSizeTooLarge) => BrokerError::Damaged("the message is too large".into()),
-        _ => unavailable(error),
+        _ => not_delivered(error),
     }
 }
 
-/// Why a message that was taken is not known to be written.
-fn undelivered(error: KafkaError) -> BrokerError {
+/// Why an accepted record is not known to be written.
+fn not_delivered(error: KafkaError) -> BrokerError {
     match error.rdkafka_error_code() {
-        Some(RDKafkaErrorCode::MessageSizeTooLarge) => BrokerError::Damaged("the message is too large".into()),
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => BrokerError::Damaged("the record is too large".into()),
         _ => unavailable(error),
     }
 }

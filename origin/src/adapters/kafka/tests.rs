@@ -39,49 +39,49 @@ async fn read(reader: &mut dyn Consumer, most: usize) -> Vec<Record> {
     let mut messages = Vec::new();
     let until = Instant::now() + Duration::from_secs(20);
     while messages.len() < most && Instant::now() < until {
-        messages.extend(reader.next(most - messages.len(), Duration::from_millis(50)).await.unwrap());
+        messages.extend(reader.poll_batch(most - messages.len(), Duration::from_millis(50)).await.unwrap());
     }
     messages
 }
 
 #[tokio::test]
-async fn what_is_appended_is_read_in_order_and_committed_when_told() {
+async fn records_are_read_in_order_and_committed_on_request() {
     let mock = mock();
     let kafka = open(&mock).await;
-    assert_eq!(kafka.partitions(), PARTITIONS);
+    assert_eq!(kafka.partition_count(), PARTITIONS);
     for n in 0..3 {
-        assert_eq!(kafka.append(Topic::Comments, slot(6), vec![n]).await.unwrap(), u64::from(n));
+        assert_eq!(kafka.append_record(Topic::Comments, slot(6), vec![n]).await.unwrap(), u64::from(n));
     }
-    assert_eq!(kafka.end(Topic::Comments, 2).await.unwrap(), 3);
-    assert_eq!(kafka.committed(Topic::Comments, 2).await.unwrap(), 0);
+    assert_eq!(kafka.end_offset(Topic::Comments, 2).await.unwrap(), 3);
+    assert_eq!(kafka.committed_offset(Topic::Comments, 2).await.unwrap(), 0);
 
-    let mut reader = kafka.consumer(Topic::Comments).unwrap();
+    let mut reader = kafka.subscribe(Topic::Comments).unwrap();
     let messages = read(&mut *reader, 3).await;
     let seen: Vec<_> = messages.iter().map(|m| (m.partition, m.offset, m.payload.clone())).collect();
     assert_eq!(seen, [(2, 0, vec![0]), (2, 1, vec![1]), (2, 2, vec![2])]);
-    let assigned: BTreeSet<_> = reader.assigned().into_iter().collect();
+    let assigned: BTreeSet<_> = reader.take_assigned().into_iter().collect();
     assert_eq!(assigned, (0..PARTITIONS).collect());
-    assert!(reader.assigned().is_empty() && reader.revoked().is_empty());
-    reader.commit(&[(2, 2)]).await.unwrap();
+    assert!(reader.take_assigned().is_empty() && reader.take_revoked().is_empty());
+    reader.commit_offsets(&[(2, 2)]).await.unwrap();
     reader.close().await;
-    assert_eq!(kafka.committed(Topic::Comments, 2).await.unwrap(), 2);
+    assert_eq!(kafka.committed_offset(Topic::Comments, 2).await.unwrap(), 2);
 }
 
 #[tokio::test]
 async fn a_paused_partition_is_read_later_and_nothing_is_left_out() {
     let mock = mock();
     let kafka = open(&mock).await;
-    let mut reader = kafka.consumer(Topic::Reactions).unwrap();
-    join_all((0..4).map(|n| kafka.append(Topic::Reactions, slot(n), vec![0]))).await;
+    let mut reader = kafka.subscribe(Topic::Reactions).unwrap();
+    join_all((0..4).map(|n| kafka.append_record(Topic::Reactions, slot(n), vec![0]))).await;
     assert_eq!(read(&mut *reader, 4).await.len(), 4);
-    reader.pause(&BTreeSet::from([1]));
+    reader.set_paused(&BTreeSet::from([1]));
     for n in 0..8 {
-        kafka.append(Topic::Reactions, slot(n % 2), vec![1]).await.unwrap();
+        kafka.append_record(Topic::Reactions, slot(n % 2), vec![1]).await.unwrap();
     }
     let others = read(&mut *reader, 4).await;
     assert!(others.iter().all(|m| m.partition == 0) && others.len() == 4, "{others:?}");
-    assert!(reader.next(10, Duration::ZERO).await.unwrap().is_empty());
-    reader.pause(&BTreeSet::new());
+    assert!(reader.poll_batch(10, Duration::ZERO).await.unwrap().is_empty());
+    reader.set_paused(&BTreeSet::new());
     let later = read(&mut *reader, 4).await;
     assert_eq!(later.iter().map(|m| (m.partition, m.offset)).collect::<Vec<_>>(), [(1, 1), (1, 2), (1, 3), (1, 4)]);
 }
@@ -90,31 +90,31 @@ async fn a_paused_partition_is_read_later_and_nothing_is_left_out() {
 async fn a_producer_whose_sequence_is_refused_is_replaced() {
     let mock = mock();
     let kafka = open(&mock).await;
-    kafka.append(Topic::Comments, slot(0), vec![0]).await.unwrap();
+    kafka.append_record(Topic::Comments, slot(0), vec![0]).await.unwrap();
     let refused = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER];
     mock.request_errors(RDKafkaApiKey::Produce, &refused);
-    let lost = kafka.append(Topic::Comments, slot(0), vec![1]).await;
+    let lost = kafka.append_record(Topic::Comments, slot(0), vec![1]).await;
     assert!(matches!(lost, Err(BrokerError::Unavailable(_))), "{lost:?}");
     // The mock did not write it.
-    assert_eq!(kafka.append(Topic::Comments, slot(0), vec![2]).await.unwrap(), 1);
+    assert_eq!(kafka.append_record(Topic::Comments, slot(0), vec![2]).await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn a_broker_that_is_away_is_told_in_time_and_nothing_is_sent_later() {
+async fn unreachable_broker_is_reported_in_time_and_nothing_is_sent_later() {
     let mock = mock();
     let kafka = open(&mock).await;
-    kafka.append(Topic::Comments, slot(0), vec![0]).await.unwrap();
+    kafka.append_record(Topic::Comments, slot(0), vec![0]).await.unwrap();
     mock.broker_down(1).unwrap();
     let before = Instant::now();
-    let appends = join_all((0..10).map(|n| kafka.append(Topic::Comments, slot(n), vec![1]))).await;
+    let appends = join_all((0..10).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![1]))).await;
     let took = before.elapsed();
     assert!(appends.iter().all(|a| matches!(a, Err(BrokerError::Unavailable(_)))), "{appends:?}");
     assert!(took < Duration::from_secs(3), "{took:?}");
     let before = Instant::now();
-    assert!(kafka.end(Topic::Comments, 0).await.is_err() && before.elapsed() < Duration::from_secs(1));
+    assert!(kafka.end_offset(Topic::Comments, 0).await.is_err() && before.elapsed() < Duration::from_secs(1));
     mock.broker_up(1).unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(kafka.append(Topic::Comments, slot(0), vec![2]).await.unwrap(), 1, "what timed out never came");
+    assert_eq!(kafka.append_record(Topic::Comments, slot(0), vec![2]).await.unwrap(), 1, "what timed out never came");
 }
 
 #[tokio::test]
@@ -122,12 +122,12 @@ async fn more_than_may_wait_is_refused_and_never_appears() {
     let mock = mock();
     let kafka = open(&mock).await;
     mock.broker_down(1).unwrap();
-    let appends = join_all((0..20_010).map(|_| kafka.append(Topic::Comments, slot(0), vec![0]))).await;
+    let appends = join_all((0..20_010).map(|_| kafka.append_record(Topic::Comments, slot(0), vec![0]))).await;
     let full = appends.iter().filter(|a| matches!(a, Err(BrokerError::Full))).count();
     assert!(full >= 10, "{full}");
     mock.broker_up(1).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(kafka.append(Topic::Comments, slot(0), vec![0]).await.unwrap() <= 20_000);
+    assert!(kafka.append_record(Topic::Comments, slot(0), vec![0]).await.unwrap() <= 20_000);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn topics_that_are_missing_or_not_alike_are_named() {
     assert!(error.to_string().contains("i.comments"), "{error}");
 }
 
-/// The real broker, and a name that nobody else has.
+/// The real broker, and a unique name.
 fn broker() -> Option<(String, String)> {
     let services = std::env::var("GAILOU_TEST_SERVICES").ok()?;
     let brokers = services.split(';').nth(2)?.to_owned();
@@ -156,8 +156,8 @@ async fn topics_are_made_once_and_never_changed() {
     let error = KafkaBroker::migrate(&brokers, &name, 5, 1).await.unwrap_err();
     assert!(error.to_string().contains("can never have 5"), "{error}");
     let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
-    assert_eq!(kafka.partitions(), 3);
-    let wrong = kafka.check().await.unwrap();
+    assert_eq!(kafka.partition_count(), 3);
+    let wrong = kafka.check_topics().await.unwrap();
     assert!(wrong.len() == 6 && wrong.iter().all(|wrong| wrong.contains("1 replicas")), "{wrong:?}");
 }
 
@@ -167,22 +167,22 @@ async fn letters_are_kept_until_they_are_sent_again() {
     KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
     let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
     let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
-    assert!(kafka.dead_letters(Topic::Reactions).await.unwrap().is_empty());
+    assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
     for offset in 40..43 {
-        kafka.dead_letter(&message(offset), &long, 1_700_000_000_000 + offset).await.unwrap();
+        kafka.put_dead_letter(&message(offset), &long, 1_700_000_000_000 + offset).await.unwrap();
     }
-    let letters = kafka.dead_letters(Topic::Reactions).await.unwrap();
-    let seen: Vec<_> = letters.iter().map(|l| (l.offset, l.message.offset, l.at)).collect();
+    let letters = kafka.list_dead_letters(Topic::Reactions).await.unwrap();
+    let seen: Vec<_> = letters.iter().map(|l| (l.offset, l.record.offset, l.failed_at_ms)).collect();
     assert_eq!(seen, [(0, 40, 1_700_000_000_040), (1, 41, 1_700_000_000_041), (2, 42, 1_700_000_000_042)]);
-    assert_eq!((letters[0].message.partition, &letters[0].message.payload), (2, &vec![1, 2, 3]));
+    assert_eq!((letters[0].record.partition, &letters[0].record.payload), (2, &vec![1, 2, 3]));
     assert!(letters[0].error.starts_with("üü") && letters[0].error.len() == 2_000);
     kafka.mark_retried(Topic::Reactions, 1).await.unwrap();
-    let left = kafka.dead_letters(Topic::Reactions).await.unwrap();
+    let left = kafka.list_dead_letters(Topic::Reactions).await.unwrap();
     assert_eq!(left.iter().map(|l| l.offset).collect::<Vec<_>>(), [2]);
-    assert!(kafka.dead_letters(Topic::Comments).await.unwrap().is_empty());
+    assert!(kafka.list_dead_letters(Topic::Comments).await.unwrap().is_empty());
     kafka.mark_retried(Topic::Reactions, 2).await.unwrap();
-    assert!(kafka.dead_letters(Topic::Reactions).await.unwrap().is_empty());
+    assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -190,22 +190,25 @@ async fn two_readers_share_the_partitions_and_miss_nothing() {
     let Some((brokers, name)) = broker() else { return };
     KafkaBroker::migrate(&brokers, &name, 4, 1).await.unwrap();
     let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
-    let append = |from: u16| join_all((from..from + 400).map(|n| kafka.append(Topic::Comments, slot(n), vec![0])));
-    let mut first = kafka.consumer(Topic::Comments).unwrap();
+    let append =
+        |from: u16| join_all((from..from + 400).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![0])));
+    let mut first = kafka.subscribe(Topic::Comments).unwrap();
     append(0).await.into_iter().for_each(|offset| assert!(offset.is_ok()));
     let messages = read(&mut *first, 400).await;
-    assert_eq!((messages.len(), first.assigned().len()), (400, 4));
+    assert_eq!((messages.len(), first.take_assigned().len()), (400, 4));
     let ends: Vec<_> = (0..4).map(|partition| (partition, 100)).collect();
-    first.commit(&ends).await.unwrap();
+    first.commit_offsets(&ends).await.unwrap();
 
-    let mut second = kafka.consumer(Topic::Comments).unwrap();
+    let mut second = kafka.subscribe(Topic::Comments).unwrap();
     let mut gone = Vec::new();
     let until = Instant::now() + Duration::from_secs(20);
     while gone.len() < 2 && Instant::now() < until {
-        let (more, others) =
-            tokio::join!(first.next(1, Duration::from_millis(10)), second.next(1, Duration::from_millis(10)));
+        let (more, others) = tokio::join!(
+            first.poll_batch(1, Duration::from_millis(10)),
+            second.poll_batch(1, Duration::from_millis(10))
+        );
         assert!(more.unwrap().is_empty() && others.unwrap().is_empty(), "nothing that stayed is read again");
-        gone.extend(first.revoked());
+        gone.extend(first.take_revoked());
     }
     assert_eq!(gone.len(), 2);
     append(400).await;
@@ -214,26 +217,26 @@ async fn two_readers_share_the_partitions_and_miss_nothing() {
     let offsets: BTreeSet<_> = kept.iter().chain(&moved).map(|m| (m.partition, m.offset)).collect();
     assert_eq!(offsets.len(), 400);
     // A commit for what went is left out.
-    first.commit(&(0..4).map(|partition| (partition, 200)).collect::<Vec<_>>()).await.unwrap();
+    first.commit_offsets(&(0..4).map(|partition| (partition, 200)).collect::<Vec<_>>()).await.unwrap();
     first.close().await;
     for partition in 0..4 {
         let expected = if gone.contains(&partition) { 100 } else { 200 };
-        assert_eq!(kafka.committed(Topic::Comments, partition).await.unwrap(), expected, "{partition}");
+        assert_eq!(kafka.committed_offset(Topic::Comments, partition).await.unwrap(), expected, "{partition}");
     }
 }
 
-/// A member of the group, as the job is one, until it is told to stop: what it takes waits for a
+/// A member of the group, as the job is one, until it is stopped: what it takes waits for a
 /// round before it is stored, and is forgotten with its partition. Who stores a message makes
 /// everything before it in its partition a replay: so nothing before it may be missing.
 async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &AtomicBool) {
     let (mut held, mut waiting) = (BTreeSet::new(), Vec::<Record>::new());
     while !stop.load(Ordering::SeqCst) {
-        let messages = reader.next(500, Duration::from_millis(20)).await.unwrap();
-        for partition in reader.revoked() {
+        let messages = reader.poll_batch(500, Duration::from_millis(20)).await.unwrap();
+        for partition in reader.take_revoked() {
             held.remove(&partition);
             waiting.retain(|message| message.partition != partition);
         }
-        for partition in reader.assigned() {
+        for partition in reader.take_assigned() {
             held.insert(partition);
         }
         for Record { partition, offset, .. } in waiting.drain(..) {
@@ -243,7 +246,7 @@ async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &Atomi
         assert!(messages.iter().all(|message| held.contains(&message.partition)), "{held:?}");
         waiting = messages;
         let done: Vec<_> = (0..).zip(stored.iter().map(|next| next.load(Ordering::SeqCst))).collect();
-        reader.commit(&done).await.unwrap();
+        reader.commit_offsets(&done).await.unwrap();
     }
     reader.close().await;
 }
@@ -260,7 +263,7 @@ async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
             if all.load(Ordering::SeqCst) {
                 break;
             }
-            join_all((n % 64..n % 64 + 8).map(|n| kafka.append(Topic::Comments, slot(n), vec![0]))).await;
+            join_all((n % 64..n % 64 + 8).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![0]))).await;
         }
     };
     let coming_and_going = async {
@@ -270,11 +273,11 @@ async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
                 tokio::time::sleep(Duration::from_secs(4)).await;
                 one.store(true, Ordering::SeqCst);
             };
-            tokio::join!(store(kafka.consumer(Topic::Comments).unwrap(), &stored, &one), leave);
+            tokio::join!(store(kafka.subscribe(Topic::Comments).unwrap(), &stored, &one), leave);
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         all.store(true, Ordering::SeqCst);
     };
-    tokio::join!(appends, store(kafka.consumer(Topic::Comments).unwrap(), &stored, &all), coming_and_going);
+    tokio::join!(appends, store(kafka.subscribe(Topic::Comments).unwrap(), &stored, &all), coming_and_going);
     assert!(stored.iter().all(|next| next.load(Ordering::SeqCst) > 100), "{stored:?}");
 }

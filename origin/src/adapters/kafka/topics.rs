@@ -1,7 +1,7 @@
-//! Making topics and saying what is wrong with them.
+//! Creates topics and checks them.
 //!
-//! Events are kept for a week at least: so long the tables may stand still before anything that was
-//! acknowledged is lost. Nothing is ever changed at a topic that is there.
+//! Records are kept for a week at least: for so long the tables may be unavailable before anything that
+//! was acknowledged is lost. An existing topic is never changed.
 
 use std::time::Duration;
 
@@ -9,62 +9,62 @@ use rdkafka::admin::{AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, 
 use rdkafka::error::RDKafkaErrorCode;
 use tokio::time::{Instant, sleep};
 
-use crate::adapters::kafka::client::{Admin, Client};
-use crate::adapters::kafka::{blocking, unavailable};
+use crate::adapters::kafka::client::{KafkaAdmin, KafkaClient};
+use crate::adapters::kafka::{run_blocking, unavailable};
 use crate::ports::broker::{BrokerError, Topic};
 
-/// How long a question may take here: nobody waits for an answer but an operator.
-const ASK: Duration = Duration::from_secs(5);
-/// How long a new topic may take to be known to every broker.
-const KNOWN: Duration = Duration::from_secs(15);
-/// How long events are kept at least.
+/// How long a query may take. Only an operator waits for the answer.
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a new topic may take until every broker knows it.
+const TOPIC_CREATION_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long records must be kept at least, in milliseconds.
 const RETENTION_MS: i64 = 7 * 86_400_000;
-/// How long it is worth while to put a list into the cache.
+/// How long requests to load a list into the cache are kept, in milliseconds: later ones are of no use.
 const REBUILD_RETENTION_MS: i64 = 3_600_000;
-/// Replicas from which a write waits for two of them.
-const REPLICAS: usize = 3;
+/// Replicas from which a write needs two in-sync ones.
+const SAFE_REPLICAS: usize = 3;
 
 /// A topic as the brokers describe it.
-struct Described {
+struct TopicState {
     partitions: u32,
-    /// Of the partition that has the fewest.
+    /// Replicas of the partition that has the fewest.
     replicas: usize,
-    /// Partitions that have no leader now.
+    /// Partitions without a leader.
     leaderless: usize,
 }
 
-/// A topic to be: its name, partitions and settings.
-struct Planned {
+/// A topic as it should be.
+struct PlannedTopic {
     name: String,
     partitions: u32,
     retention_ms: i64,
 }
 
-fn planned(client: &Client, partitions: u32) -> Vec<Planned> {
+fn planned_topics(client: &KafkaClient, partitions: u32) -> Vec<PlannedTopic> {
     let of = |topic: Topic| {
         let retention_ms = if topic == Topic::Rebuild { REBUILD_RETENTION_MS } else { RETENTION_MS };
         [
-            Planned { name: client.topic(topic), partitions, retention_ms },
-            // A letter waits for as long as nobody reads it.
-            Planned { name: client.dead(topic), partitions: 1, retention_ms: -1 },
+            PlannedTopic { name: client.topic_name(topic), partitions, retention_ms },
+            // A dead letter is kept until an operator retries it.
+            PlannedTopic { name: client.dead_topic_name(topic), partitions: 1, retention_ms: -1 },
         ]
     };
     Topic::ALL.into_iter().flat_map(of).collect()
 }
 
-/// How many partitions the topics have.
-pub(super) async fn partitions(client: &Client) -> Result<u32, BrokerError> {
+/// The number of partitions of the topics.
+pub(super) async fn read_partition_count(client: &KafkaClient) -> Result<u32, BrokerError> {
     let mut found: Option<(String, u32)> = None;
     for topic in Topic::ALL {
-        let name = client.topic(topic);
+        let name = client.topic_name(topic);
         let described = describe(client, &name).await?;
-        let described = described.ok_or_else(|| BrokerError::Damaged(format!("the topic {name} is missing")))?;
+        let described = described.ok_or_else(|| BrokerError::Damaged(format!("the topic {name} is missing").into()))?;
         match &found {
             None => found = Some((name, described.partitions)),
             Some((_, partitions)) if *partitions == described.partitions => {}
             Some((first, partitions)) => {
                 let text = format!("{first} has {partitions} partitions, {name} has {}", described.partitions);
-                return Err(BrokerError::Damaged(text));
+                return Err(BrokerError::Damaged(text.into()));
             }
         }
     }
@@ -72,16 +72,17 @@ pub(super) async fn partitions(client: &Client) -> Result<u32, BrokerError> {
 }
 
 /// See [`crate::adapters::kafka::Kafka::migrate`].
-pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) -> Result<(), BrokerError> {
-    let planned = planned(client, partitions);
+pub(super) async fn create_missing(client: &KafkaClient, partitions: u32, replication: u16) -> Result<(), BrokerError> {
+    let planned = planned_topics(client, partitions);
     let mut missing = Vec::new();
     for plan in &planned {
         match describe(client, &plan.name).await? {
-            Some(is) if is.partitions != plan.partitions => {
-                return Err(BrokerError::Damaged(format!(
+            Some(state) if state.partitions != plan.partitions => {
+                let text = format!(
                     "{} has {} partitions and can never have {}: offsets are versions",
-                    plan.name, is.partitions, plan.partitions
-                )));
+                    plan.name, state.partitions, plan.partitions
+                );
+                return Err(BrokerError::Damaged(text.into()));
             }
             Some(_) => {}
             None => missing.push(plan),
@@ -90,7 +91,7 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
     if missing.is_empty() {
         return Ok(());
     }
-    let in_sync = if usize::from(replication) >= REPLICAS { "2" } else { "1" };
+    let in_sync = if usize::from(replication) >= SAFE_REPLICAS { "2" } else { "1" };
     let retentions: Vec<String> = missing.iter().map(|plan| plan.retention_ms.to_string()).collect();
     let topics: Vec<NewTopic<'_>> = missing
         .iter()
@@ -108,18 +109,20 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
     let made = client.admin()?.create_topics(&topics, &options()).await.map_err(unavailable)?;
     for result in made {
         match result {
-            // Another process was faster.
+            // Another process may have created it meanwhile.
             Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
-            Err((name, code)) => return Err(BrokerError::Damaged(format!("the topic {name} cannot be made: {code}"))),
+            Err((name, code)) => {
+                return Err(BrokerError::Damaged(format!("the topic {name} cannot be created: {code}").into()));
+            }
         }
     }
-    let until = Instant::now() + KNOWN;
+    let until = Instant::now() + TOPIC_CREATION_TIMEOUT;
     for plan in &planned {
         loop {
             match describe(client, &plan.name).await? {
-                Some(is) if is.partitions == plan.partitions && is.leaderless == 0 => break,
+                Some(state) if state.partitions == plan.partitions && state.leaderless == 0 => break,
                 _ if Instant::now() > until => {
-                    return Err(BrokerError::Unavailable(format!("the topic {} has no leaders yet", plan.name)));
+                    return Err(BrokerError::Unavailable(format!("the topic {} has no leaders yet", plan.name).into()));
                 }
                 _ => sleep(Duration::from_millis(100)).await,
             }
@@ -128,88 +131,92 @@ pub(super) async fn migrate(client: &Client, partitions: u32, replication: u16) 
     Ok(())
 }
 
-/// See [`crate::ports::broker::Log::check`].
-pub(super) async fn check(client: &Client) -> Result<Vec<String>, BrokerError> {
+/// See [`crate::ports::broker::Broker::check_topics`].
+pub(super) async fn check(client: &KafkaClient) -> Result<Vec<String>, BrokerError> {
     let admin = client.admin()?;
-    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
-    for plan in planned(client, 0) {
-        let Some(is) = describe(client, &plan.name).await? else {
-            wrong.push(format!("the topic {} is missing", plan.name));
+    let (mut problems, mut counts) = (Vec::new(), Vec::new());
+    for plan in planned_topics(client, 0) {
+        let Some(state) = describe(client, &plan.name).await? else {
+            problems.push(format!("the topic {} is missing", plan.name));
             continue;
         };
-        let is_dead = plan.retention_ms < 0;
-        if !is_dead {
-            counts.push((plan.name.clone(), is.partitions));
+        let is_dead_letter_topic = plan.retention_ms < 0;
+        if !is_dead_letter_topic {
+            counts.push((plan.name.clone(), state.partitions));
         }
-        let settings = settings(&admin, &plan.name).await?;
-        wrong.extend(judge(&plan, &is, |key| settings.get(key)?.value.as_deref()));
+        let settings = read_settings(&admin, &plan.name).await?;
+        problems.extend(find_problems(&plan, &state, |key| settings.get(key)?.value.as_deref()));
     }
     if let Some((first, partitions)) = counts.first() {
         let others = counts.iter().filter(|(_, count)| count != partitions);
-        wrong.extend(others.map(|(name, count)| format!("{name} has {count} partitions, {first} has {partitions}")));
+        problems.extend(others.map(|(name, count)| format!("{name} has {count} partitions, {first} has {partitions}")));
     }
-    Ok(wrong)
+    Ok(problems)
 }
 
-/// What is wrong with one topic.
-fn judge<'s>(plan: &Planned, is: &Described, setting: impl Fn(&str) -> Option<&'s str>) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let mut say = |what: String| wrong.push(format!("{}: {what}", plan.name));
+/// The problems of one topic.
+fn find_problems<'s>(
+    plan: &PlannedTopic,
+    state: &TopicState,
+    setting: impl Fn(&str) -> Option<&'s str>,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut add = |what: String| problems.push(format!("{}: {what}", plan.name));
     let number = |key| setting(key).and_then(|value| value.parse::<i64>().ok());
-    if is.leaderless > 0 {
-        say(format!("{} partitions have no leader", is.leaderless));
+    if state.leaderless > 0 {
+        add(format!("{} partitions have no leader", state.leaderless));
     }
-    if is.replicas < REPLICAS {
-        say(format!("{} replicas; from {REPLICAS} on a lost disk loses nothing", is.replicas));
+    if state.replicas < SAFE_REPLICAS {
+        add(format!("{} replicas; with {SAFE_REPLICAS} or more, a lost disk loses nothing", state.replicas));
     } else if number("min.insync.replicas").is_some_and(|least| least < 2) {
-        say("min.insync.replicas is 1: what one broker has alone is taken for safe".into());
+        add("min.insync.replicas is 1: a record on one broker alone is acknowledged; must be 2".into());
     }
-    if number("min.insync.replicas").is_some_and(|least| least > 1 && least as usize >= is.replicas) {
-        say("min.insync.replicas needs every replica: one broker that is away stops all writes".into());
+    if number("min.insync.replicas").is_some_and(|least| least > 1 && least as usize >= state.replicas) {
+        add("min.insync.replicas needs every replica: one broker that is away stops all writes".into());
     }
-    let is_short = |kept: i64| kept >= 0 && (plan.retention_ms < 0 || kept < plan.retention_ms);
-    if let Some(kept) = number("retention.ms").filter(|kept| is_short(*kept)) {
-        say(format!("retention.ms is {kept}, must be {} or more", plan.retention_ms));
+    let is_too_short = |kept: i64| kept >= 0 && (plan.retention_ms < 0 || kept < plan.retention_ms);
+    if let Some(kept) = number("retention.ms").filter(|kept| is_too_short(*kept)) {
+        add(format!("retention.ms is {kept}, must be {} or more", plan.retention_ms));
     }
     if let Some(kept) = number("retention.bytes").filter(|kept| *kept >= 0) {
-        say(format!("retention.bytes is {kept}: a busy hour may push out what is not stored yet; must be -1"));
+        add(format!("retention.bytes is {kept}: a busy hour may delete records that are not stored yet; must be -1"));
     }
     if setting("cleanup.policy").is_some_and(|policy| policy != "delete") {
-        say("cleanup.policy must be delete".into());
+        add("cleanup.policy must be delete".into());
     }
     if setting("unclean.leader.election.enable") == Some("true") {
-        say("unclean.leader.election.enable loses what was acknowledged; must be false".into());
+        add("unclean.leader.election.enable loses acknowledged records; must be false".into());
     }
-    wrong
+    problems
 }
 
 fn options() -> AdminOptions {
-    AdminOptions::new().request_timeout(Some(ASK)).operation_timeout(Some(ASK))
+    AdminOptions::new().request_timeout(Some(ADMIN_TIMEOUT)).operation_timeout(Some(ADMIN_TIMEOUT))
 }
 
-async fn settings(admin: &Admin, name: &str) -> Result<ConfigResource, BrokerError> {
-    let asked = [ResourceSpecifier::Topic(name)];
-    let mut answers = admin.describe_configs(&asked, &options()).await.map_err(unavailable)?;
+async fn read_settings(admin: &KafkaAdmin, name: &str) -> Result<ConfigResource, BrokerError> {
+    let resources = [ResourceSpecifier::Topic(name)];
+    let mut answers = admin.describe_configs(&resources, &options()).await.map_err(unavailable)?;
     match answers.pop() {
         Some(Ok(resource)) => Ok(resource),
-        Some(Err(code)) => Err(BrokerError::Unavailable(format!("the settings of {name}: {code}"))),
-        None => Err(BrokerError::Unavailable(format!("the settings of {name}: no answer"))),
+        Some(Err(code)) => Err(BrokerError::Unavailable(format!("the settings of {name}: {code}").into())),
+        None => Err(BrokerError::Unavailable(format!("the settings of {name}: no answer").into())),
     }
 }
 
-/// What the brokers say of a topic; `None` when there is none.
-async fn describe(client: &Client, name: &str) -> Result<Option<Described>, BrokerError> {
-    let (admin, asked) = (client.admin()?, name.to_owned());
-    let metadata = blocking(move || admin.inner().fetch_metadata(Some(&asked), ASK)).await?;
+/// The state of a topic; `None` if it does not exist.
+async fn describe(client: &KafkaClient, name: &str) -> Result<Option<TopicState>, BrokerError> {
+    let (admin, topic_name) = (client.admin()?, name.to_owned());
+    let metadata = run_blocking(move || admin.inner().fetch_metadata(Some(&topic_name), ADMIN_TIMEOUT)).await?;
     let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else { return Ok(None) };
     if let Some(error) = topic.error() {
         return match RDKafkaErrorCode::from(error) {
             RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic => Ok(None),
-            code => Err(BrokerError::Unavailable(format!("the topic {name}: {code}"))),
+            code => Err(BrokerError::Unavailable(format!("the topic {name}: {code}").into())),
         };
     }
     let partitions = topic.partitions();
-    Ok(Some(Described {
+    Ok(Some(TopicState {
         partitions: u32::try_from(partitions.len()).unwrap_or(u32::MAX),
         replicas: partitions.iter().map(|partition| partition.replicas().len()).min().unwrap_or(0),
         leaderless: partitions.iter().filter(|partition| partition.leader() < 0).count(),
@@ -221,10 +228,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(is: &Described, settings: &[(&str, &'static str)], expected: &[&str]) {
-        let plan = Planned { name: "g.comments".into(), partitions: 4, retention_ms: RETENTION_MS };
+    fn check(is: &TopicState, settings: &[(&str, &'static str)], expected: &[&str]) {
+        let plan = PlannedTopic { name: "g.comments".into(), partitions: 4, retention_ms: RETENTION_MS };
         let setting = |key: &str| settings.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
-        let wrong = judge(&plan, is, setting);
+        let wrong = find_problems(&plan, is, setting);
         assert_eq!(wrong.len(), expected.len(), "{wrong:?}");
         for (wrong, expected) in wrong.iter().zip(expected) {
             assert!(wrong.contains(expected), "{wrong:?} has {expected:?}");
@@ -232,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn what_can_lose_events_is_said() {
-        let topic = |replicas| Described { partitions: 4, replicas, leaderless: 0 };
+    fn every_setting_that_can_lose_records_is_a_problem() {
+        let topic = |replicas| TopicState { partitions: 4, replicas, leaderless: 0 };
         let good = [("min.insync.replicas", "2"), ("retention.ms", "-1"), ("cleanup.policy", "delete")];
         check(&topic(3), &good, &[]);
         check(&topic(1), &[("min.insync.replicas", "1")], &["1 replicas"]);
@@ -242,6 +249,6 @@ mod tests {
         check(&topic(3), &[("retention.ms", "3600000")], &["retention.ms"]);
         check(&topic(3), &[("retention.bytes", "1000")], &["retention.bytes"]);
         check(&topic(3), &[("unclean.leader.election.enable", "true")], &["unclean"]);
-        check(&Described { leaderless: 2, ..topic(3) }, &[("cleanup.policy", "compact")], &["no leader", "cleanup"]);
+        check(&TopicState { leaderless: 2, ..topic(3) }, &[("cleanup.policy", "compact")], &["no leader", "cleanup"]);
     }
 }

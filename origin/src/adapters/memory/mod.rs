@@ -1,4 +1,4 @@
-//! Ports in the memory of the only process there is: what the embedded mode needs no server for.
+//! Ports in the memory of a process that is alone: what the embedded mode needs no server for.
 
 pub mod popularity;
 pub mod revisions;

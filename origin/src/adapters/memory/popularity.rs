@@ -1,91 +1,101 @@
-//! The sums in the memory of the only process there is.
+//! The popularity in the memory of a process that is alone.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use tokio::time::Instant;
 
-use crate::ports::popularity::{ASKED, HALF, HEATED, PopularSubject, Popularity, PopularityError, ReadLists, Reads};
+use crate::ports::popularity::{
+    HALF_LIFE, LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists, SubjectReads,
+};
 
-/// Heat below which a subject is forgotten.
-const COLD: f64 = 0.5;
+/// The sum below which a subject is forgotten, in reads.
+const MIN_SUM: f64 = 0.5;
+
+/// The sums of one process.
+#[derive(Debug, Default)]
+pub struct MemoryPopularity(Mutex<PopularitySums>);
 
 #[derive(Debug, Default)]
-pub struct MemoryPopularity(Mutex<Sums>);
-
-#[derive(Debug, Default)]
-struct Sums {
-    subjects: HashMap<SubjectKey, Sum>,
-    cooled: Option<Instant>,
+struct PopularitySums {
+    subjects: HashMap<SubjectKey, PopularitySum>,
+    decayed_at: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
-struct Sum {
-    heat: f64,
-    /// When each list was last asked for.
-    asked: [Option<Instant>; 8],
+struct PopularitySum {
+    reads: f64,
+    /// When each list was requested last.
+    requested_at: [Option<Instant>; 8],
 }
 
-impl Sums {
-    /// Lets everything cool down to now.
-    fn cool(&mut self) -> Instant {
+impl MemoryPopularity {
+    /// A std mutex: held for a few milliseconds at most, never across an await.
+    fn sums(&self) -> MutexGuard<'_, PopularitySums> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PopularitySums {
+    /// Decays every sum to now.
+    fn decay(&mut self) -> Instant {
         let now = Instant::now();
-        let passed = self.cooled.replace(now).map_or(Duration::ZERO, |then| now - then);
-        let left = 0.5_f64.powf(passed.as_secs_f64() / HALF.as_secs_f64());
+        let passed = self.decayed_at.replace(now).map_or(Duration::ZERO, |then| now - then);
+        let remaining = 0.5_f64.powf(passed.as_secs_f64() / HALF_LIFE.as_secs_f64());
         self.subjects.retain(|_, sum| {
-            sum.heat *= left;
-            sum.heat >= COLD
+            sum.reads *= remaining;
+            sum.reads >= MIN_SUM
         });
         now
     }
 
-    fn hottest(&self, now: Instant) -> Vec<PopularSubject> {
-        let recent = |(bit, asked): (usize, &Option<Instant>)| {
-            asked.is_some_and(|then| now - then < ASKED).then_some(ReadLists::from_bits(1 << bit))
+    /// All subjects, most read first.
+    fn ranked(&self, now: Instant) -> Vec<PopularSubject> {
+        let recent = |(bit, requested): (usize, &Option<Instant>)| {
+            requested.is_some_and(|then| now - then < LIST_MEMORY).then_some(ReadLists::from_bits(1 << bit))
         };
-        let warm = self.subjects.iter().map(|(subject, sum)| PopularSubject {
+        let subjects = self.subjects.iter().map(|(subject, sum)| PopularSubject {
             subject: subject.clone(),
-            heat: sum.heat as u64,
-            lists: sum.asked.iter().enumerate().filter_map(recent).fold(ReadLists::default(), ReadLists::and),
+            reads: sum.reads as u64,
+            lists: sum.requested_at.iter().enumerate().filter_map(recent).fold(ReadLists::default(), ReadLists::and),
         });
-        let mut warm: Vec<_> = warm.collect();
-        warm.sort_unstable_by(|a, b| (b.heat, &a.subject).cmp(&(a.heat, &b.subject)));
-        warm
+        let mut subjects: Vec<_> = subjects.collect();
+        subjects.sort_unstable_by(|a, b| (b.reads, &a.subject).cmp(&(a.reads, &b.subject)));
+        subjects
     }
 }
 
 #[async_trait]
 impl Popularity for MemoryPopularity {
-    async fn add(&self, reads: &[Reads]) -> Result<(), PopularityError> {
-        // A std mutex: held for a few milliseconds at most, never across an await.
-        let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = sums.cool();
-        for Reads { subject, count, lists } in reads {
+    async fn add_reads(&self, reads: &[SubjectReads]) -> Result<(), PopularityError> {
+        let mut sums = self.sums();
+        let now = sums.decay();
+        for SubjectReads { subject, count, lists } in reads {
             let sum = sums.subjects.entry(subject.clone()).or_default();
-            sum.heat += *count as f64;
-            for (bit, asked) in sum.asked.iter_mut().enumerate() {
+            sum.reads += *count as f64;
+            for (bit, requested) in sum.requested_at.iter_mut().enumerate() {
                 if lists.has(ReadLists::from_bits(1 << bit)) {
-                    *asked = Some(now);
+                    *requested = Some(now);
                 }
             }
         }
-        if sums.subjects.len() > HEATED {
-            for cold in sums.hottest(now).split_off(HEATED) {
-                sums.subjects.remove(&cold.subject);
+        if sums.subjects.len() > MAX_SUBJECTS_COUNTED {
+            for surplus in sums.ranked(now).split_off(MAX_SUBJECTS_COUNTED) {
+                sums.subjects.remove(&surplus.subject);
             }
         }
         Ok(())
     }
 
     async fn most_read(&self, count: usize) -> Result<Vec<PopularSubject>, PopularityError> {
-        let mut sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = sums.cool();
-        let mut hottest = sums.hottest(now);
-        hottest.truncate(count);
-        Ok(hottest)
+        let mut sums = self.sums();
+        let now = sums.decay();
+        let mut most_read = sums.ranked(now);
+        most_read.truncate(count);
+        Ok(most_read)
     }
 
     async fn claim(&self, names: &[String], _: Duration) -> Result<Vec<bool>, PopularityError> {

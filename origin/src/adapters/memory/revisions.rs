@@ -1,4 +1,4 @@
-//! The links in the memory of the only process there is.
+//! The revisions in the memory of a process that is alone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,27 +9,29 @@ use moka::policy::EvictionPolicy;
 
 use crate::ports::revisions::{MAX_REVISIONS_KEPT, Revision, Revisions, RevisionsError};
 
-/// Subjects whose links are kept, the last changed ones: with all of their links of one event each,
-/// 40 megabytes.
-const SUBJECTS: u64 = 1_000;
+/// Subjects whose revisions are kept, the last changed ones. With all revisions of each, of one event
+/// each, this is 40 megabytes.
+const MAX_SUBJECTS_KEPT: u64 = 1_000;
 
-type Links = Arc<Mutex<VecDeque<Revision>>>;
+type SubjectRevisions = Arc<Mutex<VecDeque<Revision>>>;
 
+/// The revisions of one process.
 #[derive(Debug)]
-pub struct MemoryRevisions(moka::sync::Cache<SubjectKey, Links>);
+pub struct MemoryRevisions(moka::sync::Cache<SubjectKey, SubjectRevisions>);
 
 impl MemoryRevisions {
     pub fn new() -> Self {
-        Self(moka::sync::Cache::builder().max_capacity(SUBJECTS).eviction_policy(EvictionPolicy::lru()).build())
+        let subjects = moka::sync::Cache::builder().max_capacity(MAX_SUBJECTS_KEPT);
+        Self(subjects.eviction_policy(EvictionPolicy::lru()).build())
     }
 
-    /// See [`Events::keep`]. The writer calls it, which waits for nobody.
-    pub fn keep_now(&self, links: Vec<(SubjectKey, Revision)>) {
-        for (subject, link) in links {
-            let kept: Links = self.0.get_with(subject, Arc::default);
+    /// See [`Revisions::append`]. Does not wait: the writer thread calls it after each commit.
+    pub fn append_now(&self, revisions: Vec<(SubjectKey, Revision)>) {
+        for (subject, revision) in revisions {
+            let kept: SubjectRevisions = self.0.get_with(subject, Arc::default);
             // A std mutex: held for one push, never across an await. Commits come in order.
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.push_back(link);
+            kept.push_back(revision);
             if kept.len() > MAX_REVISIONS_KEPT {
                 kept.pop_front();
             }
@@ -45,14 +47,14 @@ impl Default for MemoryRevisions {
 
 #[async_trait]
 impl Revisions for MemoryRevisions {
-    async fn append(&self, links: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError> {
-        self.keep_now(links.to_vec());
+    async fn append(&self, revisions: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError> {
+        self.append_now(revisions.to_vec());
         Ok(())
     }
 
     async fn since(&self, subject: &SubjectKey, version: u64) -> Result<Vec<Revision>, RevisionsError> {
         let Some(kept) = self.0.get(subject) else { return Ok(vec![]) };
         let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(kept.iter().filter(|link| link.version > version).cloned().collect())
+        Ok(kept.iter().filter(|revision| revision.version > version).cloned().collect())
     }
 }

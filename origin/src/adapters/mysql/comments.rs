@@ -16,8 +16,8 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::rows::{
-    COLUMN_COUNT, COLUMNS, JOINS, StoredEnum, comment_row, count_at, damaged, id_at, member_id, number_at,
-    optional_number_at, subject_at,
+    COLUMN_COUNT, COMMENT_COLUMNS, COMMENT_JOINS, StoredEnum, comment_row, count_at, damaged, id_at, member_id,
+    number_at, optional_number_at, subject_at,
 };
 use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::store::{CommentReader, IdempotencyReader, Result};
@@ -46,8 +46,8 @@ impl CommentReader for MysqlStore {
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let text = format!(
-            "SELECT {COLUMNS}, j.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
-             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {JOINS}"
+            "SELECT {COMMENT_COLUMNS}, j.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
+             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {COMMENT_JOINS}"
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id(ids, &text, |s| s).await?;

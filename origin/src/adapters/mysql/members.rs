@@ -28,9 +28,10 @@ struct HistoryFilter {
     comment: &'static str,
 }
 
-const VISIBLE: HistoryFilter = HistoryFilter { index: "PRIMARY", row: "", comment: "c.state = 0 AND c.visibility = 0" };
+const VISIBLE_CONDITION: HistoryFilter =
+    HistoryFilter { index: "PRIMARY", row: "", comment: "c.state = 0 AND c.visibility = 0" };
 
-const HELD: HistoryFilter = HistoryFilter {
+const HELD_CONDITION: HistoryFilter = HistoryFilter {
     index: "member_comment_held",
     row: "AND held = 1",
     comment: "c.state = 1 OR (c.state = 0 AND c.visibility = 1)",
@@ -39,11 +40,11 @@ const HELD: HistoryFilter = HistoryFilter {
 #[async_trait]
 impl MemberReader for MysqlStore {
     async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
-        self.list_of_member(member, below, count, &VISIBLE).await
+        self.list_of_member(member, below, count, &VISIBLE_CONDITION).await
     }
 
     async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        self.list_of_member(member, None, count, &HELD).await
+        self.list_of_member(member, None, count, &HELD_CONDITION).await
     }
 
     /// The answer must be as new as the counters, which drop a reaction once it is a row: the former

@@ -18,7 +18,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../../migrations/mysql/0001_init.sql")];
+const MYSQL_MIGRATIONS: [&str; 1] = [include_str!("../../../../migrations/mysql/0001_init.sql")];
 
 /// The migrations that a database has, and which database of which cluster it is.
 const MIGRATION_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT NULL PRIMARY KEY, \
@@ -64,7 +64,7 @@ pub(super) async fn check(pools: &[MysqlPool], tables: u16) -> Result<()> {
             Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
             applied => applied?,
         };
-        if applied < MIGRATIONS.len() {
+        if applied < MYSQL_MIGRATIONS.len() {
             return migration.refuse("the tables are not up to date, run `gailou migrate`");
         }
     }
@@ -110,7 +110,7 @@ impl DatabaseMigration<'_> {
                 ));
             }
         }
-        if rows.len() > MIGRATIONS.len() {
+        if rows.len() > MYSQL_MIGRATIONS.len() {
             return self.refuse("it belongs to a newer version of gailou");
         }
         Ok(rows.len())
@@ -124,7 +124,7 @@ impl DatabaseMigration<'_> {
         self.session.allow_long_work().await?;
         self.session.execute_text(MIGRATION_TABLE).await?;
         let applied = self.count_applied().await?;
-        for (index, text) in MIGRATIONS.iter().enumerate().skip(applied) {
+        for (index, text) in MYSQL_MIGRATIONS.iter().enumerate().skip(applied) {
             for statement in statements(text, self.tables) {
                 self.session.execute_text(statement).await?;
             }

@@ -10,15 +10,15 @@ pub(super) use crate::domain::columns::*;
 use crate::domain::row::CommentRow;
 use crate::ports::store::{Result, StoreError};
 
-/// The columns that [`comment_row`] reads, from a comment `c` and [`JOINS`].
-pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
+/// The columns that [`comment_row`] reads, from a comment `c` and [`COMMENT_JOINS`].
+pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.reacted, \
      c.replies, c.created_at, c.edited_at, s.type, s.`key`, s.mode, t.content, t.html, t.mentions, p.state, s.version";
-/// The number of [`COLUMNS`]: further columns of a statement follow them.
+/// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
 pub(super) const COLUMN_COUNT: usize = 26;
 /// A comment's subject, its content, and the comment that it answers, joined in this order whatever the
 /// statistics say.
-pub(super) const JOINS: &str = "STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
+pub(super) const COMMENT_JOINS: &str = "STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
      STRAIGHT_JOIN content_{n} t FORCE INDEX (PRIMARY) ON t.id = c.id \
      LEFT JOIN comment_{n} p FORCE INDEX (PRIMARY) ON p.id = c.parent_id";
 
@@ -56,7 +56,7 @@ pub(super) fn subject_at(r: &MySqlRow, index: usize) -> Result<SubjectKey> {
     SubjectKey::new(kind, std::str::from_utf8(key).map_err(damaged)?).map_err(damaged)
 }
 
-/// A row of [`COLUMNS`].
+/// A row of [`COMMENT_COLUMNS`].
 pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
     let reply_to = match optional_number_at(r, 10)? {
         Some(id) => {

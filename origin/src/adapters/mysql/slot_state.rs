@@ -17,7 +17,7 @@ pub(super) enum SlotState {
     Elsewhere,
     /// This database has the slot.
     Owned,
-    /// It has the slot, complete, on its way out: nobody can write to it.
+    /// It has the slot, complete, on its way out: writes to it are refused.
     Sealed,
     /// The slot is being copied into this database.
     Incoming,

@@ -18,7 +18,7 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::rows::{
-    COLUMNS, JOINS, comment_id, comment_row, count_at, damaged, id_at, optional_number_at,
+    COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count_at, damaged, id_at, optional_number_at,
 };
 use crate::adapters::mysql::statement::SqlStatement;
 use crate::domain::row::{CommentList, CommentRow};
@@ -118,7 +118,7 @@ impl ThreadReader for MysqlStore {
     ) -> Result<Vec<CommentRow>> {
         let slot = top.root_id().slot();
         let text = format!(
-            "SELECT {COLUMNS} FROM {BY_PATH} {JOINS} \
+            "SELECT {COMMENT_COLUMNS} FROM {BY_PATH} {COMMENT_JOINS} \
              WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL AND c.depth <= ? \
              ORDER BY c.path LIMIT ?"
         );

@@ -10,7 +10,7 @@ use sqlx::mysql::MySqlRow;
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::{first_subject, last_subject, subject_number, subject_slot};
-use crate::adapters::mysql::rows::{COLUMN_COUNT, COLUMNS, JOINS, comment_row, damaged, id_at};
+use crate::adapters::mysql::rows::{COLUMN_COUNT, COMMENT_COLUMNS, COMMENT_JOINS, comment_row, damaged, id_at};
 use crate::adapters::mysql::statement::{SqlValue, sql};
 use crate::domain::row::{ExportCursor, ExportedComment};
 use crate::ports::store::{CommentReader as _, Result, Transfer};
@@ -107,7 +107,7 @@ impl MysqlStore {
         let source =
             |of: &str| format!("(SELECT i.source FROM import_source_{{n}} i WHERE i.comment_id = {of} LIMIT 1)");
         let text = format!(
-            "SELECT {COLUMNS}, c.subject, {}, {}, {} FROM comment_{{n}} c FORCE INDEX (comment_path) {JOINS} \
+            "SELECT {COMMENT_COLUMNS}, c.subject, {}, {}, {} FROM comment_{{n}} c FORCE INDEX (comment_path) {COMMENT_JOINS} \
              WHERE {condition} AND c.floor IS NOT NULL ORDER BY c.subject, c.path LIMIT ?",
             source("c.id"),
             source("c.parent_id"),

@@ -1,6 +1,7 @@
-//! The links in Redis: one sorted set a subject, by version.
+//! The revisions in Redis: one sorted set a subject, `{name:slot}:ev:<subject>`, with the revision as
+//! JSON and its version as score.
 //!
-//! Keys carry the hash tag `{name:slot}`. What Redis loses is a missing link, which readers notice.
+//! A revision that Redis lost is a gap in the chain, which readers notice.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,27 +10,29 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use gailou_shared::id::{Slot, SubjectKey};
 
-use crate::adapters::redis::Connection;
+use crate::adapters::redis::{RedisCallError, RedisConnection};
+use crate::ports::failure::Failure;
 use crate::ports::revisions::{MAX_REVISIONS_KEPT, Revision, Revisions, RevisionsError};
 
-/// How long links are kept after the last one.
-const LIFE: Duration = Duration::from_secs(3_600);
+/// How long the revisions of a subject are kept after the last one.
+const REVISIONS_TTL: Duration = Duration::from_secs(3_600);
 
-/// The links in Redis, under a cluster's name.
+/// The revisions of one cluster.
 #[derive(Debug)]
 pub struct RedisRevisions {
-    connection: Connection,
+    connection: RedisConnection,
     name: String,
 }
 
-impl From<crate::adapters::redis::Error> for RevisionsError {
-    fn from(error: crate::adapters::redis::Error) -> Self {
-        Self(error.to_string())
+impl From<RedisCallError> for RevisionsError {
+    fn from(error: RedisCallError) -> Self {
+        Self(Failure::of_driver(error))
     }
 }
 
 impl RedisRevisions {
-    pub fn new(connection: Connection, name: &str) -> Self {
+    /// The revisions of the cluster called `name`.
+    pub fn new(connection: RedisConnection, name: &str) -> Self {
         Self { connection, name: name.to_owned() }
     }
 
@@ -40,19 +43,20 @@ impl RedisRevisions {
 
 #[async_trait]
 impl Revisions for RedisRevisions {
-    async fn append(&self, links: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError> {
-        // In a cluster, keys of one slot are on one server.
+    async fn append(&self, revisions: &[(SubjectKey, Revision)]) -> Result<(), RevisionsError> {
+        // In a cluster the keys of one slot are on one server.
         let mut slots: HashMap<Slot, (String, ::redis::Pipeline)> = HashMap::new();
-        for (subject, link) in links {
-            let Ok(json) = serde_json::to_string(link) else { continue };
+        for (subject, revision) in revisions {
+            let Ok(json) = serde_json::to_string(revision) else { continue };
             let key = self.key(subject);
             let (_, commands) = slots.entry(subject.slot()).or_insert_with(|| (key.clone(), ::redis::pipe()));
-            commands.zadd(&key, json, link.version).ignore();
-            // Counted from the end: the newest stay.
+            commands.zadd(&key, json, revision.version).ignore();
+            // Ranks are counted from the end: the newest revisions stay.
             commands.zremrangebyrank(&key, 0, -(MAX_REVISIONS_KEPT as isize) - 1).ignore();
-            commands.expire(&key, LIFE.as_secs() as i64).ignore();
+            commands.expire(&key, REVISIONS_TTL.as_secs() as i64).ignore();
         }
-        try_join_all(slots.values().map(|(key, commands)| self.connection.pipe::<()>(key, commands))).await?;
+        let appended = slots.values().map(|(key, commands)| self.connection.query_pipeline::<()>(key, commands));
+        try_join_all(appended).await?;
         Ok(())
     }
 
@@ -61,7 +65,7 @@ impl Revisions for RedisRevisions {
         let mut command = ::redis::cmd("ZRANGEBYSCORE");
         command.arg(&key).arg(format!("({version}")).arg("+inf").arg("LIMIT").arg(0).arg(MAX_REVISIONS_KEPT);
         let found: Vec<String> = self.connection.query(&key, &command).await?;
-        // What another release wrote is a missing link.
+        // A revision in the format of another release is skipped, which is a gap.
         Ok(found.iter().filter_map(|json| serde_json::from_str(json).ok()).collect())
     }
 }

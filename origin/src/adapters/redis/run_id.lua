@@ -1,6 +1,6 @@
--- Names this process of this server. A server that came back from a snapshot, and a replica that took
--- over, hold what was written under another name: what they lack is not known. It is asked for once a
--- script: INFO costs as much as all else that a small script does.
+-- Returns the name of this process of this server. A server that restarted from a snapshot, and a
+-- replica that became the master, hold values that were written under another name: what they lack is
+-- not known. The name is read once a script, because INFO costs as much as the rest of a small script.
 local known_run_id
 local function run_id()
   if not known_run_id then

@@ -11,7 +11,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids};
-use crate::adapters::sqlite::rows::{COLUMNS, JOINS, StoredEnum, comment_id, comment_row, count, member_id};
+use crate::adapters::sqlite::rows::{
+    COMMENT_COLUMNS, COMMENT_JOINS, StoredEnum, comment_id, comment_row, count, member_id,
+};
 use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::store::{CommentReader, IdempotencyReader, Result};
 
@@ -25,7 +27,9 @@ impl CommentReader for SqliteStore {
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let ids = json_ids(ids);
         self.read(move |c| {
-            let sql = format!("SELECT {COLUMNS} FROM json_each(?1) j JOIN comment c ON c.id = j.value {JOINS}");
+            let sql = format!(
+                "SELECT {COMMENT_COLUMNS} FROM json_each(?1) j JOIN comment c ON c.id = j.value {COMMENT_JOINS}"
+            );
             Ok(fetch_all(c, &sql, [ids], comment_row)?.into_iter().map(|row| (row.id(), row)).collect())
         })
         .await

@@ -9,14 +9,14 @@ pub(super) use crate::domain::columns::*;
 use crate::domain::row::CommentRow;
 use crate::ports::store::{Result, StoreError};
 
-/// The columns that [`comment_row`] reads, from a comment `c` and [`JOINS`].
-pub(super) const COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
+/// The columns that [`comment_row`] reads, from a comment `c` and [`COMMENT_JOINS`].
+pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
      c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version";
-/// The number of [`COLUMNS`]: further columns of a statement follow them.
+/// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
 pub(super) const COLUMN_COUNT: usize = 25;
 /// A comment's subject, its content, and the comment that it answers.
-pub(super) const JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
+pub(super) const COMMENT_JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
      LEFT JOIN comment p ON p.id = c.parent_id";
 
 /// The error of a row that breaks the rules of the tables.
@@ -24,7 +24,7 @@ pub(super) fn damaged(what: impl std::fmt::Display) -> StoreError {
     StoreError::damaged(what)
 }
 
-/// A row of [`COLUMNS`].
+/// A row of [`COMMENT_COLUMNS`].
 pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
     let (kind, key): (String, String) = (r.get(17)?, r.get(18)?);
     let reply_to = match r.get::<_, Option<i64>>(10)? {

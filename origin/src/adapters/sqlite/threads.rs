@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
-use crate::adapters::sqlite::rows::{COLUMNS, JOINS, comment_id, comment_row, count, damaged};
+use crate::adapters::sqlite::rows::{COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count, damaged};
 use crate::domain::row::{CommentList, CommentRow};
 use crate::ports::store::{Result, ThreadReader};
 
@@ -72,7 +72,7 @@ impl ThreadReader for SqliteStore {
         let (root, end) = (top.root_id().signed(), top.subtree_end());
         self.read(move |c| {
             let sql = format!(
-                "SELECT {COLUMNS} FROM comment c INDEXED BY comment_path {JOINS} \
+                "SELECT {COMMENT_COLUMNS} FROM comment c INDEXED BY comment_path {COMMENT_JOINS} \
                  WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) \
                  AND c.path > ?2 AND c.path < ?3 AND c.listed = 1 AND c.depth <= ?4 ORDER BY c.path LIMIT ?5"
             );

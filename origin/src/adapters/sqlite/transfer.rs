@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
-use crate::adapters::sqlite::rows::{COLUMN_COUNT, COLUMNS, JOINS, comment_id, comment_row, damaged};
+use crate::adapters::sqlite::rows::{COLUMN_COUNT, COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, damaged};
 use crate::domain::row::{ExportCursor, ExportedComment};
 use crate::ports::store::{Result, Transfer};
 
@@ -44,7 +44,7 @@ fn export_comments(
     let (subject, path) = after.map_or((0, &[][..]), |cursor| (cursor.subject, cursor.path.as_slice()));
     let source = |of: &str| format!("(SELECT i.source FROM import_source i WHERE i.comment_id = {of} LIMIT 1)");
     let sql = format!(
-        "SELECT {COLUMNS}, c.subject, {}, {}, {} FROM comment c {JOINS} \
+        "SELECT {COMMENT_COLUMNS}, c.subject, {}, {}, {} FROM comment c {COMMENT_JOINS} \
          WHERE (?1 IS NULL OR c.subject = ?1) AND c.floor IS NOT NULL AND (c.subject, c.path) > (?2, ?3) \
          ORDER BY c.subject, c.path LIMIT ?4",
         source("c.id"),

@@ -1,8 +1,8 @@
-//! What is asked for most: counts over a window that slides, in bounded memory.
+//! The keys that are read most: counts over a sliding window, in bounded memory.
 //!
-//! Two sketches of frequent items, of this window and the one before; the latter counts as far as
-//! the window still reaches into it. Rare keys are forgotten, so that only frequent ones are in
-//! here, whatever is asked for once.
+//! There are two sketches of frequent items, one of this window and one of the window before. The
+//! latter counts as far as the sliding window still reaches into it. Rare keys are forgotten, so only
+//! frequent keys are in here, however many keys are read once.
 
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
@@ -12,60 +12,61 @@ use datasketches::frequencies::FrequentItemsSketch;
 use tokio::time::Instant;
 
 /// Length of the window.
-pub(super) const WINDOW: Duration = Duration::from_secs(10);
-/// Places of a sketch; three quarters of them are used. A power of two.
-const PLACES: usize = 4_096;
-/// Asked for so often in a window, a key is hot: kept in this process for a quarter of a second, it
-/// saves the shared cache about a tenth of its reads, and more the hotter it is.
-const HOT: u64 = 5;
+const HOT_KEY_WINDOW: Duration = Duration::from_secs(10);
+/// Capacity of a sketch, of which three quarters are used. A power of two.
+const SKETCH_CAPACITY: usize = 4_096;
+/// A key with so many reads in a window is hot. Kept in this process for a quarter of a second, it saves
+/// the shared cache about a tenth of its reads, and more the hotter it is.
+const HOT_READS_PER_WINDOW: u64 = 5;
 
-pub(super) struct HotKeys<K>(Mutex<Windows<K>>);
+/// Counts the reads of one kind of key.
+pub(super) struct HotKeys<K>(Mutex<SlidingSketches<K>>);
 
-struct Windows<K> {
-    now: FrequentItemsSketch<K>,
-    before: FrequentItemsSketch<K>,
-    began: Instant,
+struct SlidingSketches<K> {
+    current: FrequentItemsSketch<K>,
+    previous: FrequentItemsSketch<K>,
+    started: Instant,
 }
 
-fn sketch<K: Eq + Hash>() -> FrequentItemsSketch<K> {
-    FrequentItemsSketch::new(PLACES).expect("a power of two")
+fn new_sketch<K: Eq + Hash>() -> FrequentItemsSketch<K> {
+    FrequentItemsSketch::new(SKETCH_CAPACITY).expect("a power of two")
 }
 
-impl<K: Eq + Hash + Clone> Windows<K> {
+impl<K: Eq + Hash + Clone> SlidingSketches<K> {
     fn slide(&mut self) {
-        let passed = self.began.elapsed();
-        if passed < WINDOW {
+        let passed = self.started.elapsed();
+        if passed < HOT_KEY_WINDOW {
             return;
         }
-        self.before = std::mem::replace(&mut self.now, sketch());
-        if passed >= 2 * WINDOW {
-            self.before = sketch();
+        self.previous = std::mem::replace(&mut self.current, new_sketch());
+        if passed >= 2 * HOT_KEY_WINDOW {
+            self.previous = new_sketch();
         }
-        self.began = Instant::now();
+        self.started = Instant::now();
     }
 }
 
 impl<K: Eq + Hash + Clone> HotKeys<K> {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Windows { now: sketch(), before: sketch(), began: Instant::now() }))
+        Self(Mutex::new(SlidingSketches { current: new_sketch(), previous: new_sketch(), started: Instant::now() }))
     }
 
-    /// Counts these keys; which of them are hot.
-    pub(super) fn asked<'k>(&self, keys: impl Iterator<Item = &'k K>) -> Vec<bool>
+    /// Counts one read of each key. Returns which of them are hot.
+    pub(super) fn count_reads<'k>(&self, keys: impl Iterator<Item = &'k K>) -> Vec<bool>
     where
         K: 'k,
     {
         // A std mutex: held for a few microseconds, never across an await.
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.slide();
-        let left = 1.0 - windows.began.elapsed().as_secs_f64() / WINDOW.as_secs_f64();
-        let asked = |key: &K| {
-            windows.now.update_ref(key);
-            // At least so often: where too many rare keys are asked for, nothing is hot.
-            let before = windows.before.lower_bound(key) as f64 * left;
-            windows.now.lower_bound(key) + before as u64 >= HOT
+        let mut sketches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sketches.slide();
+        let remaining = 1.0 - sketches.started.elapsed().as_secs_f64() / HOT_KEY_WINDOW.as_secs_f64();
+        let is_hot = |key: &K| {
+            sketches.current.update_ref(key);
+            // Lower bounds: while too many rare keys are read, no key is hot.
+            let before = sketches.previous.lower_bound(key) as f64 * remaining;
+            sketches.current.lower_bound(key) + before as u64 >= HOT_READS_PER_WINDOW
         };
-        keys.map(asked).collect()
+        keys.map(is_hot).collect()
     }
 }
 
@@ -74,29 +75,29 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_asked_for_often_is_hot_for_a_window() {
-        let hot = HotKeys::new();
-        let ask = |key: u64| hot.asked([key].iter())[0];
-        assert!((1..HOT).all(|_| !ask(7)));
-        assert!(ask(7));
-        assert!((1_000..3_000).all(|key| !ask(key)), "asked for once each");
-        assert!(ask(7));
-        tokio::time::advance(WINDOW).await;
-        assert!(ask(7), "the window reaches back");
-        tokio::time::advance(2 * WINDOW).await;
-        assert!(!ask(7));
+    async fn frequent_key_is_hot_for_a_window() {
+        let hot_keys = HotKeys::new();
+        let read = |key: u64| hot_keys.count_reads([key].iter())[0];
+        assert!((1..HOT_READS_PER_WINDOW).all(|_| !read(7)));
+        assert!(read(7));
+        assert!((1_000..3_000).all(|key| !read(key)), "each is read once");
+        assert!(read(7));
+        tokio::time::advance(HOT_KEY_WINDOW).await;
+        assert!(read(7), "the window reaches back");
+        tokio::time::advance(2 * HOT_KEY_WINDOW).await;
+        assert!(!read(7));
     }
 
     #[test]
-    fn the_frequent_stand_out_among_any_number_of_rare() {
-        let hot = HotKeys::new();
-        let ask = |key: u64| hot.asked([key].iter())[0];
+    fn rare_keys_are_never_hot_however_many() {
+        let hot_keys = HotKeys::new();
+        let read = |key: u64| hot_keys.count_reads([key].iter())[0];
         let mut rare = 0;
         for key in 1_000..100_000 {
-            rare += usize::from(ask(key));
-            ask(key % 10);
+            rare += usize::from(read(key));
+            read(key % 10);
         }
         assert_eq!(rare, 0);
-        assert!((0..10).all(ask));
+        assert!((0..10).all(read));
     }
 }

@@ -1,7 +1,9 @@
-//! Which comments a list has: floors from the cache where they are kept there, else from the tables
-//! at once, with a note to the job that fills the cache. Roots of a subject and descendants of a root
-//! are kept; a comment further down is no list of its own there (a new answer does not say to how
-//! many it belongs), and is read from the tables by its path.
+//! Which comments a list has: floors from the cache if they are cached, else from the tables, with a
+//! request to the job that loads lists into the cache.
+//!
+//! Cached are the roots of a subject and all descendants of a root. The replies below another comment are
+//! not cached as a list (a new reply does not say to how many such lists it belongs) and are read from
+//! the tables by their path.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,23 +18,23 @@ use crate::cluster::cached_store::metrics::CacheMetrics;
 use crate::cluster::cached_store::rebuild_request::RebuildRequest;
 use crate::cluster::cached_store::single_flight::SingleFlight;
 use crate::domain::row::CommentList;
-use crate::ports::broker::{Broker, Topic};
-use crate::ports::cache::{Cache, ListKey, Range};
+use crate::ports::broker::{Producer, Topic};
+use crate::ports::cache::{Cache, CachedList, FloorRange};
 use crate::ports::store::{Result, Store, StoreError};
 
-/// How long a note is not repeated for a list.
-const NOTED: Duration = Duration::from_secs(5);
-/// Lists of which this process remembers that they were noted.
-const LISTS: u64 = 100_000;
+/// The least time between two rebuild requests for a list.
+const REBUILD_REQUEST_INTERVAL: Duration = Duration::from_secs(5);
+/// Lists whose last rebuild request this process remembers.
+const MAX_REQUESTS_REMEMBERED: u64 = 100_000;
 
-/// A list, as a key.
+/// A list, as the key of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Listed {
+enum ListId {
     Roots(SubjectKey),
     Under(Path),
 }
 
-impl From<&CommentList> for Listed {
+impl From<&CommentList> for ListId {
     fn from(list: &CommentList) -> Self {
         match list {
             CommentList::Roots(subject) => Self::Roots(subject.clone()),
@@ -41,106 +43,114 @@ impl From<&CommentList> for Listed {
     }
 }
 
-/// The list that is kept in the cache and holds all of this one.
-fn around(list: &CommentList) -> ListKey {
+/// The cached list that contains all of this one.
+fn enclosing_list(list: &CommentList) -> CachedList {
     match list {
-        CommentList::Roots(subject) => ListKey::Roots(subject.clone()),
-        CommentList::Under(path) => ListKey::Replies(path.root_id()),
+        CommentList::Roots(subject) => CachedList::Roots(subject.clone()),
+        CommentList::Under(path) => CachedList::Replies(path.root_id()),
     }
 }
 
-/// The same, if it holds nothing else.
-pub(crate) fn kept(list: &CommentList) -> Option<ListKey> {
+/// The cached list that equals this one, if there is one.
+pub(crate) fn cached_list(list: &CommentList) -> Option<CachedList> {
     match list {
         CommentList::Under(path) if path.depth() > 1 => None,
-        list => Some(around(list)),
+        list => Some(enclosing_list(list)),
     }
 }
 
-type Floors = Vec<(u64, CommentId)>;
-type Ranked = Arc<Vec<(i64, CommentId)>>;
+type ListFloors = Vec<(u64, CommentId)>;
+type RankedIds = Arc<Vec<(i64, CommentId)>>;
 
-pub(super) struct Lists {
+/// Reads lists.
+pub(super) struct CachedLists {
     tables: Arc<dyn Store>,
     cache: Arc<dyn Cache>,
-    log: Arc<dyn Broker>,
-    marks: Arc<LocalVersions>,
-    figures: Arc<CacheMetrics>,
-    floors: SingleFlight<(Listed, Range), Floors>,
-    ranked: SingleFlight<(Listed, Sort), Ranked>,
-    noted: moka::sync::Cache<ListKey, ()>,
+    producer: Arc<dyn Producer>,
+    local_versions: Arc<LocalVersions>,
+    metrics: Arc<CacheMetrics>,
+    floors: SingleFlight<(ListId, FloorRange), ListFloors>,
+    ranked: SingleFlight<(ListId, Sort), RankedIds>,
+    requested: moka::sync::Cache<CachedList, ()>,
 }
 
-impl Lists {
+impl CachedLists {
     pub(super) fn new(
         tables: Arc<dyn Store>,
         cache: Arc<dyn Cache>,
-        log: Arc<dyn Broker>,
-        marks: Arc<LocalVersions>,
-        figures: Arc<CacheMetrics>,
+        producer: Arc<dyn Producer>,
+        local_versions: Arc<LocalVersions>,
+        metrics: Arc<CacheMetrics>,
     ) -> Self {
-        let noted = moka::sync::Cache::builder().max_capacity(LISTS).time_to_live(NOTED).build();
-        Self { tables, cache, log, marks, figures, floors: SingleFlight::new(), ranked: SingleFlight::new(), noted }
+        let requested = moka::sync::Cache::builder().max_capacity(MAX_REQUESTS_REMEMBERED);
+        let requested = requested.time_to_live(REBUILD_REQUEST_INTERVAL).build();
+        let (floors, ranked) = (SingleFlight::new(), SingleFlight::new());
+        Self { tables, cache, producer, local_versions, metrics, floors, ranked, requested }
     }
 
-    pub(super) async fn floors(&self, list: &CommentList, range: Range) -> Result<Floors> {
+    /// See [`crate::ports::store::ThreadReader::list_floors`].
+    pub(super) async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<ListFloors> {
         let mut stale = None;
-        if let Some(key) = kept(list) {
-            match self.cache.range(&key, range).await {
-                Ok(Some(found)) if found.fresh => {
-                    self.figures.redis(1);
-                    return Ok(found.floors);
+        if let Some(key) = cached_list(list) {
+            match self.cache.read_floors(&key, range).await {
+                Ok(Some(cached)) if cached.is_fresh => {
+                    self.metrics.count_redis(1);
+                    return Ok(cached.floors);
                 }
-                Ok(found) => {
-                    stale = found;
-                    self.note(key, list, range);
+                Ok(cached) => {
+                    stale = cached;
+                    self.request_rebuild(key, list, range);
                 }
-                Err(error) => tracing::debug!(%error, "a list is read past the cache"),
+                Err(error) => {
+                    tracing::debug!(list = ?key, %error, "Reading a list from the tables instead of the cache")
+                }
             }
         }
-        let key = (Listed::from(list), range);
-        let (of, tables) = (list.clone(), self.tables.clone());
+        let key = (ListId::from(list), range);
+        let (requested, tables) = (list.clone(), self.tables.clone());
         let load = move |keys: Vec<_>| async move {
-            let floors = tables.list_floors(&of, range.ascending, range.beyond, range.count).await?;
+            let floors = tables.list_floors(&requested, range.ascending, range.beyond, range.count).await?;
             Ok(keys.into_iter().map(|key| (key, floors.clone())).collect::<HashMap<_, _>>())
         };
-        let changed = self.marks.changed(&around(list));
-        match self.floors.fetch(vec![key.clone()], self.marks.now(), |_| changed, load).await {
+        let last_change = self.local_versions.last_change(&enclosing_list(list));
+        match self.floors.fetch(vec![key.clone()], self.local_versions.current(), |_| last_change, load).await {
             Ok((mut found, _)) => {
-                self.figures.mysql(1);
+                self.metrics.count_mysql(1);
                 Ok(found.remove(&key).unwrap_or_default())
             }
             Err(error @ StoreError::Damaged(_)) => Err(error),
-            Err(error) => stale.map(|found| found.floors).ok_or(error),
+            Err(error) => stale.map(|cached| cached.floors).ok_or(error),
         }
     }
 
-    pub(super) async fn ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
-        let key = (Listed::from(list), sort);
-        let (of, tables) = (list.clone(), self.tables.clone());
+    /// See [`crate::ports::store::ThreadReader::list_ranked`].
+    pub(super) async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+        let key = (ListId::from(list), sort);
+        let (requested, tables) = (list.clone(), self.tables.clone());
         let load = move |keys: Vec<_>| async move {
-            let ranked = Arc::new(tables.list_ranked(&of, sort).await?);
+            let ranked = Arc::new(tables.list_ranked(&requested, sort).await?);
             Ok(keys.into_iter().map(|key| (key, ranked.clone())).collect::<HashMap<_, _>>())
         };
-        let changed = self.marks.changed(&around(list));
-        let (mut found, _) = self.ranked.fetch(vec![key.clone()], self.marks.now(), |_| changed, load).await?;
-        self.figures.mysql(1);
+        let (version, last_change) =
+            (self.local_versions.current(), self.local_versions.last_change(&enclosing_list(list)));
+        let (mut found, _) = self.ranked.fetch(vec![key.clone()], version, |_| last_change, load).await?;
+        self.metrics.count_mysql(1);
         Ok(found.remove(&key).map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
-    /// Tells the job, unless somebody told it lately. Nobody waits for this.
-    fn note(&self, key: ListKey, list: &CommentList, range: Range) {
-        if self.noted.contains_key(&key) {
+    /// Requests that the job loads a list into the cache, unless a process did so lately. Does not wait.
+    fn request_rebuild(&self, key: CachedList, list: &CommentList, range: FloorRange) {
+        if self.requested.contains_key(&key) {
             return;
         }
-        self.noted.insert(key.clone(), ());
-        let note = RebuildRequest { list: list.clone(), range };
-        let (cache, log) = (self.cache.clone(), self.log.clone());
+        self.requested.insert(key.clone(), ());
+        let request = RebuildRequest { list: list.clone(), range };
+        let (cache, producer) = (self.cache.clone(), self.producer.clone());
         tokio::spawn(async move {
-            if let Ok(true) = cache.first(&key, NOTED).await
-                && let Err(error) = log.append(Topic::Rebuild, key.slot(), note.to_bytes()).await
+            if let Ok(true) = cache.claim_rebuild(&key, REBUILD_REQUEST_INTERVAL).await
+                && let Err(error) = producer.append_record(Topic::Rebuild, key.slot(), request.to_bytes()).await
             {
-                tracing::debug!(%error, "a list is not noted for the cache");
+                tracing::debug!(list = ?key, %error, "Could not request the rebuild of a list");
             }
         });
     }

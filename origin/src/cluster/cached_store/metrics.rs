@@ -1,4 +1,4 @@
-//! Where answers came from.
+//! How many keys each level of the cached store answered.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,19 +24,19 @@ pub struct HitCounts {
 }
 
 impl CacheMetrics {
-    pub(super) fn local(&self, keys: usize) {
+    pub(super) fn count_local(&self, keys: usize) {
         self.local.fetch_add(keys as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn redis(&self, keys: usize) {
+    pub(super) fn count_redis(&self, keys: usize) {
         self.redis.fetch_add(keys as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn mysql(&self, keys: usize) {
+    pub(super) fn count_mysql(&self, keys: usize) {
         self.mysql.fetch_add(keys as u64, Ordering::Relaxed);
     }
 
-    pub fn answered(&self) -> HitCounts {
+    pub fn hit_counts(&self) -> HitCounts {
         HitCounts {
             local: self.local.load(Ordering::Relaxed),
             redis: self.redis.load(Ordering::Relaxed),
@@ -48,7 +48,7 @@ impl CacheMetrics {
 impl Collector for CachedStore {
     fn collect(&self) {
         describe_counter!("gailou_cache_keys_total", "Keys answered by each level.");
-        let hits = self.figures().answered();
+        let hits = self.metrics().hit_counts();
         for (level, keys) in [("local", hits.local), ("redis", hits.redis), ("mysql", hits.mysql)] {
             counter!("gailou_cache_keys_total", "level" => level).absolute(keys);
         }

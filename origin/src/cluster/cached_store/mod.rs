@@ -1,66 +1,73 @@
-//! The store of a cluster: caches, counters and what is pending, over the tables.
+//! The store of a cluster: caches, counters and pending comments over the tables.
 //!
-//! Reads go through three levels: this process (hot values, a quarter of a second), the shared cache,
-//! the tables; a miss is one query however many wait for it. What is answered:
+//! A read goes through three levels: this process (hot values, for a quarter of a second), the shared
+//! cache, the tables. A miss costs one query, however many callers wait for it. What is answered:
 //!
-//! - a comment with its counts as they are with the reactions that are no rows yet, and a comment
-//!   that is no row yet, if it is young;
-//! - something old rather than nothing while the tables do not answer;
-//! - the same whatever vanishes from the cache, at whatever moment.
+//! - a comment with its current counts, including reactions that are not in the tables yet; and a young
+//!   comment that has no row yet;
+//! - an old value rather than nothing while the tables do not answer;
+//! - the same, whatever vanishes from the cache at whatever moment.
 //!
-//! What is not kept in the shared cache, and why: rankings (each like moves them, and a process keeps
-//! the snapshot it made for seconds), subtrees and siblings (as many as there are nodes and cursors;
-//! their comments are what costs), histories (a member's own, read by few), and everything only
-//! commands ask for.
+//! The shared cache does not hold: rankings (each reaction moves them, and a process keeps the snapshot
+//! that it made for seconds), subtrees and siblings (there are as many as comments and cursors; their
+//! comments are what costs), histories (of one member, read by few), and what only commands read.
 //!
-//! Writes do not pass through it; what they changed is told by [`Layered::committed`].
+//! Writes do not pass here; [`CachedStore`] learns what they changed as a
+//! [`crate::ports::journal::CommitListener`].
 
 mod hot_keys;
 mod invalidation;
+mod kinds;
 mod lists;
 mod local_cache;
 mod metrics;
 mod overlay;
 mod read_through;
+mod readers;
 mod rebuild_request;
 mod single_flight;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use gailou_shared::cursor::SnapshotId;
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
-use gailou_shared::limits;
-use gailou_shared::path::Path;
-use gailou_shared::rank::Sort;
-use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::Reaction;
-use invalidation::InvalidationQueue;
-use lists::Lists;
-pub(crate) use lists::kept;
-use local_cache::LocalVersions;
-pub use metrics::{CacheMetrics, HitCounts};
-use read_through::{CachedKind, Comments, Got, ReadThrough, Subjects, TopReplies};
-pub use rebuild_request::RebuildRequest;
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
 
 use crate::clock::Clock;
+use crate::cluster::cached_store::invalidation::InvalidationQueue;
+use crate::cluster::cached_store::kinds::{CachedComments, CachedKind, CachedSubjects, CachedTopReplies};
+use crate::cluster::cached_store::lists::CachedLists;
+pub(crate) use crate::cluster::cached_store::lists::cached_list;
+use crate::cluster::cached_store::local_cache::LocalVersions;
+pub use crate::cluster::cached_store::metrics::{CacheMetrics, HitCounts};
+use crate::cluster::cached_store::read_through::{Lookup, ReadThrough};
+pub use crate::cluster::cached_store::rebuild_request::RebuildRequest;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
-use crate::ports::broker::Broker;
-use crate::ports::cache::{Cache, Key, Put};
+use crate::domain::row::SubjectRow;
+use crate::ports::broker::Producer;
+use crate::ports::cache::Cache;
 use crate::ports::counters::Counters;
 use crate::ports::pending::Pending;
-use crate::ports::store::{
-    CacheSource, CommentReader, IdempotencyReader, MemberReader, Result, Store, StoreError, ThreadReader,
-};
+use crate::ports::store::{CacheSource, Result, Store, StoreError};
 
-/// For so few ids a comment that nobody knows yet is waited for, and while the tables do not answer
-/// what is not remembered is an error and not left out. Pages ask for more.
-const FEW: usize = 4;
+/// A request for at most so many ids waits for a comment that has no row yet, and fails when the tables
+/// do not answer and one of its ids is not remembered. Pages request more ids and leave such ones out.
+const MAX_IDS_TO_WAIT_FOR: usize = 4;
+
+/// What a [`CachedStore`] is built over.
+#[derive(Debug, Clone)]
+pub struct CachedStoreDeps {
+    pub tables: Arc<dyn CacheSource>,
+    pub cache: Arc<dyn Cache>,
+    pub counters: Arc<dyn Counters>,
+    pub pending: Arc<dyn Pending>,
+    pub recovery: Arc<CounterRecovery>,
+    /// Gets the requests to load lists into the cache.
+    pub producer: Arc<dyn Producer>,
+    pub clock: Clock,
+}
 
 /// The store of a cluster.
 pub struct CachedStore {
@@ -68,71 +75,50 @@ pub struct CachedStore {
     cache: Arc<dyn Cache>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
-    opener: Arc<CounterRecovery>,
+    recovery: Arc<CounterRecovery>,
     clock: Clock,
-    subjects: ReadThrough<Subjects>,
-    comments: ReadThrough<Comments>,
-    top_replies: ReadThrough<TopReplies>,
-    lists: Lists,
-    marks: Arc<LocalVersions>,
-    /// Slots whose counters could not be opened a moment ago.
-    unopened: moka::sync::Cache<Slot, ()>,
-    untold: Arc<InvalidationQueue>,
-    figures: Arc<CacheMetrics>,
+    subjects: ReadThrough<CachedSubjects>,
+    comments: ReadThrough<CachedComments>,
+    top_replies: ReadThrough<CachedTopReplies>,
+    lists: CachedLists,
+    local_versions: Arc<LocalVersions>,
+    /// Slots whose counters could not be recovered a moment ago.
+    unrecovered: moka::sync::Cache<Slot, ()>,
+    invalidation_queue: Arc<InvalidationQueue>,
+    metrics: Arc<CacheMetrics>,
 }
 
-impl std::fmt::Debug for CachedStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Layered").field("tables", &self.tables).field("cache", &self.cache).finish_non_exhaustive()
-    }
-}
-
-/// What was found, if that is enough to answer with.
-fn enough<K: CachedKind>(asked: &[K::Id], got: Got<K>) -> Result<HashMap<K::Id, K::Value>> {
-    let whole = || asked.iter().all(|id| got.found.contains_key(id));
-    match got.failed {
-        Some(error) if matches!(error, StoreError::Damaged(_)) => Err(error),
-        Some(error) if got.found.is_empty() || (asked.len() <= FEW && !whole()) => Err(error),
-        Some(error) => {
-            tracing::debug!(%error, "what is remembered is served");
-            Ok(got.found)
-        }
-        None => Ok(got.found),
+impl fmt::Debug for CachedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedStore").field("tables", &self.tables).field("cache", &self.cache).finish_non_exhaustive()
     }
 }
 
 impl CachedStore {
-    pub fn new(
-        tables: Arc<dyn CacheSource>,
-        cache: Arc<dyn Cache>,
-        counters: Arc<dyn Counters>,
-        pending: Arc<dyn Pending>,
-        opener: Arc<CounterRecovery>,
-        log: Arc<dyn Broker>,
-        clock: Clock,
-    ) -> Self {
-        let (marks, figures) = (Arc::new(LocalVersions::new()), Arc::new(CacheMetrics::default()));
+    pub fn new(deps: CachedStoreDeps) -> Self {
+        let CachedStoreDeps { tables, cache, counters, pending, recovery, producer, clock } = deps;
+        let (versions, metrics) = (Arc::new(LocalVersions::new()), Arc::new(CacheMetrics::default()));
         Self {
-            subjects: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
-            comments: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
-            top_replies: ReadThrough::new(tables.clone(), cache.clone(), marks.clone(), figures.clone()),
-            lists: Lists::new(tables.clone(), cache.clone(), log, marks.clone(), figures.clone()),
-            unopened: moka::sync::Cache::builder().time_to_live(overlay::OPENING).build(),
-            untold: Arc::new(InvalidationQueue::new(cache.clone())),
+            subjects: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
+            comments: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
+            top_replies: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
+            lists: CachedLists::new(tables.clone(), cache.clone(), producer, versions.clone(), metrics.clone()),
+            unrecovered: moka::sync::Cache::builder().time_to_live(overlay::RECOVERY_TIMEOUT).build(),
+            invalidation_queue: Arc::new(InvalidationQueue::new(cache.clone())),
             tables,
             cache,
             counters,
             pending,
-            opener,
+            recovery,
             clock,
-            marks,
-            figures,
+            local_versions: versions,
+            metrics,
         }
     }
 
-    /// Where answers came from.
-    pub fn figures(&self) -> &CacheMetrics {
-        &self.figures
+    /// How many keys each level answered.
+    pub fn metrics(&self) -> &CacheMetrics {
+        &self.metrics
     }
 
     /// The tables under the caches.
@@ -145,7 +131,7 @@ impl CachedStore {
         &*self.cache
     }
 
-    /// Puts a subject into the shared cache, without counting that as being asked for.
+    /// Puts a subject into the shared cache. Does not count as a read.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -153,8 +139,8 @@ impl CachedStore {
         self.subjects.warm(std::slice::from_ref(subject)).await.failed.map_or(Ok(()), Err)
     }
 
-    /// The same for comments, and for the first replies of those that are roots; how many there are
-    /// now.
+    /// Puts comments into the shared cache, and the first replies of those that are roots. Returns how
+    /// many comments these are. Does not count as a read.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -169,131 +155,28 @@ impl CachedStore {
         replies.failed.map_or(Ok(rows.found.len() + replies.found.len()), Err)
     }
 
-    async fn subject_rows(&self, keys: &[SubjectKey]) -> Result<HashMap<SubjectKey, Option<SubjectRow>>> {
-        let got = self.subjects.get(keys).await;
-        match got.failed {
-            // One that is not remembered is not one that nobody has written to.
-            Some(error) if !keys.iter().all(|key| got.found.contains_key(key)) => Err(error),
-            _ => Ok(got.found),
+    async fn read_subject_rows(&self, keys: &[SubjectKey]) -> Result<HashMap<SubjectKey, Option<SubjectRow>>> {
+        let lookup = self.subjects.get(keys).await;
+        match lookup.failed {
+            // A subject that is not remembered may have comments.
+            Some(error) if !keys.iter().all(|key| lookup.found.contains_key(key)) => Err(error),
+            _ => Ok(lookup.found),
         }
     }
 }
 
-#[async_trait]
-impl CommentReader for CachedStore {
-    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
-        let mut found = self.subject_rows(keys).await?;
-        let repeated = |key: &SubjectKey| keys.iter().filter(|k| *k == key).count() > 1;
-        let take = |key| if repeated(key) { found.get(key).cloned() } else { found.remove(key) };
-        Ok(keys.iter().map(take).map(Option::flatten).collect())
-    }
-
-    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
-        self.whole_rows(ids).await
-    }
-}
-
-#[async_trait]
-impl ThreadReader for CachedStore {
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>> {
-        self.lists.floors(list, crate::ports::cache::Range { ascending, beyond, count }).await
-    }
-
-    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
-        self.lists.ranked(list, sort).await
-    }
-
-    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        if each != limits::TOP_REPLIES {
-            return self.tables.list_top_replies(roots, each).await;
+/// What was found, if it is enough for an answer.
+fn accept_partial<K: CachedKind>(requested: &[K::Id], lookup: Lookup<K>) -> Result<HashMap<K::Id, K::Value>> {
+    let is_complete = || requested.iter().all(|id| lookup.found.contains_key(id));
+    match lookup.failed {
+        Some(error) if matches!(error, StoreError::Damaged(_)) => Err(error),
+        Some(error) if lookup.found.is_empty() || (requested.len() <= MAX_IDS_TO_WAIT_FOR && !is_complete()) => {
+            Err(error)
         }
-        enough(roots, self.top_replies.get(roots).await)
-    }
-
-    async fn list_subtree(
-        &self,
-        top: &Path,
-        after: Option<&[u8]>,
-        max_depth: usize,
-        count: usize,
-    ) -> Result<Vec<CommentRow>> {
-        let mut rows = self.tables.list_subtree(top, after, max_depth, count).await?;
-        self.count(rows.iter_mut()).await;
-        Ok(rows)
-    }
-
-    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
-        self.tables.list_siblings(path, count).await
-    }
-
-    /// What is named by its content never changes; that it ends is for the tables to say.
-    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
-        let key = Key::Snapshot(id);
-        let found = self.cache.get(slot, std::slice::from_ref(&key)).await.ok().and_then(|mut found| found.pop());
-        let value = found.as_ref().and_then(|found| Snapshot::from_bytes(found.value.as_ref()?));
-        if value.as_ref().is_some_and(|snapshot| snapshot.id() == id) {
-            self.figures.redis(1);
-            return Ok(value);
+        Some(error) => {
+            tracing::debug!(%error, "Serving the values that are remembered, because the tables do not answer");
+            Ok(lookup.found)
         }
-        let snapshot = self.tables.read_snapshot(slot, id).await?;
-        self.figures.mysql(1);
-        if let (Some(snapshot), Some(found)) = (&snapshot, found) {
-            let put = Put { key, stamp: found.stamp, version: 0, value: snapshot.to_bytes() };
-            if let Err(error) = self.cache.put(slot, &[put]).await {
-                tracing::debug!(%error, "a snapshot is not put into the cache");
-            }
-        }
-        Ok(snapshot)
-    }
-}
-
-#[async_trait]
-impl MemberReader for CachedStore {
-    async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
-        self.tables.list_history(member, below, count).await
-    }
-
-    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        self.own_pending(member, count).await
-    }
-
-    async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
-        self.own_reactions(member, ids).await
-    }
-
-    async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
-        self.tables.read_names(members).await
-    }
-}
-
-#[async_trait]
-impl IdempotencyReader for CachedStore {
-    async fn find_remembered(
-        &self,
-        subject: &SubjectKey,
-        member: MemberId,
-        key: &str,
-        since: u64,
-    ) -> Result<Option<RememberedRequest>> {
-        match self.pending.reserved(member, key).await {
-            Ok(Some(LoggedOperation { at, operation: Operation::Publish(row), .. })) if at > since => {
-                if let Some((_, request)) = row.idempotency {
-                    return Ok(Some(RememberedRequest { request, id: row.path.id(), state: row.state }));
-                }
-            }
-            Ok(_) => {}
-            Err(error) => tracing::debug!(%error, "what is reserved is looked for in the tables"),
-        }
-        self.tables.find_remembered(subject, member, key, since).await
-    }
-
-    async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
-        self.tables.read_first_text(id).await
+        None => Ok(lookup.found),
     }
 }

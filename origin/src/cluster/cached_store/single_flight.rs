@@ -1,8 +1,8 @@
-//! Single flight: one query however many wait for the same key.
+//! Single flight: one query, however many callers wait for the same key.
 //!
-//! A flight that began before a key was changed (as far as this process was told) is not joined for
-//! it: who has just written reads what was written. Nor is one that has been under way for longer
-//! than a value may be old: what was written elsewhere is not known here.
+//! Two kinds of flights are not joined. One that started before the key changed, as far as this process
+//! was notified: a caller that has just written reads what it wrote. And one that has been in flight for
+//! longer than a local value is fresh: this process does not know what was written elsewhere.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,47 +12,48 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, join_all};
 use tokio::time::Instant;
 
-use crate::cluster::cached_store::local_cache::LIFE;
+use crate::cluster::cached_store::local_cache::LOCAL_FRESHNESS;
 use crate::ports::store::{Result, StoreError};
 
-type Landing<K, V> = Shared<BoxFuture<'static, Arc<Result<HashMap<K, V>>>>>;
+type FlightResult<K, V> = Shared<BoxFuture<'static, Arc<Result<HashMap<K, V>>>>>;
 
 struct SharedFlight<K, V> {
-    /// The mark it began at, see [`crate::cluster::cached_store::local_cache::Marks`].
-    mark: u64,
-    begun: Instant,
+    /// The local version that it started at, see
+    /// [`crate::cluster::cached_store::local_cache::LocalVersions`].
+    version: u64,
+    started: Instant,
     number: u64,
-    landing: Landing<K, V>,
+    result: FlightResult<K, V>,
 }
 
-/// A flight, and the caller's keys that it brings.
-struct Aboard<K, V> {
-    begun: Instant,
-    landing: Landing<K, V>,
+/// A flight, and the caller's keys that it loads.
+struct JoinedFlight<K, V> {
+    started: Instant,
+    result: FlightResult<K, V>,
     keys: Vec<K>,
 }
 
-struct Flying<K, V> {
-    next: u64,
+struct ActiveFlights<K, V> {
+    next_number: u64,
     by_key: HashMap<K, SharedFlight<K, V>>,
 }
 
-/// The queries of one kind that are on their way.
-pub(super) struct SingleFlight<K, V>(Arc<Mutex<Flying<K, V>>>);
+/// The queries of one kind that are in flight.
+pub(super) struct SingleFlight<K, V>(Arc<Mutex<ActiveFlights<K, V>>>);
 
-/// Takes its flight off the list, however it ends.
-struct Landed<K: Eq + Hash, V> {
-    flying: Arc<Mutex<Flying<K, V>>>,
+/// Removes its flight from the active ones, however it ends.
+struct FlightGuard<K: Eq + Hash, V> {
+    active: Arc<Mutex<ActiveFlights<K, V>>>,
     number: u64,
     keys: Vec<K>,
 }
 
-impl<K: Eq + Hash, V> Drop for Landed<K, V> {
+impl<K: Eq + Hash, V> Drop for FlightGuard<K, V> {
     fn drop(&mut self) {
-        let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         for key in &self.keys {
-            if flying.by_key.get(key).is_some_and(|flight| flight.number == self.number) {
-                flying.by_key.remove(key);
+            if active.by_key.get(key).is_some_and(|flight| flight.number == self.number) {
+                active.by_key.remove(key);
             }
         }
     }
@@ -64,80 +65,81 @@ where
     V: Clone + Send + Sync + 'static,
 {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Flying { next: 0, by_key: HashMap::new() })))
+        Self(Arc::new(Mutex::new(ActiveFlights { next_number: 0, by_key: HashMap::new() })))
     }
 
-    /// Loads keys, those of them that nobody loads already, and says when the first flight that
-    /// brought any began. `mark` is now, `changed` says when a key was last changed. What `load` began
-    /// is carried to its end although the caller goes away.
+    /// Loads those of the keys that no flight loads already, and waits for all. Returns the values, and
+    /// when the first of their flights started. `version` is the current local version, `last_change`
+    /// that of a key's last change. What `load` starts is finished even if the caller is cancelled.
     pub(super) async fn fetch<F>(
         &self,
         keys: Vec<K>,
-        mark: u64,
-        changed: impl Fn(&K) -> u64,
+        version: u64,
+        last_change: impl Fn(&K) -> u64,
         load: impl FnOnce(Vec<K>) -> F,
     ) -> Result<(HashMap<K, V>, Instant)>
     where
         F: Future<Output = Result<HashMap<K, V>>> + Send + 'static,
     {
-        let (mut found, mut begun) = (HashMap::with_capacity(keys.len()), Instant::now());
-        let landings = self.board(&keys, mark, changed, load);
-        let (landings, aboard): (Vec<_>, Vec<_>) =
-            landings.into_iter().map(|aboard| (aboard.landing, (aboard.begun, aboard.keys))).unzip();
-        for (landed, (at, keys)) in join_all(landings).await.iter().zip(aboard) {
-            begun = begun.min(at);
-            let landed = (**landed).as_ref().map_err(StoreError::clone)?;
-            found.extend(keys.into_iter().filter_map(|key| landed.get(&key).cloned().map(|value| (key, value))));
+        let (mut found, mut first_started) = (HashMap::with_capacity(keys.len()), Instant::now());
+        let flights = self.join_or_start(&keys, version, last_change, load);
+        let (results, joined): (Vec<_>, Vec<_>) =
+            flights.into_iter().map(|flight| (flight.result, (flight.started, flight.keys))).unzip();
+        for (loaded, (started, keys)) in join_all(results).await.iter().zip(joined) {
+            first_started = first_started.min(started);
+            let loaded = (**loaded).as_ref().map_err(StoreError::clone)?;
+            found.extend(keys.into_iter().filter_map(|key| loaded.get(&key).cloned().map(|value| (key, value))));
         }
-        Ok((found, begun))
+        Ok((found, first_started))
     }
 
-    /// The flights that bring these keys, and which of them each brings.
-    fn board<F>(
+    /// The flights that load these keys, with a new one for those that no flight loads.
+    fn join_or_start<F>(
         &self,
         keys: &[K],
-        mark: u64,
-        changed: impl Fn(&K) -> u64,
+        version: u64,
+        last_change: impl Fn(&K) -> u64,
         load: impl FnOnce(Vec<K>) -> F,
-    ) -> Vec<Aboard<K, V>>
+    ) -> Vec<JoinedFlight<K, V>>
     where
         F: Future<Output = Result<HashMap<K, V>>> + Send + 'static,
     {
         // A std mutex: held for a few look-ups, never across an await.
-        let mut flying = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut joined, mut rest) = (HashMap::<u64, Aboard<K, V>>::new(), Vec::new());
+        let mut active = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut joined, mut missing) = (HashMap::<u64, JoinedFlight<K, V>>::new(), Vec::new());
         for key in keys {
-            match flying.by_key.get(key).filter(|f| f.mark >= changed(key) && f.begun.elapsed() < LIFE) {
-                Some(flight) => {
-                    let (begun, landing) = (flight.begun, &flight.landing);
-                    let aboard = joined.entry(flight.number);
-                    let aboard = aboard.or_insert_with(|| Aboard { begun, landing: landing.clone(), keys: vec![] });
-                    aboard.keys.push(key.clone());
+            let may_join = |flight: &&SharedFlight<K, V>| {
+                flight.version >= last_change(key) && flight.started.elapsed() < LOCAL_FRESHNESS
+            };
+            match active.by_key.get(key).filter(may_join) {
+                Some(SharedFlight { started, number, result, .. }) => {
+                    let flight = || JoinedFlight { started: *started, result: result.clone(), keys: vec![] };
+                    joined.entry(*number).or_insert_with(flight).keys.push(key.clone());
                 }
-                None => rest.push(key.clone()),
+                None => missing.push(key.clone()),
             }
         }
-        let mut landings: Vec<_> = joined.into_values().collect();
-        if !rest.is_empty() {
-            let (number, begun) = (flying.next, Instant::now());
-            flying.next += 1;
-            let landed = Landed { flying: self.0.clone(), number, keys: rest.clone() };
-            let loading = load(rest.clone());
+        let mut flights: Vec<_> = joined.into_values().collect();
+        if !missing.is_empty() {
+            let (number, started) = (active.next_number, Instant::now());
+            active.next_number += 1;
+            let guard = FlightGuard { active: self.0.clone(), number, keys: missing.clone() };
+            let loading = load(missing.clone());
             let task = tokio::spawn(async move {
                 let loaded = loading.await;
-                drop(landed);
+                drop(guard);
                 Arc::new(loaded)
             });
-            let landing = task
-                .map(|ended| ended.unwrap_or_else(|e| Arc::new(Err(StoreError::Database(e.to_string().into())))))
-                .boxed()
-                .shared();
-            for key in &rest {
-                flying.by_key.insert(key.clone(), SharedFlight { mark, begun, number, landing: landing.clone() });
+            let panicked = |error: tokio::task::JoinError| StoreError::Database(error.to_string().into());
+            let result =
+                task.map(move |ended| ended.unwrap_or_else(|error| Arc::new(Err(panicked(error))))).boxed().shared();
+            for key in &missing {
+                let flight = SharedFlight { version, started, number, result: result.clone() };
+                active.by_key.insert(key.clone(), flight);
             }
-            landings.push(Aboard { begun, landing, keys: rest });
+            flights.push(JoinedFlight { started, result, keys: missing });
         }
-        landings
+        flights
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_query_however_many_wait() {
+    async fn concurrent_fetches_of_a_key_are_one_query() {
         let (flights, calls) = (SingleFlight::new(), Arc::new(AtomicUsize::new(0)));
         let fetch = |keys: &[u64]| flights.fetch(keys.to_vec(), 0, |_| 0, |keys| load(calls.clone(), keys));
         let all = join_all((0..50).map(|_| fetch(&[1, 2]))).await;
@@ -166,10 +168,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flight_from_before_a_change_is_not_joined() {
+    async fn flight_from_before_a_change_is_not_joined() {
         let (flights, calls) = (SingleFlight::new(), Arc::new(AtomicUsize::new(0)));
-        let fetch =
-            |mark, changed: u64| flights.fetch(vec![1], mark, move |_| changed, |keys| load(calls.clone(), keys));
+        let fetch = |version, last_change: u64| {
+            flights.fetch(vec![1], version, move |_| last_change, |keys| load(calls.clone(), keys))
+        };
         let (before, after, joined) = tokio::join!(fetch(0, 0), fetch(1, 1), fetch(1, 1));
         assert_eq!((before.unwrap().0[&1], after.unwrap().0[&1], joined.unwrap().0[&1]), (0, 1, 1));
     }

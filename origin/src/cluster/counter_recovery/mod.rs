@@ -1,103 +1,118 @@
-//! Opens lost counters again: once the tables hold everything that was acknowledged, they may be
-//! counted on from the tables.
+//! Recovers lost counters: once the tables hold every acknowledged reaction, counting may continue from
+//! the tables.
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{ConstantBuilder, Retryable as _};
 use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::domain::positions::OperationStream;
-use crate::ports::broker::{Broker, Topic};
-use crate::ports::counters::{Counters, CountersError};
-use crate::ports::store::SlotPositions;
+use crate::ports::broker::{BrokerError, PartitionOffsets, Topic};
+use crate::ports::counters::{CounterSlots, CountersError};
+use crate::ports::failure::Failure;
+use crate::ports::store::{SlotPositions, StoreError};
 
-/// How long the tables may take to catch up with the log while somebody waits.
-pub(crate) const CATCH_UP: Duration = Duration::from_secs(3);
-/// How often they are asked.
-const POLL: Duration = Duration::from_millis(20);
-/// Processes remember rows for a quarter of a second. Counters that were opened earlier would let them
-/// show rows from before what the lost ones had counted.
-const REMEMBERED: Duration = Duration::from_millis(250);
-/// How long after a failure [`Opener::open_all`] tries again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// How long the tables may take to catch up with the broker while a caller waits.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often their positions are read meanwhile.
+const CATCH_UP_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Processes keep rows for a quarter of a second. If counters were opened earlier, these rows could show
+/// counts from before what the lost counters had counted.
+const LOCAL_CACHE_DRAIN_TIME: Duration = Duration::from_millis(250);
+/// How long [`CounterRecovery::recover_all`] waits after a failure; jitter adds up to as much again.
+const RECOVERY_RETRY_DELAY: Duration = Duration::from_millis(700);
 
-/// Opens slots; whoever asks for the same partition meanwhile waits for the same answer.
+/// Recovers slots. Concurrent callers with the same partition wait for the same recovery.
 #[derive(Debug)]
 pub struct CounterRecovery {
-    log: Arc<dyn Broker>,
+    offsets: Arc<dyn PartitionOffsets>,
     tables: Arc<dyn SlotPositions>,
-    counters: Arc<dyn Counters>,
-    /// One a partition: held while it is opened, with the last failure and when that was.
+    counters: Arc<dyn CounterSlots>,
+    /// One for each partition: locked during its recovery, with the last failure and its time.
     partitions: Vec<Mutex<Option<(Instant, CountersError)>>>,
 }
 
 impl CounterRecovery {
-    pub fn new(log: Arc<dyn Broker>, tables: Arc<dyn SlotPositions>, counters: Arc<dyn Counters>) -> Self {
-        let partitions = (0..log.partitions()).map(|_| Mutex::default()).collect();
-        Self { log, tables, counters, partitions }
+    pub fn new(
+        offsets: Arc<dyn PartitionOffsets>,
+        tables: Arc<dyn SlotPositions>,
+        counters: Arc<dyn CounterSlots>,
+    ) -> Self {
+        let partitions = (0..offsets.partition_count()).map(|_| Mutex::default()).collect();
+        Self { offsets, tables, counters, partitions }
     }
 
-    /// Opens these slots and all others of their partitions that are lost.
+    /// Recovers these slots, and all other lost slots of their partitions.
     ///
     /// # Errors
-    /// [`CountersError::Unavailable`] when the tables have not caught up with the log in three seconds,
-    /// or something does not answer; [`CountersError::Lost`] when they were lost again and again.
-    pub async fn open(&self, slots: &[Slot]) -> Result<(), CountersError> {
-        let mut partitions: Vec<_> = slots.iter().map(|slot| self.log.partition(*slot)).collect();
+    /// [`CountersError::Unavailable`] when the tables have not caught up with the broker in three seconds,
+    /// or a server does not answer; [`CountersError::Lost`] when the slots were lost again and again.
+    pub async fn recover_slots(&self, slots: &[Slot]) -> Result<(), CountersError> {
+        let mut partitions: Vec<_> = slots.iter().map(|slot| self.offsets.partition_of(*slot)).collect();
         partitions.sort_unstable();
         partitions.dedup();
-        try_join_all(partitions.into_iter().map(|partition| self.partition(partition))).await?;
+        try_join_all(partitions.into_iter().map(|partition| self.recover_partition(partition))).await?;
         Ok(())
     }
 
-    /// Opens whatever is lost and tries for as long as it takes.
+    /// Recovers every lost slot, and retries without end.
     pub async fn recover_all(&self) {
-        let opened = (0..self.log.partitions()).map(|partition| async move {
-            while let Err(error) = self.partition(partition).await {
-                tracing::warn!(partition, %error, "the counters cannot be opened yet");
-                sleep(AGAIN).await;
-            }
+        let delays = ConstantBuilder::default().with_delay(RECOVERY_RETRY_DELAY).with_jitter().without_max_times();
+        let recovered = (0..self.offsets.partition_count()).map(async |partition| {
+            let recovery = (|| self.recover_partition(partition)).retry(delays);
+            let recovery = recovery.notify(|error, delay| {
+                let retry_ms = delay.as_millis();
+                tracing::warn!(partition, retry_ms, %error, "Could not recover the counters of partition {partition}; retrying in {retry_ms} ms");
+            });
+            // Without a limit of attempts it ends by success only.
+            let _ = recovery.await;
         });
-        join_all(opened).await;
+        join_all(recovered).await;
     }
 
-    async fn partition(&self, partition: u32) -> Result<(), CountersError> {
-        let came = Instant::now();
-        let mut failed = self.partitions[partition as usize].lock().await;
-        match &*failed {
-            // Who had it until now found out for us.
-            Some((when, error)) if *when > came => return Err(error.clone()),
+    async fn recover_partition(&self, partition: u32) -> Result<(), CountersError> {
+        let called_at = Instant::now();
+        let mut last_failure = self.partitions[partition as usize].lock().await;
+        match &*last_failure {
+            // A recovery that this caller waited for has failed.
+            Some((failed_at, error)) if *failed_at > called_at => return Err(error.clone()),
             _ => {}
         }
-        let opened = self.open_lost(partition, came + CATCH_UP).await;
-        *failed = opened.clone().err().map(|error| (Instant::now(), error));
-        opened
+        let recovered = self.recover_lost_slots(partition, called_at + CATCH_UP_TIMEOUT).await;
+        *last_failure = recovered.clone().err().map(|error| (Instant::now(), error));
+        recovered
     }
 
-    async fn open_lost(&self, partition: u32, until: Instant) -> Result<(), CountersError> {
-        let slots: Vec<_> =
-            (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| self.log.partition(*slot) == partition).collect();
+    async fn recover_lost_slots(&self, partition: u32, until: Instant) -> Result<(), CountersError> {
+        let slots = (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| self.offsets.partition_of(*slot) == partition);
+        let slots: Vec<_> = slots.collect();
         loop {
-            let lost = self.counters.lost(&slots).await?;
+            let lost = self.counters.find_lost_slots(&slots).await?;
             if lost.is_empty() {
                 return Ok(());
             }
-            let opening = self.counters.begin(&lost).await?;
-            // Read after the beginning: what is acknowledged until then is before this end.
-            let end = self.log.end(Topic::Reactions, partition).await.map_err(unavailable)?;
+            let recovery = self.counters.begin_recovery(&lost).await?;
+            // Read after the beginning: every reaction acknowledged until then is before this offset.
+            let end = self.offsets.end_offset(Topic::Reactions, partition).await?;
             let reached = self.catch_up(partition, &lost, end, until).await?;
-            sleep(REMEMBERED).await;
-            match self.counters.reopen(&opening, &reached).await {
+            sleep(LOCAL_CACHE_DRAIN_TIME).await;
+            match self.counters.finish_recovery(&recovery, &reached).await {
                 Err(CountersError::Lost) if Instant::now() < until => {}
                 Ok(()) => {
-                    tracing::info!(partition, slots = lost.len(), "counters opened");
+                    let slots = lost.len();
+                    tracing::info!(
+                        partition,
+                        slots,
+                        "Recovered the counters of {slots} slots of partition {partition}"
+                    );
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -105,7 +120,7 @@ impl CounterRecovery {
         }
     }
 
-    /// Waits until the tables hold what was appended before `end`; the slots' positions then.
+    /// Waits until the tables hold every record before `end`. Returns the positions of the slots then.
     async fn catch_up(
         &self,
         partition: u32,
@@ -114,22 +129,31 @@ impl CounterRecovery {
         until: Instant,
     ) -> Result<HashMap<Slot, u64>, CountersError> {
         loop {
-            // The commit is asked for first: the positions are then at least as new.
-            let committed = self.log.committed(Topic::Reactions, partition).await.map_err(unavailable)?;
-            let reached = self.tables.read_positions(OperationStream::Reactions, slots).await.map_err(unavailable)?;
-            let reached: HashMap<_, _> =
-                slots.iter().map(|slot| (*slot, reached.get(slot).copied().unwrap_or(0))).collect();
+            // The committed offset first: the positions are at least as new then.
+            let committed = self.offsets.committed_offset(Topic::Reactions, partition).await?;
+            let positions = self.tables.read_positions(OperationStream::Reactions, slots).await?;
+            let position_of = |slot| positions.get(slot).copied().unwrap_or(0);
+            let reached: HashMap<_, _> = slots.iter().map(|slot| (*slot, position_of(slot))).collect();
             if committed >= end || reached.values().all(|position| *position >= end) {
                 return Ok(reached);
             }
             if Instant::now() >= until {
-                return Err(unavailable("the tables have not caught up with the log"));
+                let reason = format!("the tables have not caught up with partition {partition} of the reactions");
+                return Err(CountersError::Unavailable(reason.into()));
             }
-            sleep(POLL).await;
+            sleep(CATCH_UP_POLL_INTERVAL).await;
         }
     }
 }
 
-fn unavailable(error: impl std::fmt::Display) -> CountersError {
-    CountersError::Unavailable(error.to_string())
+impl From<BrokerError> for CountersError {
+    fn from(error: BrokerError) -> Self {
+        Self::Unavailable(Failure::of_driver(error))
+    }
+}
+
+impl From<StoreError> for CountersError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(Failure::of_driver(error))
+    }
 }

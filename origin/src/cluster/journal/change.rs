@@ -1,64 +1,55 @@
-//! What is written into the tables at once: decisions and edits, subjects, snapshots, words.
+//! Operations that are written into the tables at once: decisions and edits, subjects, snapshots, the
+//! dictionary.
 
 use std::time::Duration;
 
 use gailou_shared::id::CommentId;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL, may_pass};
+use crate::cluster::journal::{ClusterJournal, RETRY_DELAY, WRITE_TIMEOUT, persist_until};
 use crate::domain::operation::{LoggedOperation, OperationOutcome};
 use crate::ports::journal::JournalError;
 
-/// A comment older than this is a row, or none: what is pending lives for a minute.
-const YOUNG: Duration = Duration::from_secs(60);
+/// Comments are pending for a minute. An older one has a row, or does not exist.
+const MAX_PENDING_AGE: Duration = Duration::from_secs(60);
 
 impl ClusterJournal {
-    /// A change to a comment; one that is accepted and no row yet is waited for.
+    /// Changes a comment. Waits for the row of a pending comment.
     pub(super) async fn change(
         &self,
         id: CommentId,
-        stamped: LoggedOperation,
+        logged: LoggedOperation,
     ) -> Result<OperationOutcome, JournalError> {
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WRITE_TIMEOUT;
         loop {
-            let outcome = self.persist(&stamped, until).await?;
-            self.faces.forget(id).await;
-            if !matches!(outcome, OperationOutcome::NoComment) || !self.is_coming(id).await {
+            let outcome = self.write_one(&logged, deadline).await?;
+            self.visibility.invalidate(id).await;
+            if !matches!(outcome, OperationOutcome::NoComment) || !self.may_be_pending(id).await {
                 return Ok(outcome);
             }
-            if Instant::now() >= until {
-                return Err(JournalError::Unknown("the comment is no row yet".into()));
+            if Instant::now() >= deadline {
+                return Err(JournalError::Unknown("the comment has no row yet".into()));
             }
-            sleep(POLL).await;
+            sleep(RETRY_DELAY).await;
         }
     }
 
-    /// Whether a comment that the tables did not know will be a row soon, or has just become one.
-    async fn is_coming(&self, id: CommentId) -> bool {
-        let age = self.clock.now().saturating_sub(id.created_ms());
-        // Where nobody can say, it may be.
-        u128::from(age) <= YOUNG.as_millis()
-            && self.pending.comments(&[id]).await.map_or(true, |found| found.contains_key(&id))
+    /// Whether a comment without a row may get one soon, or may just have got one.
+    async fn may_be_pending(&self, id: CommentId) -> bool {
+        let age_ms = self.clock.now().saturating_sub(id.created_ms());
+        // While the pending comments do not answer, it may be one of them.
+        u128::from(age_ms) <= MAX_PENDING_AGE.as_millis()
+            && self.pending.read_comments(&[id]).await.map_or(true, |found| found.contains_key(&id))
     }
 
-    /// Writes one event, as often as it takes until then.
-    pub(super) async fn persist(
+    /// Writes one operation into the tables.
+    pub(super) async fn write_one(
         &self,
-        stamped: &LoggedOperation,
-        until: Instant,
+        logged: &LoggedOperation,
+        deadline: Instant,
     ) -> Result<OperationOutcome, JournalError> {
-        let batch = std::slice::from_ref(stamped);
-        loop {
-            match self.tables.persist(batch).await {
-                Ok(persisted) => {
-                    self.committed.on_commit(batch, &persisted).await;
-                    let outcome = persisted.outcomes.into_iter().next();
-                    return outcome.ok_or_else(|| JournalError::Unknown("no outcome".into()));
-                }
-                Err(error) if may_pass(&error) && Instant::now() < until => sleep(POLL).await,
-                Err(error) if may_pass(&error) => return Err(JournalError::Unknown(error.to_string())),
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let batch = std::slice::from_ref(logged);
+        let persisted = persist_until(&*self.tables, &self.listeners, batch, deadline).await?;
+        persisted.outcomes.into_iter().next().ok_or_else(|| JournalError::Unknown("no outcome".into()))
     }
 }

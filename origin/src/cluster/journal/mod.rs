@@ -1,9 +1,9 @@
-//! The cluster's journal: comments and reactions go through the log, everything else is written
-//! into the tables at once.
+//! The journal of a cluster: comments and reactions go through the broker, everything else is written into
+//! the tables at once.
 //!
-//! What can refuse is decided before the append; what was appended and could not be shown or counted
-//! in time is answered as unknown, never as refused. Knows ports only. The parts: `publish`,
-//! `react`, `change`; `together` groups what concurrent callers ask and write.
+//! What can be refused is refused before the append. What was appended and could not be shown or counted in
+//! time is answered as unknown, never as refused. Names ports only. The parts: `publish`, `react` and
+//! `change`; `batching` groups the reads and writes of concurrent callers.
 
 mod batching;
 mod change;
@@ -11,85 +11,92 @@ mod publish;
 mod react;
 #[cfg(test)]
 mod tests;
+mod visibility;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use backon::{ConstantBuilder, Retryable as _};
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use tokio::sync::RwLock;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::cluster::journal::batching::{Import, ReactionStates};
-use crate::cluster::journal::react::VisibilityCache;
+use crate::cluster::journal::batching::{ImportBatcher, ReactionStateBatcher};
+use crate::cluster::journal::visibility::VisibilityCache;
 use crate::domain::codec::operation::encode;
-use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
-use crate::ports::broker::{Broker, BrokerError, Topic};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::ports::broker::{BrokerError, Producer, Topic};
 use crate::ports::counters::Counters;
-use crate::ports::journal::{CommitListener, Journal, JournalError};
+use crate::ports::journal::{CommitListeners, Journal, JournalError};
 use crate::ports::pending::Pending;
 use crate::ports::store::{CommentReader, SlotTables, StoreError};
 
-/// How long somebody waits for what is on its way: the tables to catch up, a slot to arrive. Longer
-/// than a batch of reactions takes, shorter than a request may.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked for.
-const POLL: Duration = Duration::from_millis(50);
+/// How long an operation waits for others: for the tables to catch up, for a slot to move. Longer than a
+/// batch of reactions takes, shorter than the deadline of a request.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait before a read or write of the tables is retried; jitter adds up to as much again.
+const RETRY_DELAY: Duration = Duration::from_millis(35);
 
-/// The write pipeline of one server.
+/// What a [`ClusterJournal`] is built over.
+#[derive(Debug, Clone)]
+pub struct ClusterJournalDeps {
+    pub producer: Arc<dyn Producer>,
+    pub tables: Arc<dyn SlotTables>,
+    /// Says whether a comment is visible: by its row, or as a pending comment.
+    pub comments: Arc<dyn CommentReader>,
+    pub counters: Arc<dyn Counters>,
+    pub pending: Arc<dyn Pending>,
+    pub recovery: Arc<CounterRecovery>,
+    pub listeners: CommitListeners,
+    pub clock: Clock,
+}
+
+/// The write path of one process.
 #[derive(Debug)]
 pub struct ClusterJournal {
-    log: Arc<dyn Broker>,
+    producer: Arc<dyn Producer>,
     tables: Arc<dyn SlotTables>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
-    opener: Arc<CounterRecovery>,
-    committed: Arc<dyn CommitListener>,
+    recovery: Arc<CounterRecovery>,
+    listeners: CommitListeners,
     clock: Clock,
-    faces: VisibilityCache,
-    standings: ReactionStates,
-    import: Import,
-    /// Held by everything under way; true once nothing more is taken.
-    closed: RwLock<bool>,
+    visibility: VisibilityCache,
+    reaction_states: ReactionStateBatcher,
+    imports: ImportBatcher,
+    /// Read-locked by every operation in flight; true once no more are accepted.
+    is_closed: RwLock<bool>,
 }
 
 impl ClusterJournal {
-    /// `faces` says whether a comment can be seen: rows, and what is not a row yet.
-    #[expect(clippy::too_many_arguments, reason = "each is a port of its own")]
-    pub fn new(
-        log: Arc<dyn Broker>,
-        tables: Arc<dyn SlotTables>,
-        faces: Arc<dyn CommentReader>,
-        counters: Arc<dyn Counters>,
-        pending: Arc<dyn Pending>,
-        opener: Arc<CounterRecovery>,
-        committed: Arc<dyn CommitListener>,
-        clock: Clock,
-    ) -> Self {
+    /// Starts the tasks that batch reads and imports; they end when the journal is dropped.
+    pub fn start(deps: ClusterJournalDeps) -> Self {
+        let ClusterJournalDeps { producer, tables, comments, counters, pending, recovery, listeners, clock } = deps;
         Self {
-            faces: VisibilityCache::new(faces),
-            standings: ReactionStates::start(&tables),
-            import: Import::start(tables.clone(), committed.clone()),
-            closed: RwLock::new(false),
-            log,
+            visibility: VisibilityCache::new(comments),
+            reaction_states: ReactionStateBatcher::start(&tables),
+            imports: ImportBatcher::start(tables.clone(), listeners.clone()),
+            is_closed: RwLock::new(false),
+            producer,
             tables,
             counters,
             pending,
-            opener,
-            committed,
+            recovery,
+            listeners,
             clock,
         }
     }
 
-    /// Appends to the slot's log; its position.
-    async fn put(&self, topic: Topic, slot: Slot, stamped: &LoggedOperation) -> Result<u64, JournalError> {
-        let damaged = || StoreError::damaged("an event that does not travel");
-        let bytes = encode(stamped).ok_or_else(damaged)?;
-        self.log.append(topic, slot, bytes).await.map_err(|error| match error {
+    /// Appends an operation to the broker. Returns its offset.
+    async fn append_record(&self, topic: Topic, slot: Slot, logged: &LoggedOperation) -> Result<u64, JournalError> {
+        let bytes =
+            encode(logged).ok_or_else(|| StoreError::damaged("an operation without a format for the broker"))?;
+        self.producer.append_record(topic, slot, bytes).await.map_err(|error| match error {
             BrokerError::Full => JournalError::Full,
-            BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
+            BrokerError::Unavailable(reason) => JournalError::Unknown(reason.to_string()),
             BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
         })
     }
@@ -97,39 +104,71 @@ impl ClusterJournal {
 
 #[async_trait]
 impl Journal for ClusterJournal {
-    async fn append(&self, event: Operation) -> Result<OperationOutcome, JournalError> {
-        // Nobody holds it for writing but `close`.
-        let open = self.closed.try_read().map_err(|_| JournalError::Closed)?;
-        if *open {
+    async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError> {
+        // Only `close` locks it for writing.
+        let is_closed = self.is_closed.try_read().map_err(|_| JournalError::Closed)?;
+        if *is_closed {
             return Err(JournalError::Closed);
         }
-        let stamped = LoggedOperation::new(self.clock.now(), event);
-        match stamped.operation {
-            Operation::Publish(ref row) if row.imported.is_some() => self.import.write(stamped).await,
-            Operation::Publish(_) => self.publish(stamped).await,
-            Operation::React { id, member, react } => self.react(id, member, react, stamped).await,
-            Operation::Change { id, .. } => self.change(id, stamped).await,
+        let logged = LoggedOperation::new(self.clock.now(), operation);
+        match logged.operation {
+            Operation::Publish(ref row) if row.imported.is_some() => self.imports.write(logged).await,
+            Operation::Publish(_) => self.publish(logged).await,
+            Operation::React { id, member, react } => self.react(id, member, react, logged).await,
+            Operation::Change { id, .. } => self.change(id, logged).await,
             Operation::Subject { .. }
             | Operation::Snapshot { .. }
             | Operation::Dictionary(_)
-            | Operation::DeleteExpired => self.persist(&stamped, Instant::now() + PATIENCE).await,
+            | Operation::DeleteExpired => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }
     }
 
     async fn resume(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
-        self.carry_out(member, key).await
+        self.resume_publish(member, key).await
     }
 
     async fn close(&self) {
-        *self.closed.write().await = true;
-        self.log.close().await;
+        *self.is_closed.write().await = true;
+        self.producer.close().await;
     }
 }
 
-/// A member and a comment.
-type Pair = (CommentId, MemberId);
+/// A comment and a member.
+type CommentAndMember = (CommentId, MemberId);
 
-/// Whether the same may succeed when it is asked again.
-fn may_pass(error: &StoreError) -> bool {
+/// Whether a retry may succeed.
+fn is_transient(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(_) | StoreError::Moved)
+}
+
+/// The delays of retries. They have jitter, so that the callers that waited for one outage do not retry
+/// together.
+fn retry_delays() -> ConstantBuilder {
+    ConstantBuilder::default().with_delay(RETRY_DELAY).with_jitter().without_max_times()
+}
+
+/// Writes a batch into the tables and notifies the listeners. Retries transient errors until the deadline:
+/// applying an operation twice changes nothing.
+async fn persist_until(
+    tables: &dyn SlotTables,
+    listeners: &CommitListeners,
+    batch: &[LoggedOperation],
+    deadline: Instant,
+) -> Result<PersistedBatch, JournalError> {
+    let persisted = (|| tables.persist(batch))
+        .retry(retry_delays())
+        .when(|error| is_transient(error) && Instant::now() < deadline)
+        .await;
+    match persisted {
+        Ok(persisted) => {
+            listeners.notify(batch, &persisted).await;
+            Ok(persisted)
+        }
+        Err(error) if is_transient(&error) => Err(unknown(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn unknown(reason: impl std::fmt::Display) -> JournalError {
+    JournalError::Unknown(reason.to_string())
 }

@@ -1,70 +1,71 @@
-//! Publishing: a key is reserved, the comment appended, then shown to every origin.
+//! Publishing: reserve the idempotency key, append the comment, show it to every process.
 
 use std::time::Duration;
 
+use backon::Retryable as _;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::journal::{ClusterJournal, PATIENCE, POLL};
+use crate::cluster::journal::{ClusterJournal, WRITE_TIMEOUT, is_transient, retry_delays, unknown};
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::row::{NewCommentRow, RememberedRequest};
 use crate::ports::broker::Topic;
 use crate::ports::journal::JournalError;
-use crate::ports::pending::Reserved;
+use crate::ports::pending::Reservation;
 
-/// Between two looks at a row that must be there soon.
-const SOON: Duration = Duration::from_millis(20);
+/// How often the tables are read for a row that must be there soon.
+const ROW_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The row of a `Publish`.
-fn row_of(stamped: &LoggedOperation) -> Option<&NewCommentRow> {
-    match &stamped.operation {
+fn row_of(logged: &LoggedOperation) -> Option<&NewCommentRow> {
+    match &logged.operation {
         Operation::Publish(row) => Some(row),
         _ => None,
     }
 }
 
 impl ClusterJournal {
-    pub(super) async fn publish(&self, stamped: LoggedOperation) -> Result<OperationOutcome, JournalError> {
-        let Some(row) = row_of(&stamped) else { return Ok(OperationOutcome::NoComment) };
+    pub(super) async fn publish(&self, logged: LoggedOperation) -> Result<OperationOutcome, JournalError> {
+        let Some(row) = row_of(&logged) else { return Ok(OperationOutcome::NoComment) };
         let published = OperationOutcome::Published { floor: None };
         let Some((key, request)) = &row.idempotency else {
-            self.appended(&stamped).await?;
+            self.append_and_show(&logged).await?;
             return Ok(published);
         };
-        let sure = match self.pending.reserve(&stamped).await {
-            Ok(Reserved::Before { event, appended }) => return self.again(&event, request, appended).await,
-            Ok(Reserved::Now { sure }) => sure,
+        let is_certain = match self.pending.reserve_key(&logged).await {
+            Ok(Reservation::Existing { operation, is_appended }) => {
+                return self.replay(&operation, request, is_appended).await;
+            }
+            Ok(Reservation::New { is_certain }) => is_certain,
             Err(error) => {
-                // The row's unique key is the last backstop.
-                tracing::warn!(%error, "a key is not reserved");
+                // The unique key of the rows still refuses a second comment.
+                let member = row.author.id;
+                tracing::warn!(%member, %error, "Could not reserve an idempotency key of {member}; reading the rows");
                 false
             }
         };
-        if !sure {
-            let done = match self.remembered(&row.subject, row, key).await {
-                Ok(done) => done,
+        if !is_certain {
+            let remembered = match self.find_remembered(&row.subject, row, key).await {
+                Ok(remembered) => remembered,
                 Err(error) => {
-                    self.release(&stamped).await;
+                    self.release_key(&logged).await;
                     return Err(error);
                 }
             };
-            if let Some(done) = done {
-                self.release(&stamped).await;
-                let same = done.request == *request;
-                return Ok(if same {
-                    OperationOutcome::Replayed { id: done.id, state: done.state }
-                } else {
-                    OperationOutcome::Mismatch
-                });
+            if let Some(remembered) = remembered {
+                self.release_key(&logged).await;
+                let RememberedRequest { id, state, .. } = remembered;
+                let is_same = remembered.request == *request;
+                return Ok(if is_same { OperationOutcome::Replayed { id, state } } else { OperationOutcome::Mismatch });
             }
         }
-        match self.appended(&stamped).await {
+        match self.append_and_show(&logged).await {
             Ok(()) => Ok(published),
             Err(error) => {
-                // What may have been written keeps its key, so that a retry is the same comment.
+                // A comment that may have been appended keeps its key, so that a retry is the same comment.
                 if matches!(error, JournalError::Full | JournalError::Store(_)) {
-                    self.release(&stamped).await;
+                    self.release_key(&logged).await;
                 }
                 Err(error)
             }
@@ -72,81 +73,82 @@ impl ClusterJournal {
     }
 
     /// See [`crate::ports::journal::Journal::resume`].
-    pub(super) async fn carry_out(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
-        let before = self.pending.reserved(member, key).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
+    pub(super) async fn resume_publish(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
+        let before = self.pending.find_reservation(member, key).await.map_err(unknown)?;
         let Some(row) = before.as_ref().and_then(row_of) else { return Ok(()) };
         let id = row.path.id();
-        let stored = self.tables.read_comments(&[id]).await.map_err(|e| JournalError::Unknown(e.to_string()))?;
+        let stored = self.tables.read_comments(&[id]).await.map_err(unknown)?;
         match &before {
-            Some(before) if !stored.contains_key(&id) => self.appended(before).await,
+            Some(before) if !stored.contains_key(&id) => self.append_and_show(before).await,
             _ => Ok(()),
         }
     }
 
-    /// A request whose key belongs to an earlier event: the same one is carried out to its end.
-    async fn again(
+    /// Answers a request whose key belongs to an earlier operation. The same request is completed.
+    async fn replay(
         &self,
         before: &LoggedOperation,
         request: &[u8; 32],
-        appended: bool,
+        is_appended: bool,
     ) -> Result<OperationOutcome, JournalError> {
         let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|(_, hash)| hash == request));
         let Some(row) = row else { return Ok(OperationOutcome::Mismatch) };
-        if !appended {
-            // Appended twice it is still one row: the same id and bytes.
-            self.appended(before).await?;
+        if !is_appended {
+            // Appended twice it is still one row, with the same id and content.
+            self.append_and_show(before).await?;
         }
         Ok(OperationOutcome::Replayed { id: row.path.id(), state: row.state })
     }
 
-    /// Appends a comment and waits until every origin can see it.
-    async fn appended(&self, stamped: &LoggedOperation) -> Result<(), JournalError> {
-        let Some(row) = row_of(stamped) else { return Ok(()) };
+    /// Appends a comment and waits until every process can show it.
+    async fn append_and_show(&self, logged: &LoggedOperation) -> Result<(), JournalError> {
+        let Some(row) = row_of(logged) else { return Ok(()) };
         let (id, slot) = (row.path.id(), row.subject.slot());
-        let position = self.put(Topic::Comments, slot, stamped).await?;
-        let shown = LoggedOperation { position: Some(position), ..stamped.clone() };
-        if let Err(error) = self.pending.put(&shown).await {
-            tracing::warn!(%id, %error, "a comment is shown when its row is there");
-            self.row(id).await?;
+        let position = self.append_record(Topic::Comments, slot, logged).await?;
+        let appended = LoggedOperation { position: Some(position), ..logged.clone() };
+        if let Err(error) = self.pending.put_comment(&appended).await {
+            tracing::warn!(%id, %error, "Could not show comment {id} as pending; it appears with its row");
+            self.wait_for_row(id).await?;
         }
-        self.faces.forget(id).await;
+        self.visibility.invalidate(id).await;
         Ok(())
     }
 
     /// Waits until the tables have a comment.
-    async fn row(&self, id: CommentId) -> Result<(), JournalError> {
-        let until = Instant::now() + PATIENCE;
+    async fn wait_for_row(&self, id: CommentId) -> Result<(), JournalError> {
+        let deadline = Instant::now() + WRITE_TIMEOUT;
         loop {
             match self.tables.read_comments(&[id]).await {
                 Ok(rows) if rows.contains_key(&id) => return Ok(()),
-                Ok(_) | Err(_) if Instant::now() < until => sleep(SOON).await,
-                Ok(_) => return Err(JournalError::Unknown("the comment is no row yet".into())),
-                Err(error) => return Err(JournalError::Unknown(error.to_string())),
+                Ok(_) | Err(_) if Instant::now() < deadline => sleep(ROW_POLL_INTERVAL).await,
+                Ok(_) => return Err(unknown("the comment has no row yet")),
+                Err(error) => return Err(unknown(error)),
             }
         }
     }
 
-    /// What the rows say of a key. Nothing was written when they do not answer.
-    async fn remembered(
+    /// The request that the rows remember for a key. If they do not answer, nothing was written.
+    async fn find_remembered(
         &self,
         subject: &SubjectKey,
         row: &NewCommentRow,
         key: &str,
     ) -> Result<Option<RememberedRequest>, JournalError> {
         let since = self.clock.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match self.tables.find_remembered(subject, row.author.id, key, since).await {
-                Err(error) if crate::cluster::journal::may_pass(&error) && Instant::now() < until => sleep(POLL).await,
-                answer => return answer.map_err(JournalError::from),
-            }
-        }
+        let deadline = Instant::now() + WRITE_TIMEOUT;
+        let remembered = (|| self.tables.find_remembered(subject, row.author.id, key, since))
+            .retry(retry_delays())
+            .when(|error| is_transient(error) && Instant::now() < deadline);
+        Ok(remembered.await?)
     }
 
-    async fn release(&self, stamped: &LoggedOperation) {
-        if let Err(error) = self.pending.release(stamped).await {
-            // A retry finds the reservation and appends this very event.
-            tracing::warn!(%error, "a key stays reserved");
+    async fn release_key(&self, logged: &LoggedOperation) {
+        if let Err(error) = self.pending.release_key(logged).await
+            && let Some(row) = row_of(logged)
+        {
+            // A retry finds the reservation and appends this very operation.
+            let id = row.path.id();
+            tracing::warn!(%id, %error, "Could not release the idempotency key of comment {id}");
         }
     }
 }

@@ -1,173 +1,113 @@
-//! Reacting: appended first, then folded into the counters for the answer.
+//! Reacting: append the reaction, then fold it into the counters for the answer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT};
+use gailou_shared::id::{CommentId, MemberId};
 use tokio::time::{Instant, sleep_until};
 
-use crate::cluster::journal::{ClusterJournal, PATIENCE};
+use crate::cluster::journal::{ClusterJournal, WRITE_TIMEOUT, unknown};
 use crate::domain::operation::{LoggedOperation, OperationOutcome, ReactionChange};
 use crate::domain::reaction_state::ReactionState;
 use crate::ports::broker::Topic;
-use crate::ports::counters::{CountersError, Fold, Folded};
+use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction, ReactionCounts};
 use crate::ports::journal::JournalError;
-use crate::ports::store::{CommentReader, StoreError};
+use crate::ports::store::StoreError;
 
-/// How long it is believed whether a comment can be seen.
-const FACES: Duration = Duration::from_millis(250);
-/// Comments of which it is known: about 100 bytes each.
-const FACES_KEPT: u64 = 10_000;
-/// How often the rows are asked whether they have a reaction that the counters do not answer for.
-const POLL: Duration = Duration::from_millis(100);
-/// Fresh standings for one fold, at most.
-const AGAIN: u32 = 3;
-
-/// Whether comments can be seen, for a moment.
-#[derive(Debug)]
-pub(super) struct VisibilityCache {
-    store: Arc<dyn CommentReader>,
-    seen: moka::future::Cache<CommentId, bool>,
-    /// Changes in each slot so far: what was asked for before one is not remembered after it.
-    changes: Box<[AtomicU64]>,
-}
-
-impl VisibilityCache {
-    pub(super) fn new(store: Arc<dyn CommentReader>) -> Self {
-        let seen = moka::future::Cache::builder().max_capacity(FACES_KEPT).time_to_live(FACES).build();
-        Self { store, seen, changes: (0..SLOT_COUNT).map(|_| AtomicU64::new(0)).collect() }
-    }
-
-    /// Whether every reader may see it, as rows, caches and what is pending say. One question however
-    /// many ask.
-    pub(super) async fn visible(&self, id: CommentId) -> Result<bool, StoreError> {
-        let look = async {
-            let rows = self.store.read_comments(&[id]).await?;
-            Ok(rows.get(&id).is_some_and(crate::domain::row::CommentRow::visible))
-        };
-        self.seen.try_get_with(id, look).await.map_err(|error: Arc<StoreError>| (*error).clone())
-    }
-
-    /// The same, if it is remembered.
-    pub(super) async fn known(&self, id: CommentId) -> Option<bool> {
-        self.seen.get(&id).await
-    }
-
-    fn changes(&self, id: CommentId) -> &AtomicU64 {
-        &self.changes[usize::from(id.slot().get())]
-    }
-
-    fn mark(&self, id: CommentId) -> u64 {
-        self.changes(id).load(Ordering::SeqCst)
-    }
-
-    /// Remembers what was asked for at this mark.
-    async fn note(&self, id: CommentId, visible: bool, mark: u64) {
-        self.seen.insert(id, visible).await;
-        if self.mark(id) != mark {
-            self.seen.invalidate(&id).await;
-        }
-    }
-
-    pub(super) async fn forget(&self, id: CommentId) {
-        self.changes(id).fetch_add(1, Ordering::SeqCst);
-        self.seen.invalidate(&id).await;
-    }
-}
+/// How often the tables are read for a reaction that the counters cannot answer.
+const STATE_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often one reaction is folded, each time with a newer state.
+const MAX_FOLD_ATTEMPTS: u32 = 3;
 
 impl ClusterJournal {
     pub(super) async fn react(
         &self,
         id: CommentId,
         member: MemberId,
-        react: ReactionChange,
-        stamped: LoggedOperation,
+        change: ReactionChange,
+        logged: LoggedOperation,
     ) -> Result<OperationOutcome, JournalError> {
-        let (version, standing) = match self.faces.known(id).await {
+        let (offset, state) = match self.visibility.get_cached(id).await {
             Some(false) => return Ok(OperationOutcome::NoComment),
             Some(true) => {
-                // Refused before anything is appended, when too many wait.
-                let standing = self.standings.ask((id, member))?;
-                let (version, standing) = tokio::join!(self.put(Topic::Reactions, id.slot(), &stamped), standing);
-                (version?, standing)
+                // If too many queries wait, this refuses before anything is appended.
+                let state = self.reaction_states.query_state((id, member))?;
+                let (offset, state) = tokio::join!(self.append_record(Topic::Reactions, id.slot(), &logged), state);
+                (offset?, state)
             }
             None => {
-                let (visible, standing) = self.seen(id, member).await?;
-                if !visible {
+                let (is_visible, state) = self.read_visibility_and_state(id, member).await?;
+                if !is_visible {
                     return Ok(OperationOutcome::NoComment);
                 }
-                (self.put(Topic::Reactions, id.slot(), &stamped).await?, standing)
+                (self.append_record(Topic::Reactions, id.slot(), &logged).await?, state)
             }
         };
-        let fold = Fold { id, member, react, version, standing: standing.map_err(unknown)? };
-        let Folded { likes, dislikes, reaction } = self.fold(fold).await?;
+        let request = FoldRequest { id, member, change, offset, state: state.map_err(unknown)? };
+        let FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction } = self.fold(request).await?;
         Ok(OperationOutcome::Reacted { likes, dislikes, reaction })
     }
 
-    /// Whether the comment can be seen, of which nobody asked lately, and the pair's standing: a row
-    /// says both at once. Without a row, or while the tables do not answer, it is looked for elsewhere.
-    async fn seen(
+    /// Whether a comment is visible, and the state of the pair. A row says both. Without a row, or while
+    /// the tables do not answer, the caches and the pending comments say whether it is visible.
+    async fn read_visibility_and_state(
         &self,
         id: CommentId,
         member: MemberId,
     ) -> Result<(bool, Result<ReactionState, StoreError>), JournalError> {
-        let mark = self.faces.mark(id);
-        let standing = self.standings.ask((id, member))?.await;
-        let visible = match standing.as_ref().ok().and_then(|standing| standing.visible) {
-            Some(visible) => {
-                self.faces.note(id, visible, mark).await;
-                visible
+        let version = self.visibility.version(id);
+        let state = self.reaction_states.query_state((id, member))?.await;
+        let is_visible = match state.as_ref().ok().and_then(|state| state.visible) {
+            Some(is_visible) => {
+                self.visibility.remember(id, is_visible, version).await;
+                is_visible
             }
-            None => self.faces.visible(id).await?,
+            None => self.visibility.is_visible(id).await?,
         };
-        Ok((visible, standing))
+        Ok((is_visible, state))
     }
 
-    /// Folds what is in the log already: from here on nothing is refused, only unknown.
-    async fn fold(&self, mut fold: Fold) -> Result<Folded, JournalError> {
-        let until = Instant::now() + PATIENCE;
-        let mut opened = false;
-        for _ in 0..AGAIN {
-            match self.counters.fold(fold.clone()).await {
+    /// Folds an appended reaction. From here on nothing is refused; the outcome may be unknown.
+    async fn fold(&self, mut request: FoldRequest) -> Result<FoldedReaction, JournalError> {
+        let deadline = Instant::now() + WRITE_TIMEOUT;
+        let id = request.id;
+        let mut is_recovered = false;
+        for _ in 0..MAX_FOLD_ATTEMPTS {
+            match self.counters.fold(request.clone()).await {
                 Ok(folded) => return Ok(folded),
-                Err(CountersError::Behind) => {}
-                Err(CountersError::Lost) if !opened => {
-                    opened = true;
-                    if let Err(error) = self.opener.open(&[fold.id.slot()]).await {
-                        tracing::warn!(%error, "the counters cannot be opened");
-                        return self.answer_by_rows(&fold, until).await;
+                Err(CountersError::StaleState) => {}
+                Err(CountersError::Lost) if !is_recovered => {
+                    is_recovered = true;
+                    if let Err(error) = self.recovery.recover_slots(&[id.slot()]).await {
+                        let slot = id.slot().get();
+                        tracing::warn!(%id, slot, %error, "Could not recover the counters of slot {slot}; answering a reaction to {id} from its row");
+                        return self.answer_from_row(&request, deadline).await;
                     }
                 }
                 Err(CountersError::Lost) => return Err(unknown(CountersError::Lost)),
                 Err(error @ CountersError::Unavailable(_)) => {
-                    tracing::warn!(%error, "a reaction is answered from its row");
-                    return self.answer_by_rows(&fold, until).await;
+                    tracing::warn!(%id, %error, "Could not fold a reaction to {id}; answering it from its row");
+                    return self.answer_from_row(&request, deadline).await;
                 }
             }
-            fold.standing = self.standings.ask((fold.id, fold.member)).map_err(unknown)?.await.map_err(unknown)?;
+            let state = self.reaction_states.query_state((id, request.member)).map_err(unknown)?;
+            request.state = state.await.map_err(unknown)?;
         }
-        Err(unknown(CountersError::Behind))
+        Err(unknown(CountersError::StaleState))
     }
 
-    /// Waits until the rows hold an operation, and answers as they do.
-    async fn answer_by_rows(&self, fold: &Fold, until: Instant) -> Result<Folded, JournalError> {
+    /// Waits until the tables hold a reaction, and answers as they do.
+    async fn answer_from_row(&self, request: &FoldRequest, deadline: Instant) -> Result<FoldedReaction, JournalError> {
         loop {
-            let next = Instant::now() + POLL;
-            let pair = (fold.id, fold.member);
-            let ReactionState { position, likes, dislikes, reaction, .. } =
-                self.standings.ask(pair).map_err(unknown)?.await.map_err(unknown)?;
-            if position > fold.version {
-                return Ok(Folded { likes, dislikes, reaction });
+            let next_poll = Instant::now() + STATE_POLL_INTERVAL;
+            let state = self.reaction_states.query_state((request.id, request.member)).map_err(unknown)?;
+            let ReactionState { position, likes, dislikes, reaction, .. } = state.await.map_err(unknown)?;
+            if position > request.offset {
+                return Ok(FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction });
             }
-            if next > until {
-                return Err(unknown("it is in the log and not in the rows yet"));
+            if next_poll > deadline {
+                return Err(unknown("the reaction is in the broker and not in the rows yet"));
             }
-            sleep_until(next).await;
+            sleep_until(next_poll).await;
         }
     }
-}
-
-fn unknown(reason: impl std::fmt::Display) -> JournalError {
-    JournalError::Unknown(reason.to_string())
 }

@@ -14,9 +14,9 @@ use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 
 /// The version that is written.
-const VERSION: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 
-/// An event as it travels. Variants and fields are told apart by their order alone.
+/// An event as it travels. Variants and fields are identified by their order alone.
 #[derive(Serialize, Deserialize)]
 struct Flat<'a> {
     at: u64,
@@ -92,7 +92,7 @@ pub fn encode(stamped: &LoggedOperation) -> Option<Vec<u8>> {
         }
     };
     // Nothing in these structs can fail to be written into memory.
-    postcard::to_extend(&Flat { at: stamped.at, event }, vec![VERSION]).ok()
+    postcard::to_extend(&Flat { at: stamped.at, event }, vec![FORMAT_VERSION]).ok()
 }
 
 /// The event of these bytes, without a position.
@@ -101,7 +101,7 @@ pub fn encode(stamped: &LoggedOperation) -> Option<Vec<u8>> {
 /// [`LogError::Damaged`] for bytes that are no event, or of a version that is not known.
 pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
-        Some((&VERSION, body)) => match postcard::take_from_bytes::<Flat<'_>>(body) {
+        Some((&FORMAT_VERSION, body)) => match postcard::take_from_bytes::<Flat<'_>>(body) {
             Ok((flat, [])) => stamped(flat).ok_or_else(|| damaged("a field that cannot be")),
             Ok(_) => Err(damaged("bytes after the end")),
             Err(error) => Err(damaged(&error.to_string())),
@@ -335,7 +335,7 @@ mod tests {
         #[test]
         fn garbage_is_an_error_or_an_event(mut bytes: Vec<u8>, event in event(), at: prop::sample::Index, to: u8) {
             let _ = decode(&bytes);
-            bytes.insert(0, VERSION);
+            bytes.insert(0, FORMAT_VERSION);
             let _ = decode(&bytes);
             let mut bytes = encode(&LoggedOperation::new(1, event)).unwrap();
             let at = at.index(bytes.len());
@@ -357,5 +357,57 @@ mod tests {
         assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an event: format version 2");
         assert!(decode(&[]).is_err());
         assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
+    }
+}
+
+#[cfg(test)]
+mod golden {
+    use gailou_shared::id::SubjectKey;
+    use gailou_shared::wire::{Author, CommentState, MemberRef, Visibility};
+
+    use super::*;
+
+    fn react() -> Operation {
+        Operation::React {
+            id: CommentId::new(5).unwrap(),
+            member: MemberId::new(7).unwrap(),
+            react: ReactionChange::Put(Reaction::Like),
+        }
+    }
+
+    fn publish() -> Operation {
+        let id = |n| CommentId::new(n).unwrap();
+        let named = |n: u64, name: &str| MemberRef { id: MemberId::new(n).unwrap(), name: name.into() };
+        let imported = ImportedFrom { source: "src".into(), likes: 1, dislikes: 2, edited_at: Some(3), pinned: true };
+        Operation::Publish(Box::new(NewCommentRow {
+            subject: SubjectKey::new("video", "中/2").unwrap(),
+            path: Path::root(id(5)).child(id(i64::MAX as u64)).unwrap(),
+            parent_id: Some(id(5)),
+            reply_to: Some(named(9, "九")),
+            state: CommentState::Hidden,
+            visibility: Visibility::Author,
+            author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
+            created_at: 5,
+            content: "written".into(),
+            html: "<p>written</p>".into(),
+            written: Some("raw".into()),
+            mentions: vec![named(1, ""), named(2, "x")],
+            idempotency: Some(("k".into(), [7; 32])),
+            imported: Some(imported),
+        }))
+    }
+
+    /// Records of the previous release have these bytes.
+    #[test]
+    fn bytes_are_those_of_format_1() {
+        assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [1, 9, 1, 5, 7, 0]);
+        let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
+        let hex = bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        assert_eq!(
+            hex,
+            "01090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e010161040507777269747\
+         4656e0e3c703e7772697474656e3c2f703e010372617702010002017801016b0707070707070707070707070707070707070707070707070\
+         70707070707070701037372630102010301"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! How rows lie in the cache: a format version, then a flat struct in postcard.
 //!
-//! Bytes of another format, and bytes that are none of ours, are a miss: whoever reads them loads
-//! the row again. No IO here.
+//! Bytes of another format, and damaged bytes, are a miss: the reader loads the row again. No IO
+//! here.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::{Mode, Path};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::row::{CommentRow, SubjectRow};
 
 /// Changes with every field below, and with the order of the variants they hold.
-const FORMAT: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct FlatSubject {
@@ -63,12 +63,12 @@ struct FlatRow {
 
 fn encode(value: &impl Serialize) -> Vec<u8> {
     // Nothing in these structs can fail to be written into memory; an empty value is a miss.
-    postcard::to_extend(value, vec![FORMAT]).unwrap_or_default()
+    postcard::to_extend(value, vec![FORMAT_VERSION]).unwrap_or_default()
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     match bytes.split_first() {
-        Some((&FORMAT, body)) => match postcard::take_from_bytes(body) {
+        Some((&FORMAT_VERSION, body)) => match postcard::take_from_bytes(body) {
             Ok((value, [])) => Some(value),
             _ => None,
         },
@@ -84,8 +84,8 @@ fn unnamed(flat: FlatNamed) -> Option<MemberRef> {
     Some(MemberRef { id: MemberId::new(flat.id).ok()?, name: flat.name })
 }
 
-/// The bytes of a subject; of none where nobody has written yet.
-pub fn subject(row: Option<&SubjectRow>) -> Vec<u8> {
+/// The bytes of a subject; `None` before its first comment.
+pub fn encode_subject(row: Option<&SubjectRow>) -> Vec<u8> {
     encode(&row.map(|row| FlatSubject {
         title: row.title.clone(),
         url: row.url.clone(),
@@ -100,7 +100,7 @@ pub fn subject(row: Option<&SubjectRow>) -> Vec<u8> {
 }
 
 /// The subject of these bytes.
-pub fn subject_of(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRow>> {
+pub fn decode_subject(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRow>> {
     let Some(flat) = decode::<Option<FlatSubject>>(bytes)? else { return Some(None) };
     Some(Some(SubjectRow {
         key: key.clone(),
@@ -117,7 +117,7 @@ pub fn subject_of(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRow>> 
 }
 
 /// The bytes of a comment.
-pub fn row(row: &CommentRow) -> Vec<u8> {
+pub fn encode_comment(row: &CommentRow) -> Vec<u8> {
     encode(&FlatRow {
         kind: row.subject.kind().to_owned(),
         key: row.subject.key().to_owned(),
@@ -147,7 +147,7 @@ pub fn row(row: &CommentRow) -> Vec<u8> {
 }
 
 /// The comment of these bytes.
-pub fn row_of(bytes: &[u8]) -> Option<CommentRow> {
+pub fn decode_comment(bytes: &[u8]) -> Option<CommentRow> {
     let flat: FlatRow = decode(bytes)?;
     let author = unnamed(flat.author)?;
     Some(CommentRow {
@@ -179,12 +179,12 @@ pub fn row_of(bytes: &[u8]) -> Option<CommentRow> {
 }
 
 /// The bytes of ids in their order.
-pub fn ids(ids: &[CommentId]) -> Vec<u8> {
+pub fn encode_ids(ids: &[CommentId]) -> Vec<u8> {
     encode(&ids.iter().map(|id| id.get()).collect::<Vec<_>>())
 }
 
 /// The ids of these bytes.
-pub fn ids_of(bytes: &[u8]) -> Option<Vec<CommentId>> {
+pub fn decode_ids(bytes: &[u8]) -> Option<Vec<CommentId>> {
     ids_of_numbers(&decode::<Vec<u64>>(bytes)?)
 }
 
@@ -229,35 +229,135 @@ mod tests {
     #[test]
     fn what_was_put_is_found() {
         let row = sample();
-        assert_eq!(format!("{:?}", row_of(&super::row(&row)).unwrap()), format!("{row:?}"));
+        assert_eq!(format!("{:?}", decode_comment(&encode_comment(&row)).unwrap()), format!("{row:?}"));
         let key = SubjectKey::new("video", "2").unwrap();
         let mut subject = SubjectRow { version: 7, roots: 1, comments: 2, ..SubjectRow::empty(key.clone()) };
         subject.owner_id = MemberId::new(3).ok();
         subject.pinned = vec![row.id()];
-        let found = subject_of(&key, &super::subject(Some(&subject))).unwrap();
+        let found = decode_subject(&key, &encode_subject(Some(&subject))).unwrap();
         assert_eq!(format!("{found:?}"), format!("{:?}", Some(subject)));
-        assert!(subject_of(&key, &super::subject(None)).unwrap().is_none());
-        assert_eq!(ids_of(&super::ids(&[row.id()])), Some(vec![row.id()]));
+        assert!(decode_subject(&key, &encode_subject(None)).unwrap().is_none());
+        assert_eq!(decode_ids(&encode_ids(&[row.id()])), Some(vec![row.id()]));
     }
 
     #[test]
     fn another_format_is_a_miss() {
-        let mut bytes = super::row(&sample());
+        let mut bytes = encode_comment(&sample());
         bytes[0] += 1;
-        assert!(row_of(&bytes).is_none());
-        assert!(row_of(&[]).is_none());
+        assert!(decode_comment(&bytes).is_none());
+        assert!(decode_comment(&[]).is_none());
     }
 
     proptest! {
         #[test]
         fn garbage_is_a_miss(mut bytes: Vec<u8>, at: prop::sample::Index, to: u8) {
-            bytes.insert(0, FORMAT);
-            let _ = (row_of(&bytes), ids_of(&bytes));
-            let mut bytes = super::row(&sample());
+            bytes.insert(0, FORMAT_VERSION);
+            let _ = (decode_comment(&bytes), decode_ids(&bytes));
+            let mut bytes = encode_comment(&sample());
             let at = at.index(bytes.len());
             bytes[at] = to;
-            let _ = row_of(&bytes);
-            prop_assert!(row_of(&bytes[..bytes.len() - 1]).is_none(), "cut short");
+            let _ = decode_comment(&bytes);
+            prop_assert!(decode_comment(&bytes[..bytes.len() - 1]).is_none(), "cut short");
+        }
+    }
+}
+
+#[cfg(test)]
+mod golden {
+    use gailou_shared::path::Mode;
+    use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, Visibility};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(number: u64) -> CommentId {
+        CommentId::new(number).unwrap()
+    }
+
+    fn comment() -> CommentRow {
+        let named = |n: u64, name: &str| MemberRef { id: MemberId::new(n).unwrap(), name: name.into() };
+        CommentRow {
+            subject: SubjectKey::new("video", "中/2").unwrap(),
+            version: 1 << 40,
+            mode: Some(Mode::Building),
+            path: Path::root(id(5)).child(id(i64::MAX as u64)).unwrap(),
+            parent_id: Some(id(5)),
+            reply_to: Some(named(9, "九")),
+            parent_gone: true,
+            floor: Some(3),
+            state: CommentState::Hidden,
+            visibility: Visibility::Author,
+            flags: vec![CommentFlag::Pinned, CommentFlag::Edited],
+            author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
+            likes: 1,
+            dislikes: 2,
+            reacted: 3,
+            replies: 4,
+            created_at: 5,
+            edited_at: Some(6),
+            content: "written".into(),
+            html: "<p>written</p>".into(),
+            mentions: vec![named(1, ""), named(2, "x")],
+        }
+    }
+
+    fn subject() -> SubjectRow {
+        let key = SubjectKey::new("video", "2").unwrap();
+        let mut subject = SubjectRow { version: 7, roots: 1, comments: 2, ..SubjectRow::empty(key) };
+        subject.title = Some("T".into());
+        subject.owner_id = MemberId::new(3).ok();
+        subject.state = gailou_shared::wire::SubjectState::Closed;
+        subject.mode = Some(Mode::Tree);
+        subject.pinned = vec![id(5)];
+        subject
+    }
+
+    fn hex_of(bytes: &[u8]) -> String {
+        bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+    }
+
+    /// Processes of the previous release read and write these bytes.
+    #[test]
+    fn bytes_are_those_of_format_1() {
+        assert_eq!(
+            hex_of(&encode_comment(&comment())),
+            "0105766964656f05e4b8ad2f3280808080802001031000000000000000057fffffffffffffff0105010903e4b99d0101030301020\
+             00307016e0101610401020304050106077772697474656e0e3c703e7772697474656e3c2f703e020100020178"
+        );
+        assert_eq!(hex_of(&encode_subject(Some(&subject()))), "01010101540001030101020701020105");
+        assert_eq!(hex_of(&encode_subject(None)), "0100");
+        assert_eq!(hex_of(&encode_ids(&[id(5), id(300)])), "010205ac02");
+    }
+
+    #[test]
+    fn row_survives_its_bytes() {
+        let row = comment();
+        assert_eq!(format!("{:?}", decode_comment(&encode_comment(&row)).unwrap()), format!("{row:?}"));
+        let subject = subject();
+        let found = decode_subject(&subject.key, &encode_subject(Some(&subject))).unwrap();
+        assert_eq!(format!("{found:?}"), format!("{:?}", Some(&subject)));
+        assert!(decode_subject(&subject.key, &encode_subject(None)).unwrap().is_none());
+        assert_eq!(decode_ids(&encode_ids(&[row.id()])), Some(vec![row.id()]));
+    }
+
+    #[test]
+    fn other_format_is_a_miss() {
+        let mut bytes = encode_comment(&comment());
+        bytes[0] += 1;
+        assert!(decode_comment(&bytes).is_none());
+        assert!(decode_comment(&[]).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn invalid_bytes_are_a_miss(mut bytes: Vec<u8>, at: prop::sample::Index, to: u8) {
+            bytes.insert(0, 1);
+            let _ = (decode_comment(&bytes), decode_ids(&bytes));
+            let mut bytes = encode_comment(&comment());
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            let _ = decode_comment(&bytes);
+            prop_assert!(decode_comment(&bytes[..bytes.len() - 1]).is_none(), "cut short");
         }
     }
 }

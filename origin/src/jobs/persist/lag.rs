@@ -47,8 +47,8 @@ impl Drop for LagMeter {
 async fn lag(job: &PersistJob, stream: OperationStream, partitions: &[u32]) -> Option<u64> {
     let mut lag = 0;
     for partition in partitions {
-        let end = job.broker.end(topic(stream), *partition).await.ok()?;
-        let committed = job.broker.committed(topic(stream), *partition).await.ok()?;
+        let end = job.broker.end_offset(topic(stream), *partition).await.ok()?;
+        let committed = job.broker.committed_offset(topic(stream), *partition).await.ok()?;
         lag += end.saturating_sub(committed);
     }
     Some(lag)

@@ -34,7 +34,7 @@ use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_po
 use crate::jobs::persist::queue::{Batch, QueuedRecord, RecordQueue};
 use crate::jobs::persist::write::{WriteOutcome, dead_letter_unreadable, write};
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
-use crate::ports::journal::CommitListener;
+use crate::ports::journal::CommitListeners;
 use crate::ports::store::SlotTables;
 use crate::telemetry::Collector;
 
@@ -49,7 +49,7 @@ pub struct PersistJob {
     pub tables: Arc<dyn SlotTables>,
     pub clock: Clock,
     pub settings: PersistSettings,
-    pub listener: Arc<dyn CommitListener>,
+    pub listeners: CommitListeners,
     pub metrics: Arc<PersistMetrics>,
 }
 
@@ -159,7 +159,7 @@ pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Resul
 /// The loop of one topic.
 async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: CancellationToken) -> anyhow::Result<()> {
     let name = topic(stream).name();
-    let mut consumer = job.broker.consumer(topic(stream)).with_context(|| format!("reading {name}"))?;
+    let mut consumer = job.broker.subscribe(topic(stream)).with_context(|| format!("reading {name}"))?;
     let mut state = ConsumeLoop {
         queue: RecordQueue::new(job.settings.batch),
         tasks: JoinSet::new(),
@@ -190,13 +190,13 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
                 break;
             }
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
-            records = consumer.next(batch, wait), if reading => {
+            records = consumer.poll_batch(batch, wait), if reading => {
                 let records = records.with_context(|| format!("reading {name}"))?;
                 state.follow_assignments(&mut *consumer);
                 records.into_iter().for_each(|record| state.take(record));
             }
         }
-        consumer.pause(&state.queue.full());
+        consumer.set_paused(&state.queue.full());
         let waiting = state.queue.len() as u64;
         state.job.counts(stream).waiting.store(waiting, Ordering::Relaxed);
         lag.measure(&state.job, stream, state.queue.partitions());
@@ -212,7 +212,7 @@ async fn commit(consumer: &mut dyn Consumer, queue: &mut RecordQueue, topic: &st
     if offsets.is_empty() {
         return;
     }
-    if let Err(error) = consumer.commit(&offsets).await {
+    if let Err(error) = consumer.commit_offsets(&offsets).await {
         // The positions in the tables decide; a record that is read again changes nothing.
         tracing::warn!(topic, %error, "Could not commit offsets of {topic}; its records may be read again");
     }
@@ -249,18 +249,18 @@ impl ConsumeLoop {
 
     /// Follows the partitions that the broker assigned and revoked.
     fn follow_assignments(&mut self, consumer: &mut dyn Consumer) {
-        for partition in consumer.revoked() {
+        for partition in consumer.take_revoked() {
             self.queue.revoke(partition);
             self.checked.forget(partition);
         }
-        for partition in consumer.assigned() {
+        for partition in consumer.take_assigned() {
             self.queue.assign(partition);
             self.checked.forget(partition);
             let (job, stream, checked) = (self.job.clone(), self.stream, self.checked.clone());
             self.tasks.spawn(async move {
                 let slots: BTreeSet<Slot> = (0..SLOT_COUNT)
                     .filter_map(Slot::new)
-                    .filter(|slot| job.broker.partition(*slot) == partition)
+                    .filter(|slot| job.broker.partition_of(*slot) == partition)
                     .collect();
                 // Without an answer, each slot is checked before its first record is written.
                 match check_positions(&job, stream, partition, &slots, &checked).await {
@@ -299,10 +299,10 @@ impl ConsumeLoop {
             (Operation::React { id, .. }, OperationStream::Reactions) => CommentId::slot(*id),
             _ => return Err(BrokerError::Damaged("the operation belongs to another topic".into())),
         };
-        let partition = self.job.broker.partition(slot);
+        let partition = self.job.broker.partition_of(slot);
         if partition != record.partition {
             // The offset of another partition is not a position of this slot.
-            return Err(BrokerError::Damaged(format!("the operation belongs to partition {partition}")));
+            return Err(BrokerError::Damaged(format!("the operation belongs to partition {partition}").into()));
         }
         Ok((slot, LoggedOperation { position: Some(record.offset), ..logged }))
     }

@@ -89,7 +89,7 @@ async fn compare(
     let positions = job.tables.read_positions(stream, slots).await?;
     let Some((slot, position)) = positions.into_iter().max_by_key(|(_, position)| *position) else { return Ok(Ok(())) };
     // Read after the positions: the end only grows.
-    let end = job.broker.end(topic(stream), partition).await?;
+    let end = job.broker.end_offset(topic(stream), partition).await?;
     Ok(if end < position { recreated(topic(stream).name(), partition, end, slot, position) } else { Ok(()) })
 }
 

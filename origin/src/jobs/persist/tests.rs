@@ -8,22 +8,25 @@ use tokio::time::sleep;
 use crate::domain::codec::operation::encode;
 use crate::jobs::persist::*;
 use crate::ports::store::StoreError;
-use crate::testing::doubles::{Told, When, comment, like, publish, subject_in};
-use crate::testing::memory_broker::MemoryLog;
-use crate::testing::memory_tables::MemoryTables;
+use crate::testing::counting_listener::CountingListener;
+use crate::testing::faults::FaultPoint;
+use crate::testing::fixtures::{comment, like, publish, subject_in};
+use crate::testing::memory_broker::MemoryBroker;
+use crate::testing::memory_store::MemoryStore;
 
 const PARTITIONS: u32 = 4;
 
 struct PersistBed {
-    log: MemoryLog,
-    tables: Arc<MemoryTables>,
-    told: Arc<Told>,
+    log: MemoryBroker,
+    tables: Arc<MemoryStore>,
+    listener: Arc<CountingListener>,
     job: Arc<PersistJob>,
 }
 
 impl PersistBed {
     fn new(shards: usize) -> Self {
-        let (log, tables, told) = (MemoryLog::new(PARTITIONS), MemoryTables::new(shards), Arc::new(Told::default()));
+        let (log, tables, listener) =
+            (MemoryBroker::new(PARTITIONS), MemoryStore::new(shards), Arc::new(CountingListener::default()));
         let job = Arc::new(PersistJob {
             broker: Arc::new(log.clone()),
             tables: tables.clone(),
@@ -33,10 +36,10 @@ impl PersistBed {
                 comments_wait: Duration::from_millis(50),
                 reactions_wait: Duration::from_millis(200),
             },
-            listener: told.clone(),
+            listeners: CommitListeners { shared: vec![listener.clone()], local: vec![] },
             metrics: Arc::default(),
         });
-        Self { log, tables, told, job }
+        Self { log, tables, listener, job }
     }
 
     fn like(&self, slot: u16, by: u64) -> u64 {
@@ -60,7 +63,7 @@ impl PersistBed {
 
     /// Waits until the comments of these slots have so many likes in their rows.
     async fn until_liked(&self, slots: &[u16], likes: u64) {
-        let liked = || slots.iter().all(|slot| self.tables.likes(comment(*slot, 1)) == likes);
+        let liked = || slots.iter().all(|slot| self.tables.count_likes(comment(*slot, 1)) == likes);
         tokio::time::timeout(Duration::from_secs(120), async {
             while !liked() {
                 sleep(Duration::from_millis(10)).await;
@@ -89,10 +92,10 @@ async fn records_are_stored_once_and_replays_change_nothing() {
         }
     })
     .await;
-    assert_eq!([5, 900].map(|slot| bed.tables.likes(comment(slot, 1))), [250, 250]);
+    assert_eq!([5, 900].map(|slot| bed.tables.count_likes(comment(slot, 1))), [250, 250]);
     assert_eq!(bed.log.commits(Topic::Comments)[&1], 3);
     assert_eq!(bed.log.commits(Topic::Reactions), HashMap::from([(1, 250), (0, 250)]));
-    assert_eq!(bed.told.events(), 503);
+    assert_eq!(bed.listener.operations(), 503);
     let positions: Vec<_> = bed.tables.applied().iter().filter_map(|operation| operation.position).collect();
     assert_eq!(positions.len(), 503);
 
@@ -116,24 +119,24 @@ async fn poisoned_record_becomes_a_dead_letter_alone() {
         bed.like(12, by);
     }
     // Both slots share a partition: the 45th like of slot 8 has offset 88.
-    bed.tables.refuse(|batch| {
+    bed.tables.fail_writes(|batch| {
         let poisoned = batch.iter().any(|operation| operation.position == Some(88));
-        poisoned.then(|| (When::Before, StoreError::Database("no such thing".into())))
+        poisoned.then(|| (FaultPoint::Before, StoreError::Database("no such thing".into())))
     });
     bed.runs(async {
         bed.until_liked(&[12], 90).await;
         bed.until_liked(&[8], 89).await;
     })
     .await;
-    let letters = bed.log.buried();
+    let letters = bed.log.dead_letters();
     assert_eq!(letters.len(), 1);
-    assert_eq!((letters[0].message.partition, letters[0].message.offset, letters[0].at), (0, 88, 7));
+    assert_eq!((letters[0].record.partition, letters[0].record.offset, letters[0].failed_at_ms), (0, 88, 7));
     assert_eq!(letters[0].error, "the database failed: no such thing");
     assert_eq!(bed.tables.skipped(), [(OperationStream::Reactions, Slot::new(8).unwrap(), 88)]);
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 180, "the others were stored");
     assert_eq!(bed.metric(|counts| &counts.dead_letters), 1);
-    let alone = bed.tables.batches().iter().filter(|size| **size == 1).count();
-    assert!(alone >= 3, "three tries alone: {:?}", bed.tables.batches());
+    let alone = bed.tables.batch_sizes().iter().filter(|size| **size == 1).count();
+    assert!(alone >= 3, "three tries alone: {:?}", bed.tables.batch_sizes());
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,14 +145,14 @@ async fn read_only_database_makes_no_dead_letters() {
     for by in 1..=30 {
         bed.like(4, by);
     }
-    bed.tables.refuse(|_| Some((When::Before, StoreError::Database("read-only".into()))));
+    bed.tables.fail_writes(|_| Some((FaultPoint::Before, StoreError::Database("read-only".into()))));
     bed.runs(async {
         sleep(Duration::from_secs(60)).await;
         bed.tables.heal();
         bed.until_liked(&[4], 30).await;
     })
     .await;
-    assert!(bed.log.buried().is_empty() && bed.tables.skipped().is_empty());
+    assert!(bed.log.dead_letters().is_empty() && bed.tables.skipped().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,11 +162,11 @@ async fn unavailable_database_makes_no_dead_letters_and_delays_no_other() {
         bed.like(4, by);
         bed.like(604, by);
     }
-    bed.tables.down(0);
+    bed.tables.take_down(0);
     bed.runs(async {
         bed.until_liked(&[604], 50).await;
         sleep(Duration::from_secs(60)).await;
-        assert_eq!(bed.tables.likes(comment(4, 1)), 0);
+        assert_eq!(bed.tables.count_likes(comment(4, 1)), 0);
         assert!(!bed.log.commits(Topic::Reactions).contains_key(&0), "the first event is not stored yet");
         // Records of the other database are stored meanwhile.
         for by in 51..=60 {
@@ -174,7 +177,7 @@ async fn unavailable_database_makes_no_dead_letters_and_delays_no_other() {
         bed.until_liked(&[4], 50).await;
     })
     .await;
-    assert!(bed.log.buried().is_empty());
+    assert!(bed.log.dead_letters().is_empty());
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 110);
 }
 
@@ -182,9 +185,9 @@ async fn unavailable_database_makes_no_dead_letters_and_delays_no_other() {
 async fn write_that_landed_before_it_failed_is_a_replay() {
     let bed = PersistBed::new(1);
     let failed = AtomicBool::new(false);
-    bed.tables.refuse(move |_| {
+    bed.tables.fail_writes(move |_| {
         let first = !failed.swap(true, Ordering::Relaxed);
-        first.then(|| (When::After, StoreError::Unavailable("the connection is gone".into())))
+        first.then(|| (FaultPoint::After, StoreError::Unavailable("the connection is gone".into())))
     });
     for by in 1..=20 {
         bed.like(4, by);
@@ -198,7 +201,7 @@ async fn write_that_landed_before_it_failed_is_a_replay() {
     assert_eq!(bed.tables.applied().len(), 20);
     assert_eq!(bed.metric(|counts| &counts.replayed), 20);
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 20);
-    assert!(bed.log.buried().is_empty());
+    assert!(bed.log.dead_letters().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,8 +215,8 @@ async fn unreadable_record_becomes_a_dead_letter() {
     bed.like(4, 2);
     let down = Arc::new(AtomicBool::new(true));
     let asked = down.clone();
-    bed.log.fail(move |_| {
-        asked.load(Ordering::Relaxed).then(|| (When::Before, BrokerError::Unavailable("no broker".into())))
+    bed.log.fail_appends(move |_| {
+        asked.load(Ordering::Relaxed).then(|| (FaultPoint::Before, BrokerError::Unavailable("no broker".into())))
     });
     bed.runs(async {
         bed.until_liked(&[4], 2).await;
@@ -223,10 +226,10 @@ async fn unreadable_record_becomes_a_dead_letter() {
         sleep(Duration::from_secs(2)).await;
     })
     .await;
-    let errors: Vec<_> = bed.log.buried().into_iter().map(|letter| letter.error).collect();
+    let errors: Vec<_> = bed.log.dead_letters().into_iter().map(|letter| letter.error).collect();
     assert_eq!(errors.len(), 3, "{errors:?}");
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 5);
-    assert_eq!(bed.tables.likes(comment(5, 1)), 0);
+    assert_eq!(bed.tables.count_likes(comment(5, 1)), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,7 +251,7 @@ fn clone(bed: &PersistBed) -> Arc<PersistJob> {
         tables: bed.tables.clone(),
         clock: Clock::from_fn(|| 7),
         settings: PersistSettings { batch: 70, ..bed.job.settings },
-        listener: bed.told.clone(),
+        listeners: CommitListeners { shared: vec![bed.listener.clone()], local: vec![] },
         metrics: Arc::default(),
     })
 }
@@ -256,7 +259,7 @@ fn clone(bed: &PersistBed) -> Arc<PersistJob> {
 #[tokio::test(start_paused = true)]
 async fn recreated_topic_stops_the_process() {
     let bed = PersistBed::new(1);
-    bed.tables.move_to(OperationStream::Reactions, Slot::new(4).unwrap(), 1_000);
+    bed.tables.set_position(OperationStream::Reactions, Slot::new(4).unwrap(), 1_000);
     bed.like(4, 1);
     let error = run(bed.job.clone(), CancellationToken::new()).await.unwrap_err();
     assert!(error.to_string().contains("the topic was recreated"), "{error:#}");
@@ -281,7 +284,7 @@ async fn topic_recreated_while_it_is_read_stops_the_process() {
 #[tokio::test(start_paused = true)]
 async fn stop_stores_what_was_taken_and_waits_for_no_database() {
     let bed = PersistBed::new(2);
-    bed.tables.down(0);
+    bed.tables.take_down(0);
     for by in 1..=10 {
         bed.like(604, by);
     }
@@ -290,7 +293,7 @@ async fn stop_stores_what_was_taken_and_waits_for_no_database() {
     // Stopped at once: what the consumer had taken is stored all the same.
     bed.runs(sleep(Duration::from_millis(250))).await;
     let took = before.elapsed();
-    assert_eq!(bed.tables.likes(comment(604, 1)), 10);
+    assert_eq!(bed.tables.count_likes(comment(604, 1)), 10);
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 10, "up to the record that could not be stored");
     assert!(took > DRAIN_TIMEOUT && took < DRAIN_TIMEOUT * 2, "{took:?}");
 }

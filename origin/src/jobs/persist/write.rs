@@ -58,7 +58,7 @@ pub(crate) async fn write(
     loop {
         let error = match job.tables.persist(&batch).await {
             Ok(persisted) => {
-                job.listener.on_commit(&batch, &persisted).await;
+                job.listeners.notify(&batch, &persisted).await;
                 let replayed =
                     persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
                 let counts = job.counts(stream);
@@ -113,7 +113,7 @@ fn retry(
 /// Turns a record that cannot be stored into a dead letter, then skips its position.
 async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecord, error: &StoreError) -> WriteOutcome {
     let Record { partition, offset, .. } = queued.record;
-    if let Err(error) = job.broker.dead_letter(&queued.record, &error.to_string(), job.clock.now()).await {
+    if let Err(error) = job.broker.put_dead_letter(&queued.record, &error.to_string(), job.clock.now()).await {
         return retry(job, stream, partition, &error, false);
     }
     if let Err(error) = job.tables.skip_position(stream, queued.slot, offset).await {
@@ -127,7 +127,7 @@ async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecor
 /// slot, so there is no position to skip.
 pub(crate) async fn dead_letter_unreadable(job: &PersistJob, stream: OperationStream, record: &Record, error: &str) {
     let (topic, partition, offset) = (topic(stream).name(), record.partition, record.offset);
-    while let Err(error) = job.broker.dead_letter(record, error, job.clock.now()).await {
+    while let Err(error) = job.broker.put_dead_letter(record, error, job.clock.now()).await {
         tracing::warn!(topic, partition, offset, %error, "Could not write the dead letter of {topic}[{partition}] at offset {offset}; retrying");
         sleep(DEAD_LETTER_RETRY_INTERVAL).await;
     }

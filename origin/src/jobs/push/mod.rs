@@ -24,8 +24,9 @@ use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::ports::edge::{EdgeClient, EdgeError};
-use crate::ports::popularity::{HOT, PopularSubject, Popularity, PopularityError, ReadCounters, ReadLists, hot};
+use crate::ports::popularity::{PopularSubject, Popularity, PopularityError, ReadLists};
 use crate::ports::store::StoreError;
+use crate::state::read_counters::{MAX_POPULAR_SUBJECTS, ReadCounters, select_popular};
 use crate::telemetry::Collector;
 
 /// How often changes are pushed. The edge's store accepts one write per key and second.
@@ -193,8 +194,9 @@ impl PushLoop {
     /// Starts every push that is due.
     async fn start_pushes(&mut self, running: &mut RunningPushes) -> Result<(), PushError> {
         let pusher = self.pusher.clone();
-        self.hot = hot(pusher.popularity.most_read(HOT).await?, &self.hot, pusher.hot_per_minute);
-        pusher.read_counters.declare(&self.hot, pusher.fresh_for);
+        let most_read = pusher.popularity.most_read(MAX_POPULAR_SUBJECTS).await?;
+        self.hot = select_popular(most_read, &self.hot, pusher.hot_per_minute);
+        pusher.read_counters.declare_popular(&self.hot, pusher.fresh_for);
         let names: Vec<_> = self
             .hot
             .iter()
@@ -234,7 +236,7 @@ impl PushLoop {
         let subjects: Vec<_> = owned_here.iter().map(|popular| popular.subject.clone()).collect();
         let versions = pusher.source.versions(&subjects).await?;
         for (popular, version) in owned_here.into_iter().zip(versions) {
-            let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::DEFAULT) };
+            let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::DEFAULT_LIST) };
             let has = self.pushed.get(&popular.subject);
             let has = has.is_some_and(|has| has.version >= wanted.version && has.lists.has(wanted.lists));
             let name = popular.subject.to_string();

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{advance, sleep};
 
 use crate::jobs::push::*;
-use crate::ports::popularity::Reads;
+use crate::ports::popularity::SubjectReads;
 use gailou_shared::edge_protocol::PushOutcome;
 
 /// Keys with their versions, and when they were pushed.
@@ -82,12 +82,12 @@ struct PushProcess(Arc<PushBed>, usize);
 
 #[async_trait]
 impl Popularity for PushProcess {
-    async fn add(&self, _: &[Reads]) -> Result<(), PopularityError> {
+    async fn add_reads(&self, _: &[SubjectReads]) -> Result<(), PopularityError> {
         Ok(())
     }
 
     async fn most_read(&self, _: usize) -> Result<Vec<PopularSubject>, PopularityError> {
-        Ok(vec![PopularSubject { subject: subject(), heat: 1_000, lists: ReadLists::default() }])
+        Ok(vec![PopularSubject { subject: subject(), reads: 1_000, lists: ReadLists::default() }])
     }
 
     async fn claim(&self, names: &[String], life: Duration) -> Result<Vec<bool>, PopularityError> {
@@ -216,7 +216,7 @@ fn keys_are_those_of_the_edge() {
         let subject = SubjectKey::new("video", key).unwrap();
         assert_eq!(keys(&subject, lists), expected, "{key}");
     };
-    let some = ReadLists::DEFAULT
+    let some = ReadLists::DEFAULT_LIST
         .and(ReadLists::of(Sort::Hot, 50))
         .and(ReadLists::of(Sort::New, 20))
         .and(ReadLists::of(Sort::New, 100));

@@ -1,4 +1,4 @@
-//! Contracts of ports, each run on every adapter.
+//! The contracts of the ports. Each runs on every adapter.
 
 #[cfg(feature = "cluster")]
 pub(crate) mod cache;

@@ -1,267 +1,186 @@
-//! The cache in Redis: one script a call, so that each is one step for everybody else.
+//! The shared cache in Redis: one script for each method, so that each call is atomic.
 //!
-//! All keys carry the hash tag `{name:slot}`. A value is one string: kind (`v` value, `t` void,
-//! `c` stamp alone), stamp (16 hex digits), version and generation (16 digits each), the moment
-//! until which it is fresh (Unix milliseconds by the server's clock, 13 digits), and its bytes. A
-//! list is kept as up to two sorted sets, one from each end: ids by floor, and marks `L`, `H` (what
-//! is loaded), `V` (version) and `U` (fresh until) with scores below zero. Floors are below 2^53,
-//! where scores are exact; ids would not be.
+//! Keys and formats are in `format`; the scripts are beside this file.
+
+mod format;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
 
-use crate::adapters::redis::{Connection, Script};
-use crate::ports::cache::{
-    Cache, CacheError, Changes, End, Filling, Floors, Found, Key, ListKey, Lives, Loaded, Part, Put, Range, Result,
-    Stamp, WINDOW,
+use crate::adapters::redis::cache::format::{
+    CacheKeyNames, MAX_EXACT_SCORE, damaged, encode_stamp, encode_version, milliseconds, new_stamp, parse_number,
+    parse_stamp, parse_value, parse_window,
 };
+use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript};
+use crate::ports::cache::{
+    Cache, CacheChanges, CacheError, CacheKey, CacheLifetimes, CachePut, CachedFloors, CachedList, CachedValue,
+    FloorRange, ListEnd, ListFilling, ListPart, MAX_WINDOW_ENTRIES, Result, add_jitter,
+};
+use crate::ports::failure::Failure;
 
-/// Life of a slot's generation. When it ends, the slot's comments are loaded again.
-const GENERATION: Duration = Duration::from_secs(86_400);
-/// The greatest whole number up to which scores are exact; a list that has no end ends there.
-const GREATEST: u64 = (1 << 53) - 1;
-/// Bytes in front of a value.
-const HEAD: usize = 62;
+/// How long a slot's generation lives. When it expires, the slot's comments are loaded again.
+const GENERATION_TTL: Duration = Duration::from_secs(86_400);
 
-/// The cache in Redis, under a cluster's name.
+/// The cache of one cluster.
 #[derive(Debug)]
 pub struct RedisCache {
-    connection: Connection,
-    name: String,
-    lives: Lives,
-    scripts: Scripts,
+    connection: RedisConnection,
+    names: CacheKeyNames,
+    lifetimes: CacheLifetimes,
+    scripts: CacheScripts,
 }
 
 #[derive(Debug)]
-struct Scripts {
-    get: Script,
-    put: Script,
-    change: Script,
-    range: Script,
-    begin: Script,
-    fill: Script,
+struct CacheScripts {
+    get_values: RedisScript,
+    put_values: RedisScript,
+    apply_changes: RedisScript,
+    read_floors: RedisScript,
+    begin_fill: RedisScript,
+    fill_part: RedisScript,
 }
 
-impl From<crate::adapters::redis::Error> for CacheError {
-    fn from(error: crate::adapters::redis::Error) -> Self {
-        Self(error.to_string())
+impl From<RedisCallError> for CacheError {
+    fn from(error: RedisCallError) -> Self {
+        Self(Failure::of_driver(error))
     }
 }
 
 impl RedisCache {
-    pub fn new(connection: Connection, name: &str) -> Self {
-        Self::living(connection, name, Lives::DEFAULT)
+    /// The cache of the cluster called `name`.
+    pub fn new(connection: RedisConnection, name: &str) -> Self {
+        Self::with_lifetimes(connection, name, CacheLifetimes::DEFAULT)
     }
 
-    pub(crate) fn living(connection: Connection, name: &str, lives: Lives) -> Self {
-        let scripts = Scripts {
-            get: Script::new(include_str!("get.lua")),
-            put: Script::new(include_str!("put.lua")),
-            change: Script::new(include_str!("change.lua")),
-            range: Script::new(include_str!("range.lua")),
-            begin: Script::new(include_str!("begin.lua")),
-            fill: Script::new(include_str!("fill.lua")),
+    pub(crate) fn with_lifetimes(connection: RedisConnection, name: &str, lifetimes: CacheLifetimes) -> Self {
+        let scripts = CacheScripts {
+            get_values: RedisScript::new(include_str!("get_values.lua")),
+            put_values: RedisScript::new(include_str!("put_values.lua")),
+            apply_changes: RedisScript::new(include_str!("apply_changes.lua")),
+            read_floors: RedisScript::new(include_str!("read_floors.lua")),
+            begin_fill: RedisScript::new(include_str!("begin_fill.lua")),
+            fill_part: RedisScript::new(include_str!("fill_part.lua")),
         };
-        Self { connection, name: name.to_owned(), lives, scripts }
+        Self { connection, names: CacheKeyNames::new(name), lifetimes, scripts }
     }
 
     #[cfg(test)]
-    pub(crate) async fn lose_one(&self, slot: Slot, key: &Key) {
-        let name = self.value(slot, key);
+    pub(crate) async fn delete(&self, slot: Slot, key: &CacheKey) {
+        let name = self.names.value(slot, key);
         self.connection.query::<()>(&name, ::redis::cmd("DEL").arg(&name)).await.unwrap();
-    }
-
-    fn tagged(&self, slot: Slot, rest: &str) -> String {
-        format!("{{{}:{}}}:{rest}", self.name, slot.get())
-    }
-
-    fn generation(&self, slot: Slot) -> String {
-        self.tagged(slot, "gen")
-    }
-
-    fn value(&self, slot: Slot, key: &Key) -> String {
-        let rest = match key {
-            Key::Subject(subject) => format!("s:{subject}"),
-            Key::Comment(id) => format!("c:{id}"),
-            Key::TopReplies(root) => format!("t:{root}"),
-            Key::Snapshot(id) => id.iter().fold(String::from("p:"), |text, byte| format!("{text}{byte:02x}")),
-        };
-        self.tagged(slot, &rest)
-    }
-
-    fn list(&self, list: &ListKey, part: &str) -> String {
-        let rest = match list {
-            ListKey::Roots(subject) => format!("l:{part}:r:{subject}"),
-            ListKey::Replies(root) => format!("l:{part}:u:{root}"),
-        };
-        self.tagged(list.slot(), &rest)
-    }
-
-    fn window(&self, list: &ListKey, end: End) -> String {
-        match end {
-            End::Newest => self.list(list, "new"),
-            End::Oldest => self.list(list, "old"),
-        }
-    }
-}
-
-fn stamp(number: u64) -> String {
-    format!("{number:016x}")
-}
-
-fn fresh_stamp() -> String {
-    stamp(rand::random())
-}
-
-/// A version as scripts compare it. Versions count commits and never come near the bound.
-fn version(number: u64) -> String {
-    format!("{:016}", number.min(GREATEST))
-}
-
-fn ms(life: Duration) -> u64 {
-    u64::try_from(life.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn damaged(what: &str) -> CacheError {
-    CacheError(format!("{what} is not what was put there"))
-}
-
-fn number<T: std::str::FromStr>(bytes: &[u8]) -> Result<T> {
-    std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).ok_or_else(|| damaged("a number"))
-}
-
-/// A key's bytes, at `now`, in a slot of this generation.
-fn found(bytes: &[u8], generation: u64, now: u64) -> Result<Found> {
-    let (head, body) = bytes.split_at_checked(HEAD).ok_or_else(|| damaged("a value"))?;
-    let own = std::str::from_utf8(&head[1..17]).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
-    let own = own.ok_or_else(|| damaged("a stamp"))?;
-    let (of, until): (u64, u64) = (number(&head[33..49])?, number(&head[49..62])?);
-    let fresh = head[0] == b'v' && until > now && (of == 0 || of == generation);
-    let value = (!body.is_empty()).then(|| body.to_vec());
-    Ok(Found { fresh: fresh && value.is_some(), value, stamp: Stamp { own, generation } })
-}
-
-/// Low, high and entries of a window.
-fn loaded(parts: &[Vec<u8>]) -> Result<Option<Loaded>> {
-    match parts {
-        [low, high, entries] if !low.is_empty() => {
-            let high = number(high)?;
-            let high = (high < GREATEST).then_some(high);
-            Ok(Some(Loaded { low: number(low)?, high, entries: number(entries)? }))
-        }
-        _ => Ok(None),
     }
 }
 
 #[async_trait]
 impl Cache for RedisCache {
-    async fn get(&self, slot: Slot, keys: &[Key]) -> Result<Vec<Found>> {
+    async fn get_values(&self, slot: Slot, keys: &[CacheKey]) -> Result<Vec<CachedValue>> {
         if keys.is_empty() {
             return Ok(vec![]);
         }
-        let names: Vec<_> =
-            std::iter::once(self.generation(slot)).chain(keys.iter().map(|key| self.value(slot, key))).collect();
-        let mut call = self.scripts.get.call(&names);
-        call.arg(fresh_stamp()).arg(ms(self.lives.claim)).arg(ms(GENERATION));
-        let answer: Vec<Vec<u8>> = self.connection.run(&call).await?;
+        let values = keys.iter().map(|key| self.names.value(slot, key));
+        let names: Vec<_> = std::iter::once(self.names.generation(slot)).chain(values).collect();
+        let mut call = self.scripts.get_values.call(&names);
+        call.arg(new_stamp()).arg(milliseconds(self.lifetimes.stamp)).arg(milliseconds(GENERATION_TTL));
+        let answer: Vec<Vec<u8>> = self.connection.run_script(&call).await?;
         let [generation, now, values @ ..] = &answer[..] else { return Err(damaged("an answer")) };
-        let (generation, now) = (number(generation)?, number(now)?);
-        values.iter().map(|bytes| found(bytes, generation, now)).collect()
+        let (generation, now) = (parse_number(generation)?, parse_number(now)?);
+        values.iter().map(|bytes| parse_value(bytes, generation, now)).collect()
     }
 
-    async fn put(&self, slot: Slot, values: &[Put]) -> Result<()> {
+    async fn put_values(&self, slot: Slot, values: &[CachePut]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
-        let names: Vec<_> =
-            std::iter::once(self.generation(slot)).chain(values.iter().map(|put| self.value(slot, &put.key))).collect();
-        let mut call = self.scripts.put.call(&names);
-        call.arg(fresh_stamp());
+        let keys = values.iter().map(|put| self.names.value(slot, &put.key));
+        let names: Vec<_> = std::iter::once(self.names.generation(slot)).chain(keys).collect();
+        let mut call = self.scripts.put_values.call(&names);
+        call.arg(new_stamp());
         for put in values {
             let generation = match put.key {
-                Key::Comment(_) => format!("{:016}", put.stamp.generation),
+                CacheKey::Comment(_) => encode_version(put.stamp.generation),
                 _ => String::new(),
             };
-            let (fresh, kept) = self.lives.of(&put.key);
-            call.arg(stamp(put.stamp.own)).arg(generation).arg(version(put.version));
-            call.arg(ms(fresh)).arg(ms(kept)).arg(&put.value[..]);
+            let (freshness, retention) = self.lifetimes.of(&put.key);
+            call.arg(encode_stamp(put.stamp.own)).arg(generation).arg(encode_version(put.version));
+            call.arg(milliseconds(freshness)).arg(milliseconds(retention)).arg(&put.value[..]);
         }
-        Ok(self.connection.run(&call).await?)
+        Ok(self.connection.run_script(&call).await?)
     }
 
-    async fn change(&self, slot: Slot, changes: &Changes) -> Result<()> {
+    async fn apply_changes(&self, slot: Slot, changes: &CacheChanges) -> Result<()> {
         let values: Vec<_> = changes.values.iter().collect();
         let lists: Vec<_> = changes.lists.iter().filter(|(_, moves)| !moves.is_empty()).collect();
-        let mut names = vec![self.generation(slot)];
-        names.extend(values.iter().map(|(key, _)| self.value(slot, key)));
+        let mut names = vec![self.names.generation(slot)];
+        names.extend(values.iter().map(|(key, _)| self.names.value(slot, key)));
         for (list, _) in &lists {
-            names.extend([self.window(list, End::Newest), self.window(list, End::Oldest), self.list(list, "fill")]);
+            let windows = [ListEnd::Newest, ListEnd::Oldest].map(|end| self.names.window(list, end));
+            names.extend(windows.into_iter().chain([self.names.filling(list)]));
         }
-        let mut call = self.scripts.change.call(&names);
-        call.arg(fresh_stamp()).arg(u8::from(changes.takedown)).arg(ms(GENERATION)).arg(WINDOW).arg(values.len());
-        for (_, void) in values {
-            call.arg(version(void.version)).arg(u8::from(void.gone));
+        let mut call = self.scripts.apply_changes.call(&names);
+        call.arg(new_stamp()).arg(u8::from(changes.takedown)).arg(milliseconds(GENERATION_TTL));
+        call.arg(MAX_WINDOW_ENTRIES).arg(values.len());
+        for (_, invalidation) in values {
+            call.arg(encode_version(invalidation.version)).arg(u8::from(invalidation.is_gone));
         }
         for (_, moves) in lists {
             let mut moves: Vec<_> = moves.iter().collect();
             moves.sort_unstable_by_key(|(_, moved)| moved.version);
             call.arg(moves.len());
             for (id, moved) in moves {
-                call.arg(u8::from(moved.listed)).arg(moved.floor).arg(id.get()).arg(moved.version);
+                call.arg(u8::from(moved.is_listed)).arg(moved.floor).arg(id.get()).arg(moved.version);
             }
         }
-        Ok(self.connection.run(&call).await?)
+        Ok(self.connection.run_script(&call).await?)
     }
 
-    async fn range(&self, list: &ListKey, range: Range) -> Result<Option<Floors>> {
-        let ends = if range.ascending { [End::Oldest, End::Newest] } else { [End::Newest, End::Oldest] };
-        let mut call = self.scripts.range.call(&ends.map(|end| self.window(list, end)));
+    async fn read_floors(&self, list: &CachedList, range: FloorRange) -> Result<Option<CachedFloors>> {
+        let ends =
+            if range.ascending { [ListEnd::Oldest, ListEnd::Newest] } else { [ListEnd::Newest, ListEnd::Oldest] };
+        let mut call = self.scripts.read_floors.call(&ends.map(|end| self.names.window(list, end)));
         call.arg(u8::from(range.ascending)).arg(range.beyond.map_or(String::new(), |beyond| beyond.to_string()));
-        call.arg(range.count).arg(GREATEST);
-        let answer: Option<Vec<Vec<u8>>> = self.connection.run(&call).await?;
-        let Some([fresh, entries @ ..]) = answer.as_deref() else { return Ok(None) };
+        call.arg(range.count).arg(MAX_EXACT_SCORE);
+        let answer: Option<Vec<Vec<u8>>> = self.connection.run_script(&call).await?;
+        let Some([is_fresh, entries @ ..]) = answer.as_deref() else { return Ok(None) };
         let (pairs, _) = entries.as_chunks::<2>();
         let floors = pairs.iter().map(|[id, floor]| {
-            let id = CommentId::new(number(id)?).map_err(|_| damaged("an id"))?;
-            Ok((number(floor)?, id))
+            let id = CommentId::new(parse_number(id)?).map_err(|_| damaged("an id"))?;
+            Ok((parse_number(floor)?, id))
         });
-        Ok(Some(Floors { floors: floors.collect::<Result<_>>()?, fresh: fresh == b"1" }))
+        Ok(Some(CachedFloors { floors: floors.collect::<Result<_>>()?, is_fresh: is_fresh == b"1" }))
     }
 
-    async fn begin(&self, list: &ListKey) -> Result<Filling> {
-        let names = [self.list(list, "fill"), self.window(list, End::Newest), self.window(list, End::Oldest)];
-        let mut call = self.scripts.begin.call(&names);
-        call.arg(fresh_stamp()).arg(ms(self.lives.claim));
-        let answer: Vec<Vec<u8>> = self.connection.run(&call).await?;
+    async fn begin_fill(&self, list: &CachedList) -> Result<ListFilling> {
+        let windows = [ListEnd::Newest, ListEnd::Oldest].map(|end| self.names.window(list, end));
+        let names: Vec<_> = std::iter::once(self.names.filling(list)).chain(windows).collect();
+        let mut call = self.scripts.begin_fill.call(&names);
+        call.arg(new_stamp()).arg(milliseconds(self.lifetimes.stamp));
+        let answer: Vec<Vec<u8>> = self.connection.run_script(&call).await?;
         let [stamp, windows @ ..] = &answer[..] else { return Err(damaged("an answer")) };
-        let stamp = std::str::from_utf8(stamp).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
         let (newest, oldest) = windows.split_at_checked(3).ok_or_else(|| damaged("an answer"))?;
-        Ok(Filling {
-            stamp: stamp.ok_or_else(|| damaged("a stamp"))?,
-            newest: loaded(newest)?,
-            oldest: loaded(oldest)?,
-        })
+        Ok(ListFilling { stamp: parse_stamp(stamp)?, newest: parse_window(newest)?, oldest: parse_window(oldest)? })
     }
 
-    async fn fill(&self, list: &ListKey, filling: &Filling, part: &Part) -> Result<bool> {
-        let mut call = self.scripts.fill.call(&[self.list(list, "fill"), self.window(list, part.end)]);
-        let (fresh, kept) =
-            (crate::ports::cache::jitter(self.lives.fresh), crate::ports::cache::jitter(self.lives.kept));
-        call.arg(stamp(filling.stamp)).arg(part.version).arg(part.low).arg(part.high.unwrap_or(GREATEST));
-        call.arg(ms(fresh)).arg(ms(kept));
+    async fn fill_part(&self, list: &CachedList, filling: &ListFilling, part: &ListPart) -> Result<bool> {
+        let names = [self.names.filling(list), self.names.window(list, part.end)];
+        let mut call = self.scripts.fill_part.call(&names);
+        call.arg(encode_stamp(filling.stamp)).arg(part.version);
+        call.arg(part.low).arg(part.high.unwrap_or(MAX_EXACT_SCORE));
+        for lifetime in [self.lifetimes.freshness, self.lifetimes.retention] {
+            call.arg(milliseconds(add_jitter(lifetime)));
+        }
         for (floor, id) in &part.floors {
             call.arg(floor).arg(id.get());
         }
-        Ok(self.connection.run(&call).await?)
+        Ok(self.connection.run_script(&call).await?)
     }
 
-    async fn first(&self, list: &ListKey, life: Duration) -> Result<bool> {
-        let name = self.list(list, "first");
+    async fn claim_rebuild(&self, list: &CachedList, lease: Duration) -> Result<bool> {
+        let name = self.names.rebuild_claim(list);
         let mut command = ::redis::cmd("SET");
-        command.arg(&name).arg("").arg("NX").arg("PX").arg(ms(life));
-        let done: Option<String> = self.connection.query(&name, &command).await?;
-        Ok(done.is_some())
+        command.arg(&name).arg("").arg("NX").arg("PX").arg(milliseconds(lease));
+        let claimed: Option<String> = self.connection.query(&name, &command).await?;
+        Ok(claimed.is_some())
     }
 }

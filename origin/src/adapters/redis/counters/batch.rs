@@ -1,160 +1,166 @@
-//! Folds of concurrent callers, together: one script for whoever waits.
+//! Folds of concurrent callers in common scripts.
 //!
-//! A lone fold is sent at once. While [`FLIGHTS`] scripts of its line are under way, more folds wait
-//! and go together when one returns; so what is hot is batched. One server has one line. In a Redis
-//! Cluster each slot has its own: what is hot there holds up nothing else.
+//! A single fold is sent at once. While [`MAX_SCRIPTS_IN_FLIGHT`] scripts of its queue are in flight,
+//! further folds wait and are sent together when one returns, so that a busy comment is batched. One
+//! server has one queue. In a Redis Cluster each slot has its own, so that a busy slot delays no other.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, Slot};
 use tokio::sync::oneshot;
 
-use crate::adapters::redis::counters::{BATCH, FOLD, Keys, letter, operation, thought, unavailable};
-use crate::adapters::redis::{Connection, PATIENCE};
-use crate::ports::counters::{CountersError, Fold, Folded};
+use crate::adapters::redis::counters::letters::{change_letter, parse_reaction, reaction_letter};
+use crate::adapters::redis::counters::{CounterKeys, FOLD, MAX_BATCH};
+use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
+use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction, ReactionCounts};
 
-/// Scripts of a line that may be under way: one runs while the other's answers travel.
-const FLIGHTS: usize = 2;
-/// Folds of a line that may wait: what Redis folds in about half of [`PATIENCE`].
-const WAITING: usize = 32_768;
+/// Scripts of a queue that may be in flight: one runs while the answers of the other travel.
+const MAX_SCRIPTS_IN_FLIGHT: usize = 2;
+/// Folds that may wait in a queue: what Redis folds in about half of [`REDIS_TIMEOUT`].
+const MAX_QUEUED_FOLDS: usize = 32_768;
+/// How long a caller waits: longer than a script may take, so that the next script already sees the
+/// open circuit breaker.
+const FOLD_TIMEOUT: Duration = REDIS_TIMEOUT.saturating_add(Duration::from_millis(100));
 
-/// How long a caller waits: longer than a script may take, so that who comes next knows that it failed.
-const LONGEST: Duration = PATIENCE.saturating_add(Duration::from_millis(100));
+/// The slot, if each slot has its own queue.
+type QueueKey = Option<Slot>;
+type FoldResult = Result<FoldedReaction, CountersError>;
+type QueuedFold = (FoldRequest, oneshot::Sender<FoldResult>);
 
-/// The slot, where each has its own.
-type Line = Option<Slot>;
-type Answer = oneshot::Sender<Result<Folded, CountersError>>;
-
+/// Collects folds and sends them.
 #[derive(Debug)]
-pub(super) struct Folds {
-    connection: Connection,
-    keys: Keys,
-    /// Those with scripts under way.
-    lines: Mutex<HashMap<Line, Queue>>,
+pub(super) struct FoldBatcher {
+    connection: RedisConnection,
+    keys: CounterKeys,
+    /// The queues with scripts in flight.
+    queues: Mutex<HashMap<QueueKey, FoldQueue>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    flights: usize,
-    waiting: VecDeque<(Fold, Answer)>,
+struct FoldQueue {
+    in_flight: usize,
+    waiting: VecDeque<QueuedFold>,
 }
 
-impl Folds {
-    pub(super) fn new(connection: Connection, keys: Keys) -> Self {
-        Self { connection, keys, lines: Mutex::default() }
+impl FoldBatcher {
+    pub(super) fn new(connection: RedisConnection, keys: CounterKeys) -> Self {
+        Self { connection, keys, queues: Mutex::default() }
     }
 
-    /// Folds one, with whatever else is waiting then.
-    pub(super) async fn fold(self: &Arc<Self>, fold: Fold) -> Result<Folded, CountersError> {
-        let line = (!self.connection.is_one()).then(|| fold.id.slot());
+    /// A std mutex: held for one push or one drain, never across an await.
+    fn queues(&self) -> MutexGuard<'_, HashMap<QueueKey, FoldQueue>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Folds one operation, together with those that wait in its queue.
+    pub(super) async fn fold(self: &Arc<Self>, request: FoldRequest) -> FoldResult {
+        let key = (!self.connection.is_single_server()).then(|| request.id.slot());
         let (answer, folded) = oneshot::channel();
-        let takes_off = {
-            // A std mutex: held for one push, never across an await.
-            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            let queue = lines.entry(line).or_default();
-            if queue.waiting.len() >= WAITING {
-                return Err(CountersError::Unavailable("too many folds wait".into()));
+        let may_send = {
+            let mut queues = self.queues();
+            let queue = queues.entry(key).or_default();
+            if queue.waiting.len() >= MAX_QUEUED_FOLDS {
+                return Err(CountersError::Unavailable("too many folds are waiting".into()));
             }
-            queue.waiting.push_back((fold, answer));
-            let free = queue.flights < FLIGHTS;
-            queue.flights += usize::from(free);
-            free
+            queue.waiting.push_back((request, answer));
+            let may_send = queue.in_flight < MAX_SCRIPTS_IN_FLIGHT;
+            queue.in_flight += usize::from(may_send);
+            may_send
         };
-        if takes_off {
-            // A task of its own: callers may go away, and others wait for theirs in the same script.
-            tokio::spawn(self.clone().fly(line));
+        if may_send {
+            // A task of its own: the caller may be cancelled while others wait for the same script.
+            tokio::spawn(self.clone().drain_queue(key));
         }
-        match tokio::time::timeout(LONGEST, folded).await {
+        match tokio::time::timeout(FOLD_TIMEOUT, folded).await {
             Ok(Ok(folded)) => folded,
             _ => Err(CountersError::Unavailable("no answer in time".into())),
         }
     }
 
-    /// Sends what waits until nothing does.
-    async fn fly(self: Arc<Self>, line: Line) {
-        while let Some(batch) = self.next(line) {
-            self.send(batch).await;
+    /// Sends batches until the queue is empty.
+    async fn drain_queue(self: Arc<Self>, key: QueueKey) {
+        while let Some(batch) = self.next_batch(key) {
+            self.send_batch(batch).await;
         }
     }
 
-    fn next(&self, line: Line) -> Option<Vec<(Fold, Answer)>> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = lines.get_mut(&line)?;
+    fn next_batch(&self, key: QueueKey) -> Option<Vec<QueuedFold>> {
+        let mut queues = self.queues();
+        let queue = queues.get_mut(&key)?;
         if queue.waiting.is_empty() {
-            queue.flights -= 1;
-            if queue.flights == 0 {
-                lines.remove(&line);
+            queue.in_flight -= 1;
+            if queue.in_flight == 0 {
+                queues.remove(&key);
             }
             return None;
         }
-        let most = queue.waiting.len().min(BATCH);
-        // Who gave up is left out: the fold would help nobody.
-        Some(queue.waiting.drain(..most).filter(|(_, answer)| !answer.is_closed()).collect())
+        let count = queue.waiting.len().min(MAX_BATCH);
+        // Folds of cancelled callers are dropped: their answer has no reader.
+        Some(queue.waiting.drain(..count).filter(|(_, answer)| !answer.is_closed()).collect())
     }
 
-    async fn send(&self, batch: Vec<(Fold, Answer)>) {
+    async fn send_batch(&self, batch: Vec<QueuedFold>) {
         if batch.is_empty() {
             return;
         }
-        let mut slots = BTreeMap::<Slot, Vec<(Fold, Answer)>>::new();
-        for (fold, answer) in batch {
-            slots.entry(fold.id.slot()).or_default().push((fold, answer));
+        let mut slots = BTreeMap::<Slot, Vec<QueuedFold>>::new();
+        for (request, answer) in batch {
+            slots.entry(request.id.slot()).or_default().push((request, answer));
         }
-        let mut folded = self.script(&slots).await.map(Vec::into_iter);
+        let mut folded = self.run_folds(&slots).await.map(Vec::into_iter);
         for folds in slots.into_values() {
             let mut of_slot = match &mut folded {
-                Ok(slots) => slots.next().unwrap_or_else(|| Err(damaged())),
+                Ok(slots) => slots.next().unwrap_or_else(|| Err(missing_answer())),
                 Err(error) => Err(error.clone()),
             }
             .map(Vec::into_iter);
             for (_, answer) in folds {
                 let _ = answer.send(match &mut of_slot {
-                    Ok(folded) => folded.next().unwrap_or_else(|| Err(damaged())),
+                    Ok(folded) => folded.next().unwrap_or_else(|| Err(missing_answer())),
                     Err(error) => Err(error.clone()),
                 });
             }
         }
     }
 
-    /// What becomes of each slot, and in it of each fold.
-    async fn script(
+    /// Runs one script. Returns the results of each slot, in the order of its folds.
+    async fn run_folds(
         &self,
-        slots: &BTreeMap<Slot, Vec<(Fold, Answer)>>,
-    ) -> Result<Vec<Result<Vec<Result<Folded, CountersError>>, CountersError>>, CountersError> {
-        let (mut keys, mut places) = (Vec::new(), HashMap::new());
-        let mut comments = Vec::with_capacity(slots.len());
+        slots: &BTreeMap<Slot, Vec<QueuedFold>>,
+    ) -> Result<Vec<Result<Vec<FoldResult>, CountersError>>, CountersError> {
+        let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
+        let mut comment_counts = Vec::with_capacity(slots.len());
         for (slot, folds) in slots {
             let mut ids = Vec::<CommentId>::new();
-            for (fold, _) in folds {
-                places.entry(fold.id).or_insert_with(|| {
-                    ids.push(fold.id);
+            for (request, _) in folds {
+                numbers.entry(request.id).or_insert_with(|| {
+                    ids.push(request.id);
                     ids.len()
                 });
             }
-            comments.push(ids.len());
+            comment_counts.push(ids.len());
             keys.extend(self.keys.views(*slot, ids));
         }
         let mut call = FOLD.call(&keys);
-        for (folds, comments) in slots.values().zip(comments) {
+        for (folds, comments) in slots.values().zip(comment_counts) {
             call.arg(comments).arg(folds.len());
-            for (fold, _) in folds {
-                let standing = &fold.standing;
-                call.arg(places[&fold.id]).arg(fold.member.get()).arg(fold.version).arg(operation(fold.react));
-                call.arg(standing.position).arg(letter(standing.reaction)).arg(standing.likes).arg(standing.dislikes);
+            for (FoldRequest { id, member, change, offset, state }, _) in folds {
+                call.arg(numbers[id]).arg(member.get()).arg(offset).arg(change_letter(*change));
+                call.arg(state.position).arg(reaction_letter(state.reaction)).arg(state.likes).arg(state.dislikes);
             }
         }
-        let answers: Vec<Option<Vec<(u64, u64, String)>>> = self.connection.run(&call).await.map_err(unavailable)?;
+        let answers: Vec<Option<Vec<(u64, u64, String)>>> = self.connection.run_script(&call).await?;
         let folded = |(likes, dislikes, letter): (u64, u64, String)| {
-            let reaction = thought(&letter).ok_or(CountersError::Behind)?;
-            Ok(Folded { likes, dislikes, reaction })
+            let reaction = parse_reaction(&letter).ok_or(CountersError::StaleState)?;
+            Ok(FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction })
         };
         let of_slot = |answer: Option<Vec<_>>| Ok(answer.ok_or(CountersError::Lost)?.into_iter().map(folded).collect());
         Ok(answers.into_iter().map(of_slot).collect())
     }
 }
 
-fn damaged() -> CountersError {
+fn missing_answer() -> CountersError {
     CountersError::Unavailable("an answer is missing".into())
 }

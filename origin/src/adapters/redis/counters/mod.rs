@@ -1,13 +1,14 @@
-//! The counters in Redis: one Lua script a port's method (`lua/`), each atomic.
+//! The counters in Redis: one Lua script for each method of the ports (`lua/`), so that each call is
+//! atomic.
 //!
-//! Every key carries its slot's hash tag, `{name:slot}`. A call is of one slot, but for one server,
-//! where nodes need not be told apart: there slots share calls, which are cheaper for all of them. What the keys hold stands in
-//! `lua/common.lua`. Under memory pressure Redis must refuse writes or evict by a `volatile-*` policy:
-//! any other may take pending operations without a trace.
+//! Every key has the hash tag of its slot, `{name:slot}`; `lua/common.lua` says what the keys contain.
+//! In a Redis Cluster a call is about one slot. One server takes many slots in a call, which is
+//! cheaper for all of them. Under memory pressure Redis must refuse writes or evict by a `volatile-*`
+//! policy: any other policy may evict pending operations without a trace.
 
 mod batch;
-#[cfg(test)]
-mod model_tests;
+mod letters;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -16,65 +17,67 @@ use std::sync::{Arc, LazyLock};
 
 use ::redis::FromRedisValue;
 use async_trait::async_trait;
-use batch::Folds;
 use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::adapters::redis::{Call, Connection, Script};
-use crate::domain::operation::ReactionChange;
-use crate::ports::counters::{Base, Counters, CountersError, Fold, Folded, PersistedReaction, Recovery};
+use crate::adapters::redis::counters::batch::FoldBatcher;
+use crate::adapters::redis::counters::letters::{change_letter, parse_reaction};
+use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
+use crate::ports::counters::{
+    CountBase, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction, PersistedReaction,
+    ReactionCounts,
+};
+use crate::ports::failure::Failure;
 
-/// Operations, or comments without any, in one script that many slots share: it holds up everybody else
-/// for about a millisecond.
-const BATCH: usize = 128;
-/// How long an opening may take, in seconds.
-const OPENING: u64 = 10;
+/// Operations, or comments without operations, in one script. A script of this size blocks Redis for
+/// about a millisecond.
+const MAX_BATCH: usize = 128;
 
 macro_rules! scripts {
     ($($name:ident: $file:literal),* $(,)?) => {
-        $(static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new(concat!(include_str!("../run_id.lua"), include_str!("lua/common.lua"), include_str!($file)))
+        $(static $name: LazyLock<RedisScript> = LazyLock::new(|| {
+            RedisScript::new(concat!(include_str!("../run_id.lua"), include_str!("lua/common.lua"), include_str!($file)))
         });)*
     };
 }
 
 scripts! {
     FOLD: "lua/fold.lua",
-    COUNTS: "lua/counts.lua",
-    REACTIONS: "lua/reactions.lua",
-    PERSISTED: "lua/persisted.lua",
-    LOST: "lua/lost.lua",
-    BEGIN: "lua/begin.lua",
-    REOPEN: "lua/reopen.lua",
-    VIEW: "lua/view.lua",
-    FORGET: "lua/forget.lua",
+    READ_COUNTS: "lua/read_counts.lua",
+    READ_PENDING_REACTIONS: "lua/read_pending_reactions.lua",
+    SETTLE: "lua/settle.lua",
+    IS_OPEN: "lua/is_open.lua",
+    BEGIN_RECOVERY: "lua/begin_recovery.lua",
+    FINISH_RECOVERY: "lua/finish_recovery.lua",
+    READ_VIEW: "lua/read_view.lua",
+    FORGET_VIEW: "lua/forget_view.lua",
 }
 
-/// See the module.
+/// The counters of one cluster.
 #[derive(Debug)]
 pub struct RedisCounters {
-    keys: Keys,
-    connection: Connection,
-    folds: Arc<Folds>,
+    keys: CounterKeys,
+    connection: RedisConnection,
+    folds: Arc<FoldBatcher>,
 }
 
 impl RedisCounters {
     /// The counters of the cluster called `name`.
-    pub fn new(connection: Connection, name: &str) -> Self {
-        let keys = Keys(name.into());
-        Self { folds: Arc::new(Folds::new(connection.clone(), keys.clone())), keys, connection }
+    pub fn new(connection: RedisConnection, name: &str) -> Self {
+        let keys = CounterKeys(name.into());
+        Self { folds: Arc::new(FoldBatcher::new(connection.clone(), keys.clone())), keys, connection }
     }
 
-    /// A script's answers, one a slot, each with the ids that were asked for there. `size` is how much
-    /// work an item is.
-    async fn by_slot<T: FromRedisValue, I: Sync>(
+    /// Runs a script over items grouped by slot. Returns one answer a slot, with the comments it is
+    /// about. `size` is how much work an item is, at most [`MAX_BATCH`] together in one call.
+    async fn run_by_slot<T: FromRedisValue, I: Sync>(
         &self,
-        script: &Script,
+        script: &RedisScript,
         items: &[I],
         id: impl Fn(&I) -> CommentId + Sync,
         size: impl Fn(&I) -> usize,
-        args: impl Fn(&mut Call<'_>, &I) + Sync,
+        args: impl Fn(&mut ScriptCall<'_>, &I) + Sync,
     ) -> Result<Vec<(Vec<CommentId>, T)>, CountersError> {
         let mut slots = BTreeMap::<Slot, Vec<&I>>::new();
         for item in items {
@@ -84,7 +87,7 @@ impl RedisCounters {
         for (slot, items) in slots {
             let work: usize = items.iter().map(|item| size(item)).sum();
             match calls.last_mut() {
-                Some((before, call)) if *before + work <= BATCH && self.connection.is_one() => {
+                Some((before, call)) if *before + work <= MAX_BATCH && self.connection.is_single_server() => {
                     *before += work;
                     call.push((slot, items));
                 }
@@ -108,32 +111,42 @@ impl RedisCounters {
         Ok(try_join_all(answers).await?.into_iter().flatten().collect())
     }
 
-    async fn run<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, CountersError> {
-        self.connection.run(call).await.map_err(unavailable)
+    async fn run<T: FromRedisValue>(&self, call: &ScriptCall<'_>) -> Result<T, CountersError> {
+        Ok(self.connection.run_script(call).await?)
+    }
+}
+
+impl From<RedisCallError> for CountersError {
+    fn from(error: RedisCallError) -> Self {
+        Self::Unavailable(Failure::of_driver(error))
     }
 }
 
 #[async_trait]
 impl Counters for RedisCounters {
-    async fn fold(&self, fold: Fold) -> Result<Folded, CountersError> {
-        self.folds.fold(fold).await
+    async fn fold(&self, request: FoldRequest) -> Result<FoldedReaction, CountersError> {
+        self.folds.fold(request).await
     }
 
-    async fn counts(&self, rows: &[Base]) -> Result<HashMap<CommentId, (u64, u64)>, CountersError> {
-        let args = |call: &mut Call<'_>, row: &Base| {
-            call.arg(row.likes).arg(row.dislikes).arg(row.reacted);
+    async fn read_counts(&self, rows: &[CountBase]) -> Result<HashMap<CommentId, ReactionCounts>, CountersError> {
+        let args = |call: &mut ScriptCall<'_>, row: &CountBase| {
+            call.arg(row.counts.likes).arg(row.counts.dislikes).arg(row.offset);
         };
-        let answers = self.by_slot::<Option<Vec<i64>>, _>(&COUNTS, rows, |row| row.id, |_| 1, args).await?;
+        let answers = self.run_by_slot::<Option<Vec<i64>>, _>(&READ_COUNTS, rows, |row| row.id, |_| 1, args).await?;
         let mut counts = HashMap::new();
         for (ids, answer) in answers {
             let answer = answer.ok_or(CountersError::Lost)?;
-            let known = ids.into_iter().zip(answer.chunks_exact(2)).filter(|(_, of)| of[0] >= 0);
-            counts.extend(known.map(|(id, of)| (id, (of[0] as u64, of[1] as u64))));
+            let (pairs, _) = answer.as_chunks::<2>();
+            // A comment without a view has -1.
+            counts.extend(ids.into_iter().zip(pairs).filter_map(|(id, [likes, dislikes])| {
+                let (likes, dislikes) = (u64::try_from(*likes).ok()?, u64::try_from(*dislikes).ok()?);
+                Some((id, ReactionCounts { likes, dislikes }))
+            }));
         }
         Ok(counts)
     }
 
-    async fn reactions(
+    async fn read_pending_reactions(
         &self,
         member: MemberId,
         ids: &[CommentId],
@@ -144,81 +157,58 @@ impl Counters for RedisCounters {
         }
         let answers = slots.into_iter().map(|(slot, ids)| async move {
             let views = ids.iter().map(|id| self.keys.view(*id));
-            let keys: Vec<_> = std::iter::once(self.keys.open(slot)).chain(views).collect();
-            let answer: Option<Vec<String>> = self.run(REACTIONS.call(&keys).arg(member.get())).await?;
+            let keys: Vec<_> = std::iter::once(self.keys.marker(slot)).chain(views).collect();
+            let answer: Option<Vec<String>> = self.run(READ_PENDING_REACTIONS.call(&keys).arg(member.get())).await?;
             Ok::<_, CountersError>((ids, answer.ok_or(CountersError::Lost)?))
         });
         let answers = try_join_all(answers).await?.into_iter();
         let pending = answers.flat_map(|(ids, letters)| ids.into_iter().zip(letters));
-        Ok(pending.filter_map(|(id, letter)| Some((id, thought(&letter)?))).collect())
+        Ok(pending.filter_map(|(id, letter)| Some((id, parse_reaction(&letter)?))).collect())
     }
 
-    async fn persisted(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError> {
-        let args = |call: &mut Call<'_>, row: &PersistedReaction| {
-            call.arg(row.base.likes).arg(row.base.dislikes).arg(row.base.reacted).arg(row.operations.len());
-            for (offset, member, react) in &row.operations {
-                call.arg(offset).arg(member.get()).arg(operation(*react));
+    async fn settle(&self, rows: &[PersistedReaction]) -> Result<Vec<CommentId>, CountersError> {
+        let args = |call: &mut ScriptCall<'_>, row: &PersistedReaction| {
+            let CountBase { counts, offset, .. } = row.base;
+            call.arg(counts.likes).arg(counts.dislikes).arg(offset).arg(row.operations.len());
+            for (offset, member, change) in &row.operations {
+                call.arg(offset).arg(member.get()).arg(change_letter(*change));
             }
         };
         let size = |row: &PersistedReaction| 1 + row.operations.len();
-        let answers = self.by_slot::<Vec<String>, _>(&PERSISTED, rows, |row| row.base.id, size, args).await?;
-        Ok(answers.into_iter().flat_map(|(_, left)| left).filter_map(|id| id.parse().ok()).collect())
+        let answers = self.run_by_slot::<Vec<String>, _>(&SETTLE, rows, |row| row.base.id, size, args).await?;
+        Ok(answers.into_iter().flat_map(|(_, unsettled)| unsettled).filter_map(|id| id.parse().ok()).collect())
     }
+}
 
-    async fn lost(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError> {
-        let open = slots.iter().map(|slot| async {
-            let call = LOST.call(&[self.keys.open(*slot)]);
-            Ok::<_, CountersError>((*slot, self.run::<bool>(&call).await?))
-        });
-        let open = try_join_all(open).await?.into_iter();
-        Ok(open.filter(|(_, open)| !open).map(|(slot, _)| slot).collect())
-    }
-
-    async fn begin(&self, slots: &[Slot]) -> Result<Recovery, CountersError> {
-        let token = format!("{:032x}", rand::random::<u128>());
-        let begun = slots
-            .iter()
-            .map(|slot| async { self.run::<()>(BEGIN.call(&[self.keys.opening(*slot, &token)]).arg(OPENING)).await });
-        try_join_all(begun).await?;
-        Ok(Recovery { slots: slots.to_vec(), token })
-    }
-
-    async fn reopen(&self, opening: &Recovery, reached: &HashMap<Slot, u64>) -> Result<(), CountersError> {
-        let opened = opening.slots.iter().map(|slot| async {
-            let Some(reached) = reached.get(slot) else { return Ok(false) };
-            let keys = [self.keys.opening(*slot, &opening.token), self.keys.open(*slot), self.keys.index(*slot)];
-            self.run::<bool>(REOPEN.call(&keys).arg(reached)).await
-        });
-        let opened = try_join_all(opened).await?;
-        if opened.contains(&false) { Err(CountersError::Lost) } else { Ok(()) }
-    }
-
-    async fn view(&self, id: CommentId) -> Result<Option<(Base, (u64, u64))>, CountersError> {
-        let call = VIEW.call(&self.keys.views(id.slot(), [id]));
+#[async_trait]
+impl CounterViews for RedisCounters {
+    async fn read_view(&self, id: CommentId) -> Result<Option<CounterView>, CountersError> {
+        let call = READ_VIEW.call(&self.keys.views(id.slot(), [id]));
         let view: Option<Vec<u64>> = self.run(&call).await?;
         Ok(match view.ok_or(CountersError::Lost)?[..] {
-            [reacted, likes, dislikes, now_likes, now_dislikes] => {
-                Some((Base { id, likes, dislikes, reacted }, (now_likes, now_dislikes)))
-            }
+            [offset, likes, dislikes, current_likes, current_dislikes] => Some(CounterView {
+                base: CountBase { id, counts: ReactionCounts { likes, dislikes }, offset },
+                current: ReactionCounts { likes: current_likes, dislikes: current_dislikes },
+            }),
             _ => None,
         })
     }
 
-    async fn forget(&self, id: CommentId) -> Result<(), CountersError> {
-        self.run(&FORGET.call(&self.keys.views(id.slot(), [id]))).await
+    async fn forget_view(&self, id: CommentId) -> Result<(), CountersError> {
+        self.run(&FORGET_VIEW.call(&self.keys.views(id.slot(), [id]))).await
     }
 }
 
-/// The names of the keys.
+/// Makes the names of keys.
 #[derive(Debug, Clone)]
-struct Keys(Arc<str>);
+struct CounterKeys(Arc<str>);
 
-impl Keys {
-    fn open(&self, slot: Slot) -> String {
+impl CounterKeys {
+    fn marker(&self, slot: Slot) -> String {
         format!("{{{}:{}}}:open", self.0, slot.get())
     }
 
-    fn opening(&self, slot: Slot, token: &str) -> String {
+    fn recovery_token(&self, slot: Slot, token: &str) -> String {
         format!("{{{}:{}}}:opening:{token}", self.0, slot.get())
     }
 
@@ -236,41 +226,8 @@ impl Keys {
 
     /// The keys of most scripts: the slot's marker and index, then view and order of each comment.
     fn views(&self, slot: Slot, ids: impl IntoIterator<Item = CommentId>) -> Vec<String> {
-        let mut keys = vec![self.open(slot), self.index(slot)];
+        let mut keys = vec![self.marker(slot), self.index(slot)];
         keys.extend(ids.into_iter().flat_map(|id| [self.view(id), self.order(id)]));
         keys
     }
-}
-
-/// An operation's letter.
-const fn operation(react: ReactionChange) -> &'static str {
-    match react {
-        ReactionChange::Put(Reaction::Like) => "l",
-        ReactionChange::Put(Reaction::Dislike) => "d",
-        ReactionChange::Take(Reaction::Like) => "L",
-        ReactionChange::Take(Reaction::Dislike) => "D",
-    }
-}
-
-/// The letter of what a member thinks.
-const fn letter(reaction: Option<Reaction>) -> &'static str {
-    match reaction {
-        None => "-",
-        Some(Reaction::Like) => "l",
-        Some(Reaction::Dislike) => "d",
-    }
-}
-
-/// What a letter stands for; `None` for the scripts' `?`.
-fn thought(letter: &str) -> Option<Option<Reaction>> {
-    match letter {
-        "-" => Some(None),
-        "l" => Some(Some(Reaction::Like)),
-        "d" => Some(Some(Reaction::Dislike)),
-        _ => None,
-    }
-}
-
-fn unavailable(error: impl std::fmt::Display) -> CountersError {
-    CountersError::Unavailable(error.to_string())
 }

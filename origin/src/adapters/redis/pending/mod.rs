@@ -1,11 +1,15 @@
-//! What is pending, in Redis.
+//! The pending comments in Redis.
 //!
-//! Comments lie under their slot's hash tag, `{name:slot}:p:<id>`. What belongs to a member lies under
-//! one of `BUCKETS` tags, `{name:m:<bucket>}`: idempotency keys (`:k:<member>:<key>`, a letter that
-//! says whether the event is appended, then the event), the member's own comments (`:own:<member>`),
-//! and a marker that says since when this tag's server remembers. In a Redis Cluster a node that was
-//! lost is so known by its own tags. A server that evicts reservations (`volatile-*`, out of memory)
-//! is not noticed; the unique key beside the rows is for that.
+//! | key | type | content |
+//! |---|---|---|
+//! | `{name:slot}:p:<comment>` | string | an appended comment, as the bytes of its operation |
+//! | `{name:m:<bucket>}:k:<member>:<key>` | string | a reservation: `1` if appended, else `0`, then the operation |
+//! | `{name:m:<bucket>}:own:<member>` | sorted set | the comments of a member by time |
+//! | `{name:m:<bucket>}:since` | string | the server's run id, and since when it has kept every reservation |
+//!
+//! Members share [`MEMBER_BUCKETS`] hash tags. In a Redis Cluster the loss of a node is so noticed by
+//! the tags of that node. Not noticed is a server that evicts reservations (`volatile-*`, out of
+//! memory); the unique key of the rows is the protection against that.
 
 #[cfg(test)]
 mod tests;
@@ -19,40 +23,42 @@ use async_trait::async_trait;
 use futures_util::future::{try_join, try_join_all};
 use gailou_shared::id::{CommentId, MemberId, Slot};
 
-use crate::adapters::redis::{Call, Connection, Script};
+use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
 use crate::clock::Clock;
 use crate::domain::codec::operation::{decode, encode};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewCommentRow;
-use crate::ports::pending::{Pending, PendingError, Reserved};
+use crate::ports::failure::Failure;
+use crate::ports::pending::{Pending, PendingError, Reservation};
 
-/// Tags that members share: few enough for each to have its marker, enough for the nodes of a cluster.
-const BUCKETS: u64 = 1_024;
-/// How long a comment is shown from here: the tables have it long before.
-const SHOWN: Duration = Duration::from_secs(60);
+/// Hash tags that members share: few enough for each to have its marker, enough for the nodes of a
+/// cluster.
+const MEMBER_BUCKETS: u64 = 1_024;
+/// How long a comment is shown from here. The tables have it long before.
+const PENDING_TTL: Duration = Duration::from_secs(60);
 /// How long a reservation lives.
-const RESERVED: Duration = Duration::from_secs(24 * 60 * 60);
-/// A member's comments that are kept: more than the limits let anybody write in [`SHOWN`].
-const OWN: usize = 50;
-/// The letter in front of an event that is known to be appended.
-const APPENDED: u8 = b'1';
+const RESERVATION_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Comments of a member that are kept: more than the limits let a member write in [`PENDING_TTL`].
+const MAX_MEMBER_COMMENTS: usize = 50;
+/// The first byte of a reservation that is known to be appended.
+const IS_APPENDED: u8 = b'1';
 
-static RESERVE: LazyLock<Script> =
-    LazyLock::new(|| Script::new(concat!(include_str!("../run_id.lua"), include_str!("lua/reserve.lua"))));
-static RELEASE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lua/release.lua")));
-static NOTE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lua/appended.lua")));
+static RESERVE_KEY: LazyLock<RedisScript> =
+    LazyLock::new(|| RedisScript::new(concat!(include_str!("../run_id.lua"), include_str!("lua/reserve_key.lua"))));
+static RELEASE_KEY: LazyLock<RedisScript> = LazyLock::new(|| RedisScript::new(include_str!("lua/release_key.lua")));
+static MARK_APPENDED: LazyLock<RedisScript> = LazyLock::new(|| RedisScript::new(include_str!("lua/mark_appended.lua")));
 
-/// See the module.
+/// The pending comments of one cluster.
 #[derive(Debug)]
 pub struct RedisPending {
-    connection: Connection,
+    connection: RedisConnection,
     name: String,
     clock: Clock,
 }
 
 impl RedisPending {
-    /// What is pending in the cluster called `name`.
-    pub fn new(connection: Connection, name: &str, clock: Clock) -> Self {
+    /// The pending comments of the cluster called `name`.
+    pub fn new(connection: RedisConnection, name: &str, clock: Clock) -> Self {
         Self { connection, name: name.to_owned(), clock }
     }
 
@@ -60,72 +66,77 @@ impl RedisPending {
         format!("{{{}:{}}}:p:{id}", self.name, id.slot().get())
     }
 
-    fn tag(&self, member: MemberId) -> String {
-        format!("{{{}:m:{}}}", self.name, member.get() % BUCKETS)
+    fn member_tag(&self, member: MemberId) -> String {
+        format!("{{{}:m:{}}}", self.name, member.get() % MEMBER_BUCKETS)
     }
 
-    fn own_key(&self, member: MemberId) -> String {
-        format!("{}:own:{member}", self.tag(member))
+    fn member_comments_key(&self, member: MemberId) -> String {
+        format!("{}:own:{member}", self.member_tag(member))
     }
 
     fn reservation_key(&self, member: MemberId, key: &str) -> String {
-        format!("{}:k:{member}:{key}", self.tag(member))
+        format!("{}:k:{member}:{key}", self.member_tag(member))
     }
 
-    async fn run<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, PendingError> {
-        self.connection.run(call).await.map_err(unavailable)
+    async fn run<T: FromRedisValue>(&self, call: &ScriptCall<'_>) -> Result<T, PendingError> {
+        Ok(self.connection.run_script(call).await?)
+    }
+}
+
+impl From<RedisCallError> for PendingError {
+    fn from(error: RedisCallError) -> Self {
+        Self(Failure::of_driver(error))
     }
 }
 
 #[async_trait]
 impl Pending for RedisPending {
-    async fn reserve(&self, event: &LoggedOperation) -> Result<Reserved, PendingError> {
-        let (row, bytes) = publish(event)?;
-        let (member, key) = reservation(row)?;
-        let keys = [self.reservation_key(member, key), format!("{}:since", self.tag(member))];
-        let mut call = RESERVE.call(&keys);
-        call.arg(bytes).arg(self.clock.now()).arg(RESERVED.as_millis() as u64);
-        let (before, sure): (Option<Vec<u8>>, bool) = self.run(&call).await?;
+    async fn reserve_key(&self, operation: &LoggedOperation) -> Result<Reservation, PendingError> {
+        let (row, bytes) = encode_publish(operation)?;
+        let (member, key) = reserved_key(row)?;
+        let keys = [self.reservation_key(member, key), format!("{}:since", self.member_tag(member))];
+        let mut call = RESERVE_KEY.call(&keys);
+        call.arg(bytes).arg(self.clock.now()).arg(RESERVATION_TTL.as_millis() as u64);
+        let (before, is_certain): (Option<Vec<u8>>, bool) = self.run(&call).await?;
         Ok(match before {
-            None => Reserved::Now { sure },
+            None => Reservation::New { is_certain },
             Some(before) => {
-                let (event, appended) = held(&before)?;
-                Reserved::Before { event: Box::new(event), appended }
+                let (operation, is_appended) = decode_reservation(&before)?;
+                Reservation::Existing { operation: Box::new(operation), is_appended }
             }
         })
     }
 
-    async fn reserved(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
         let key = self.reservation_key(member, key);
-        let before: Option<Vec<u8>> =
-            self.connection.query(&key, ::redis::cmd("GET").arg(&key)).await.map_err(unavailable)?;
-        before.map(|before| Ok(held(&before)?.0)).transpose()
+        let value: Option<Vec<u8>> = self.connection.query(&key, ::redis::cmd("GET").arg(&key)).await?;
+        value.map(|value| Ok(decode_reservation(&value)?.0)).transpose()
     }
 
-    async fn release(&self, event: &LoggedOperation) -> Result<(), PendingError> {
-        let (row, bytes) = publish(event)?;
-        let (member, key) = reservation(row)?;
-        self.run(RELEASE.call(&[self.reservation_key(member, key)]).arg(bytes)).await
+    async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
+        let (row, bytes) = encode_publish(operation)?;
+        let (member, key) = reserved_key(row)?;
+        self.run(RELEASE_KEY.call(&[self.reservation_key(member, key)]).arg(bytes)).await
     }
 
-    async fn put(&self, event: &LoggedOperation) -> Result<(), PendingError> {
-        let (row, bytes) = publish(event)?;
+    async fn put_comment(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
+        let (row, bytes) = encode_publish(operation)?;
         let (id, member) = (row.path.id(), row.author.id);
         let key = self.comment_key(id);
-        let mut shown = ::redis::cmd("SET");
-        shown.arg(&key).arg(&bytes).arg("PX").arg(SHOWN.as_millis() as u64);
-        let shown = async { self.connection.query::<()>(&key, &shown).await.map_err(unavailable) };
+        let mut put = ::redis::cmd("SET");
+        put.arg(&key).arg(&bytes).arg("PX").arg(PENDING_TTL.as_millis() as u64);
+        let put = async { Ok::<_, PendingError>(self.connection.query::<()>(&key, &put).await?) };
 
-        let reserved = row.idempotency.as_ref().map(|(key, _)| self.reservation_key(member, key));
-        let keys: Vec<_> = [self.own_key(member)].into_iter().chain(reserved).collect();
-        let mut note = NOTE.call(&keys);
-        note.arg(id.get()).arg(event.at).arg(SHOWN.as_millis() as u64).arg(OWN);
-        note.arg(&bytes).arg(RESERVED.as_millis() as u64);
-        try_join(shown, self.run::<()>(&note)).await?;
+        let reservation = row.idempotency.as_ref().map(|(key, _)| self.reservation_key(member, key));
+        let keys: Vec<_> = [self.member_comments_key(member)].into_iter().chain(reservation).collect();
+        let mut mark = MARK_APPENDED.call(&keys);
+        mark.arg(id.get()).arg(operation.at).arg(PENDING_TTL.as_millis() as u64).arg(MAX_MEMBER_COMMENTS);
+        mark.arg(&bytes).arg(RESERVATION_TTL.as_millis() as u64);
+        try_join(put, self.run::<()>(&mark)).await?;
         Ok(())
     }
 
-    async fn comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
         let mut slots = BTreeMap::<Slot, Vec<CommentId>>::new();
         for id in ids {
             slots.entry(id.slot()).or_default().push(*id);
@@ -134,43 +145,45 @@ impl Pending for RedisPending {
             let keys: Vec<_> = ids.iter().map(|id| self.comment_key(*id)).collect();
             let mut command = ::redis::cmd("MGET");
             command.arg(&keys);
-            let bytes: Vec<Option<Vec<u8>>> = self.connection.query(&keys[0], &command).await.map_err(unavailable)?;
+            let bytes: Vec<Option<Vec<u8>>> = self.connection.query(&keys[0], &command).await?;
             let found = ids.into_iter().zip(bytes).filter_map(|(id, bytes)| Some((id, bytes?)));
-            found.map(|(id, bytes)| Ok((id, decode(&bytes).map_err(unavailable)?))).collect::<Result<Vec<_>, _>>()
+            found
+                .map(|(id, bytes)| Ok((id, decode(&bytes).map_err(damaged)?)))
+                .collect::<Result<Vec<_>, PendingError>>()
         });
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
     }
 
-    async fn of(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError> {
-        let key = self.own_key(member);
-        let since = self.clock.now().saturating_sub(SHOWN.as_millis() as u64);
+    async fn list_member_comments(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError> {
+        let key = self.member_comments_key(member);
+        let since = self.clock.now().saturating_sub(PENDING_TTL.as_millis() as u64);
         let mut command = ::redis::cmd("ZREVRANGEBYSCORE");
         command.arg(&key).arg("+inf").arg(since);
-        let ids: Vec<String> = self.connection.query(&key, &command).await.map_err(unavailable)?;
+        let ids: Vec<String> = self.connection.query(&key, &command).await?;
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 }
 
-/// The new row and the bytes of an event that is a comment.
-fn publish(event: &LoggedOperation) -> Result<(&NewCommentRow, Vec<u8>), PendingError> {
-    match (&event.operation, encode(event)) {
+/// The new row of an operation, and the operation's bytes.
+fn encode_publish(operation: &LoggedOperation) -> Result<(&NewCommentRow, Vec<u8>), PendingError> {
+    match (&operation.operation, encode(operation)) {
         (Operation::Publish(row), Some(bytes)) => Ok((row, bytes)),
         _ => Err(PendingError("only new comments can be pending".into())),
     }
 }
 
-/// Whose key an event's row carries.
-fn reservation(row: &NewCommentRow) -> Result<(MemberId, &str), PendingError> {
-    let (key, _) = row.idempotency.as_ref().ok_or_else(|| PendingError("the comment has no key".into()))?;
+/// The member and the idempotency key of a new row.
+fn reserved_key(row: &NewCommentRow) -> Result<(MemberId, &str), PendingError> {
+    let (key, _) = row.idempotency.as_ref().ok_or_else(|| PendingError("the comment has no idempotency key".into()))?;
     Ok((row.author.id, key))
 }
 
-/// The event that holds a key, and whether it is known to be appended.
-fn held(value: &[u8]) -> Result<(LoggedOperation, bool), PendingError> {
-    let (letter, bytes) = value.split_first().ok_or_else(|| PendingError("a reservation is empty".into()))?;
-    Ok((decode(bytes).map_err(unavailable)?, *letter == APPENDED))
+/// The operation that holds a key, and whether it is known to be appended.
+fn decode_reservation(value: &[u8]) -> Result<(LoggedOperation, bool), PendingError> {
+    let (first, bytes) = value.split_first().ok_or_else(|| PendingError("a reservation is empty".into()))?;
+    Ok((decode(bytes).map_err(damaged)?, *first == IS_APPENDED))
 }
 
-fn unavailable(error: impl std::fmt::Display) -> PendingError {
-    PendingError(error.to_string())
+fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> PendingError {
+    PendingError(Failure::of_driver(error))
 }

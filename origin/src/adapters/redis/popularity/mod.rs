@@ -1,85 +1,94 @@
-//! The sums in Redis, and leases: what one process does, no other does meanwhile.
+//! The popularity in Redis, and claims: what one process does, no other does meanwhile.
 //!
-//! A process that was stopped for longer than its lease may believe that it has it: whatever is
-//! done under one must bear to be done twice.
+//! Keys: `{name}:hot` is a sorted set of subjects by their decayed sums, `{name}:asked` a sorted set
+//! of requested lists by the time of the last request, `{name}:own:<claim>` the holder of a claim.
+//!
+//! A process that was suspended for longer than its lease may still believe that it holds a claim, so
+//! work under a claim must be safe to do twice.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 
-use crate::adapters::redis::{Connection, Script};
-use crate::ports::popularity::{ASKED, HEATED, PopularSubject, Popularity, PopularityError, ReadLists, Reads};
+use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript};
+use crate::ports::failure::Failure;
+use crate::ports::popularity::{
+    LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists, SubjectReads,
+};
 
-/// How long heat is kept that nobody adds to.
-const KEPT: Duration = Duration::from_secs(3_600);
+/// How long the sums are kept after the last read.
+const POPULARITY_TTL: Duration = Duration::from_secs(3_600);
 
-/// The sums in Redis, under a cluster's name.
+/// The popularity of one cluster's subjects.
 #[derive(Debug)]
 pub struct RedisPopularity {
-    connection: Connection,
+    connection: RedisConnection,
     name: String,
-    /// Names this process among the holders of leases.
+    /// Names this process among the holders of claims.
     holder: String,
-    heat: Script,
-    own: Script,
+    add_reads: RedisScript,
+    claim: RedisScript,
 }
 
-impl From<crate::adapters::redis::Error> for PopularityError {
-    fn from(error: crate::adapters::redis::Error) -> Self {
-        Self(error.to_string())
+impl From<RedisCallError> for PopularityError {
+    fn from(error: RedisCallError) -> Self {
+        Self(Failure::of_driver(error))
     }
 }
 
 impl RedisPopularity {
-    pub fn new(connection: Connection, name: &str) -> Self {
+    /// The popularity in the cluster called `name`.
+    pub fn new(connection: RedisConnection, name: &str) -> Self {
         Self {
             connection,
             name: name.to_owned(),
             holder: format!("{:016x}", rand::random::<u64>()),
-            heat: Script::new(include_str!("heat.lua")),
-            own: Script::new(include_str!("own.lua")),
+            add_reads: RedisScript::new(include_str!("add_reads.lua")),
+            claim: RedisScript::new(include_str!("claim.lua")),
         }
     }
 
-    async fn run(&self, reads: &[Reads], count: usize) -> Result<Vec<String>, PopularityError> {
+    /// Adds reads, and returns the `count` most read subjects as name, sum and lists.
+    async fn add_and_read(&self, reads: &[SubjectReads], count: usize) -> Result<Vec<String>, PopularityError> {
         let keys = ["hot", "asked"].map(|part| format!("{{{}}}:{part}", self.name));
-        let mut call = self.heat.call(&keys);
-        call.arg(HEATED).arg(KEPT.as_secs()).arg(ASKED.as_secs()).arg(count);
-        for Reads { subject, count, lists } in reads {
+        let mut call = self.add_reads.call(&keys);
+        call.arg(MAX_SUBJECTS_COUNTED).arg(POPULARITY_TTL.as_secs()).arg(LIST_MEMORY.as_secs()).arg(count);
+        for SubjectReads { subject, count, lists } in reads {
             call.arg(count).arg(lists.bits()).arg(subject.to_string());
         }
-        Ok(self.connection.run(&call).await?)
+        Ok(self.connection.run_script(&call).await?)
     }
 }
 
 #[async_trait]
 impl Popularity for RedisPopularity {
-    async fn add(&self, reads: &[Reads]) -> Result<(), PopularityError> {
+    async fn add_reads(&self, reads: &[SubjectReads]) -> Result<(), PopularityError> {
         if reads.is_empty() {
             return Ok(());
         }
-        self.run(reads, 0).await.map(drop)
+        self.add_and_read(reads, 0).await.map(drop)
     }
 
     async fn most_read(&self, count: usize) -> Result<Vec<PopularSubject>, PopularityError> {
-        let answer = self.run(&[], count).await?;
+        let answer = self.add_and_read(&[], count).await?;
         let (rows, _) = answer.as_chunks::<3>();
-        let warm = rows.iter().filter_map(|[subject, heat, lists]| {
+        let popular = rows.iter().filter_map(|[subject, reads, lists]| {
             let (kind, key) = subject.split_once('/')?;
             let subject = SubjectKey::new(kind, key).ok()?;
-            Some(PopularSubject { subject, heat: heat.parse().ok()?, lists: ReadLists::from_bits(lists.parse().ok()?) })
+            let lists = ReadLists::from_bits(lists.parse().ok()?);
+            Some(PopularSubject { subject, reads: reads.parse().ok()?, lists })
         });
-        Ok(warm.collect())
+        Ok(popular.collect())
     }
 
-    async fn claim(&self, names: &[String], life: Duration) -> Result<Vec<bool>, PopularityError> {
+    async fn claim(&self, names: &[String], lease: Duration) -> Result<Vec<bool>, PopularityError> {
         if names.is_empty() {
             return Ok(vec![]);
         }
         let keys: Vec<_> = names.iter().map(|name| format!("{{{}}}:own:{name}", self.name)).collect();
-        let mut call = self.own.call(&keys);
-        call.arg(&self.holder).arg(life.as_millis() as u64);
-        Ok(self.connection.run(&call).await?)
+        let mut call = self.claim.call(&keys);
+        call.arg(&self.holder).arg(lease.as_millis() as u64);
+        Ok(self.connection.run_script(&call).await?)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::jobs::persist::queue::*;
 use crate::ports::broker::Topic;
-use crate::testing::doubles::{comment, like};
+use crate::testing::fixtures::{comment, like};
 
 const PARTITIONS: u32 = 4;
 
@@ -47,7 +47,7 @@ fn one_batch_per_database_and_slot_in_order() {
 }
 
 #[test]
-fn what_failed_goes_back_and_holds_up_nobody_else() {
+fn failed_batch_returns_to_its_queues_and_delays_no_other() {
     let (mut queue, now) = (RecordQueue::new(1_000), Instant::now());
     for slot in 0..40 {
         take(&mut queue, slot * 4, u64::from(slot));

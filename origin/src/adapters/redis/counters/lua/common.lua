@@ -1,25 +1,28 @@
--- What the counters' scripts share. It is put in front of each of them.
+-- What the scripts of the counters share. It is put in front of each of them.
 --
 -- Keys of a slot, all with its hash tag:
---   :open      run id of the server that was opened, the position its rows had reached, and the newest
---              base of a view that nothing was pending in
---   :w         sorted set: comments with pending operations, by the offset of their first
---   :v:<id>    hash: a comment's view
---   :o:<id>    sorted set: members with pending operations on it, by the offset of their first
+--   :open      marker of an open slot: the run id of its server, the offset that its rows had reached,
+--              and the newest base of a view without pending operations
+--   :w         index, a sorted set: comments with pending operations, by the offset of the first
+--   :v:<id>    hash: the view of a comment
+--   :o:<id>    order, a sorted set: members with pending operations on the comment, by the offset of
+--              the first
+--   :opening:<token>  token of a recovery
 --
--- A view's fields: `b` its base position, `l` and `d` likes and dislikes there, `L` and `D` what the
--- pending operations add to them, `n` how many pairs are pending; and one field a pair, by member:
--- the position `from`, what the member thought there, and operations as offset and letter, ascending:
--- `3-10l15L`. Thoughts are `l` like, `d` dislike, `-` none; operations `l` and `d` put one, `L` and
--- `D` take it back. A pair's operations are never before `b`.
+-- Fields of a view: `b` the offset of its base, `l` and `d` likes and dislikes there, `L` and `D` what
+-- the pending operations add to them, `n` the number of pending pairs; and one field for each pair, by
+-- member: the offset `from`, what the member thought there, and the operations as offset and letter,
+-- ascending: `3-10l15L`. Thoughts are `l` like, `d` dislike, `-` none. Operations `l` and `d` put one,
+-- `L` and `D` take it back. The operations of a pair are never before `b`.
 --
--- Comments and members have 63 bits: they stay strings. Offsets, positions and counts are below 2^53.
--- Offsets are never joined to strings as numbers, which would round them to 14 digits.
+-- Comments and members have 63 bits, so they stay strings. Offsets and counts are below 2^53. An offset
+-- is never concatenated as a number, which would round it to 14 digits.
 --
--- With pending pairs a view has no expiry, so that no volatile-* policy evicts it; without, a minute.
+-- A view with pending pairs has no expiry, so that no volatile-* policy evicts it. Without pending pairs
+-- it expires after a minute.
 
-local EXPIRY = 60
--- Values a command is given at once; Lua's stack takes some thousands.
+local VIEW_TTL_SECONDS = 60
+-- Values in one command; Lua's stack takes a few thousand.
 local CHUNK = 1000
 
 local FOLD = {
@@ -29,18 +32,18 @@ local FOLD = {
   D = { ['-'] = '-', l = 'l', d = '-' },
 }
 
--- A position as text; joining the number would round it.
-local function text(position)
-  return string.format('%.0f', position)
+-- An offset as text; concatenating the number would round it.
+local function text(offset)
+  return string.format('%.0f', offset)
 end
 
--- The slot that is worked on: its marker's key, the position its rows had reached when it was opened,
--- and the newest base of a view that may have been evicted since.
+-- The current slot: the key of its marker, the offset that its rows had reached when it was opened, and
+-- the newest base of a view that may have been evicted since.
 local slot = { key = nil, reached = nil, evictable = nil }
 
--- Goes on to the slot of this marker. The position its rows had reached when it was opened; nil when
--- it is lost.
-local function opened(key)
+-- Makes the slot of this marker current. Returns the offset that its rows had reached when it was opened;
+-- nil if the slot is lost.
+local function enter_slot(key)
   slot.key = nil
   local marker = redis.call('GET', key)
   if not marker or string.sub(marker, 1, 40) ~= run_id() then return nil end
@@ -50,17 +53,17 @@ local function opened(key)
   return slot.reached
 end
 
--- Remembers that a view of this base may be evicted: no standing from before it may make it anew.
-local function release(base)
+-- Remembers that a view with this base may be evicted: no older reaction state may create it again.
+local function allow_eviction(base)
   if slot.key and base > slot.evictable then
     slot.evictable = base
     redis.call('SET', slot.key, run_id() .. ' ' .. text(slot.reached) .. ' ' .. text(base))
   end
 end
 
--- A comment's view; nil when there is none. One from before the slot was opened is dropped: what it
--- knows is in the rows, what it lacks is not known.
-local function load(index, key, order, reached)
+-- Loads the view of a comment; nil if there is none. A view from before the slot was opened is deleted:
+-- what it contains is in the rows, and what it lacks is not known.
+local function load_view(index, key, order, reached)
   local f = redis.call('HMGET', key, 'b', 'l', 'd', 'L', 'D', 'n')
   if not f[1] then return nil end
   local id = string.match(key, '%d+$')
@@ -76,17 +79,17 @@ local function load(index, key, order, reached)
   }
 end
 
-local function create(index, key, order, b, l, d)
+local function create_view(index, key, order, b, l, d)
   local id = string.match(key, '%d+$')
   return { index = index, key = key, order = order, id = id, b = b, l = l, d = d, L = 0, D = 0, n = 0, had = 0 }
 end
 
--- Writes the view's own fields, its place in the index and its expiry.
-local function save(view)
+-- Writes the fields of the view itself, its entry in the index and its expiry.
+local function save_view(view)
   redis.call('HSET', view.key, 'b', view.b, 'l', view.l, 'd', view.d, 'L', view.L, 'D', view.D, 'n', view.n)
   if view.n == 0 then
-    redis.call('EXPIRE', view.key, EXPIRY)
-    release(view.b)
+    redis.call('EXPIRE', view.key, VIEW_TTL_SECONDS)
+    allow_eviction(view.b)
     if view.had > 0 then redis.call('ZREM', view.index, view.id) end
   elseif view.had == 0 or view.moved then
     local first = redis.call('ZRANGE', view.order, 0, 0, 'WITHSCORES')
@@ -95,11 +98,12 @@ local function save(view)
   end
 end
 
-local function shown(view)
+-- Likes and dislikes with the pending operations.
+local function current_counts(view)
   return math.max(0, view.l + view.L), math.max(0, view.d + view.D)
 end
 
-local function parse(value)
+local function parse_pair(value)
   local from, state, rest = string.match(value, '^(%d+)(%D)(.*)$')
   local pair = { from = from, state = state, ops = {} }
   for offset, op in string.gmatch(rest, '(%d+)(%D)') do
@@ -109,24 +113,24 @@ local function parse(value)
 end
 
 -- What the member thinks after all operations.
-local function final(pair)
+local function final_state(pair)
   local state = pair.state
   for _, op in ipairs(pair.ops) do state = FOLD[op[2]][state] end
   return state
 end
 
-local function add(view, state, by)
+local function add_state(view, state, by)
   if state == 'l' then view.L = view.L + by elseif state == 'd' then view.D = view.D + by end
 end
 
--- Counts (1) or uncounts (-1) what a pair adds to the base.
-local function count(view, pair, by)
-  add(view, final(pair), by)
-  add(view, pair.state, -by)
+-- Adds (1) or removes (-1) what a pair adds to the base.
+local function count_pair(view, pair, by)
+  add_state(view, final_state(pair), by)
+  add_state(view, pair.state, -by)
 end
 
--- Puts an operation in its place. One from before `from`, or known already, changes nothing.
-local function insert(pair, offset, op)
+-- Inserts an operation by its offset. One from before `from`, or one that is there, changes nothing.
+local function insert_operation(pair, offset, op)
   local at = tonumber(offset)
   if at < tonumber(pair.from) then return false end
   local place = #pair.ops + 1
@@ -136,8 +140,8 @@ local function insert(pair, offset, op)
   return true
 end
 
--- Folds the operations before the position into the pair's state.
-local function settle(pair, position)
+-- Folds the operations before an offset into the state of the pair.
+local function settle_pair(pair, position)
   local kept = {}
   for _, op in ipairs(pair.ops) do
     if tonumber(op[1]) < position then
@@ -150,8 +154,8 @@ local function settle(pair, position)
   pair.ops = kept
 end
 
--- Writes pairs of a view, by member; those without operations are dropped.
-local function write(view, changed)
+-- Writes pairs of a view, by member. Pairs without operations are deleted.
+local function write_pairs(view, changed)
   local set, scores, gone = {}, {}, {}
   local function flush()
     if #set > 0 then
@@ -185,7 +189,7 @@ local function write(view, changed)
   view.moved = true
 end
 
--- Brings the view up to counts at a later position; only pairs with operations before it are touched.
+-- Moves the base of the view to counts at a later offset. Only pairs with operations before it change.
 local function rebase(view, position, l, d)
   view.b, view.l, view.d, view.moved = position, l, d, true
   repeat
@@ -193,13 +197,13 @@ local function rebase(view, position, l, d)
     local changed = {}
     if #members > 0 then
       for i, value in ipairs(redis.call('HMGET', view.key, unpack(members))) do
-        local pair = parse(value)
-        count(view, pair, -1)
-        settle(pair, position)
-        count(view, pair, 1)
+        local pair = parse_pair(value)
+        count_pair(view, pair, -1)
+        settle_pair(pair, position)
+        count_pair(view, pair, 1)
         changed[members[i]] = pair
       end
-      write(view, changed)
+      write_pairs(view, changed)
     end
   until #members < CHUNK
 end

@@ -1,5 +1,0 @@
--- Gives a reservation back that this event holds and that is not marked as appended.
---
--- KEYS: the reservation. ARGV: the event.
-
-if redis.call('GET', KEYS[1]) == '0' .. ARGV[1] then redis.call('DEL', KEYS[1]) end

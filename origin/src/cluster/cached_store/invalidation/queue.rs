@@ -1,0 +1,92 @@
+//! Changes that the shared cache did not acknowledge, until it does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ConstantBuilder};
+use futures_util::future::join_all;
+use gailou_shared::id::Slot;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::cluster::cached_store::invalidation::INVALIDATION_TIMEOUT;
+use crate::cluster::cached_store::invalidation::changes::merge_changes;
+use crate::ports::cache::{Cache, CacheChanges};
+
+/// How long to wait before a retry; jitter adds up to as much again.
+const INVALIDATION_RETRY_DELAY: Duration = Duration::from_millis(200);
+/// The least time between two warnings.
+const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+/// Values and moves that wait for one slot. More become one takedown of the slot.
+const MAX_QUEUED_CHANGES: usize = 2_000;
+
+/// The queue, and the task that drains it while it is not empty.
+pub(in crate::cluster::cached_store) struct InvalidationQueue {
+    cache: Arc<dyn Cache>,
+    queued: Mutex<QueuedChanges>,
+}
+
+#[derive(Default)]
+struct QueuedChanges {
+    slots: HashMap<Slot, CacheChanges>,
+    /// Whether a task drains the queue.
+    is_draining: bool,
+    warned_at: Option<Instant>,
+}
+
+impl InvalidationQueue {
+    pub(in crate::cluster::cached_store) fn new(cache: Arc<dyn Cache>) -> Self {
+        Self { cache, queued: Mutex::default() }
+    }
+
+    /// A std mutex: held for one merge, never across an await.
+    fn queued(&self) -> MutexGuard<'_, QueuedChanges> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues changes that the cache did not acknowledge because of `error`.
+    pub(super) fn enqueue(self: &Arc<Self>, slot: Slot, changes: CacheChanges, error: &str) {
+        let mut queued = self.queued();
+        merge_changes(queued.slots.entry(slot).or_default(), changes, MAX_QUEUED_CHANGES);
+        if queued.warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
+            queued.warned_at = Some(Instant::now());
+            let (slot, queued_slots) = (slot.get(), queued.slots.len());
+            tracing::warn!(
+                slot,
+                queued_slots,
+                error,
+                "Could not invalidate slot {slot} in the cache; retrying {queued_slots} slots"
+            );
+        }
+        if !std::mem::replace(&mut queued.is_draining, true) {
+            drop(queued);
+            tokio::spawn(self.clone().drain());
+        }
+    }
+
+    /// Retries until the queue is empty.
+    async fn drain(self: Arc<Self>) {
+        let delays = ConstantBuilder::default().with_delay(INVALIDATION_RETRY_DELAY).with_jitter().without_max_times();
+        for delay in delays.build() {
+            sleep(delay).await;
+            let slots = {
+                let mut queued = self.queued();
+                if queued.slots.is_empty() {
+                    queued.is_draining = false;
+                    return;
+                }
+                std::mem::take(&mut queued.slots)
+            };
+            let retried = join_all(slots.into_iter().map(async |(slot, changes)| {
+                let applied = timeout(INVALIDATION_TIMEOUT, self.cache.apply_changes(slot, &changes)).await;
+                (!matches!(applied, Ok(Ok(())))).then_some((slot, changes))
+            }));
+            let failed: Vec<_> = retried.await.into_iter().flatten().collect();
+            let mut queued = self.queued();
+            for (slot, mut changes) in failed {
+                merge_changes(&mut changes, queued.slots.remove(&slot).unwrap_or_default(), MAX_QUEUED_CHANGES);
+                queued.slots.insert(slot, changes);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The ports that the cached store implements.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::limits;
+use gailou_shared::path::Path;
+use gailou_shared::rank::Sort;
+use gailou_shared::walk::Snapshot;
+use gailou_shared::wire::Reaction;
+
+use crate::cluster::cached_store::{CachedStore, accept_partial};
+use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
+use crate::ports::cache::{CacheKey, CachePut, FloorRange};
+use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, ThreadReader};
+
+#[async_trait]
+impl CommentReader for CachedStore {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+        let mut found = self.read_subject_rows(keys).await?;
+        let is_repeated = |key: &SubjectKey| keys.iter().filter(|k| *k == key).count() > 1;
+        let take = |key| if is_repeated(key) { found.get(key).cloned() } else { found.remove(key) };
+        Ok(keys.iter().map(take).map(Option::flatten).collect())
+    }
+
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        self.read_current_comments(ids).await
+    }
+}
+
+#[async_trait]
+impl ThreadReader for CachedStore {
+    async fn list_floors(
+        &self,
+        list: &CommentList,
+        ascending: bool,
+        beyond: Option<u64>,
+        count: usize,
+    ) -> Result<Vec<(u64, CommentId)>> {
+        self.lists.list_floors(list, FloorRange { ascending, beyond, count }).await
+    }
+
+    async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
+        self.lists.list_ranked(list, sort).await
+    }
+
+    async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
+        if each != limits::TOP_REPLIES {
+            return self.tables.list_top_replies(roots, each).await;
+        }
+        accept_partial(roots, self.top_replies.get(roots).await)
+    }
+
+    async fn list_subtree(
+        &self,
+        top: &Path,
+        after: Option<&[u8]>,
+        max_depth: usize,
+        count: usize,
+    ) -> Result<Vec<CommentRow>> {
+        let mut rows = self.tables.list_subtree(top, after, max_depth, count).await?;
+        self.overlay_counts(rows.iter_mut()).await;
+        Ok(rows)
+    }
+
+    async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
+        self.tables.list_siblings(path, count).await
+    }
+
+    /// A snapshot is named by its content, so it never changes. When it expires is up to the tables.
+    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
+        let key = CacheKey::Snapshot(id);
+        let cached = self.cache.get_values(slot, std::slice::from_ref(&key)).await.ok();
+        let cached = cached.and_then(|mut values| values.pop());
+        let snapshot = cached.as_ref().and_then(|cached| Snapshot::from_bytes(cached.value.as_ref()?));
+        if snapshot.as_ref().is_some_and(|snapshot| snapshot.id() == id) {
+            self.metrics.count_redis(1);
+            return Ok(snapshot);
+        }
+        let snapshot = self.tables.read_snapshot(slot, id).await?;
+        self.metrics.count_mysql(1);
+        if let (Some(snapshot), Some(cached)) = (&snapshot, cached) {
+            let put = CachePut { key, stamp: cached.stamp, version: 0, value: snapshot.to_bytes() };
+            if let Err(error) = self.cache.put_values(slot, &[put]).await {
+                tracing::debug!(slot = slot.get(), %error, "Could not put a snapshot into the cache");
+            }
+        }
+        Ok(snapshot)
+    }
+}
+
+#[async_trait]
+impl MemberReader for CachedStore {
+    async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+        self.tables.list_history(member, below, count).await
+    }
+
+    async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
+        self.list_member_pending(member, count).await
+    }
+
+    async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
+        self.read_current_reactions(member, ids).await
+    }
+
+    async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
+        self.tables.read_names(members).await
+    }
+}
+
+#[async_trait]
+impl IdempotencyReader for CachedStore {
+    async fn find_remembered(
+        &self,
+        subject: &SubjectKey,
+        member: MemberId,
+        key: &str,
+        since: u64,
+    ) -> Result<Option<RememberedRequest>> {
+        match self.pending.find_reservation(member, key).await {
+            Ok(Some(LoggedOperation { at, operation: Operation::Publish(row), .. })) if at > since => {
+                if let Some((_, request)) = row.idempotency {
+                    return Ok(Some(RememberedRequest { request, id: row.path.id(), state: row.state }));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(%member, %error, "Could not read a reservation of {member}; reading the tables")
+            }
+        }
+        self.tables.find_remembered(subject, member, key, since).await
+    }
+
+    async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
+        self.tables.read_first_text(id).await
+    }
+}

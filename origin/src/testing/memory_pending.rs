@@ -1,0 +1,102 @@
+//! Pending comments in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use gailou_shared::id::{CommentId, MemberId};
+
+use crate::domain::operation::{LoggedOperation, Operation};
+use crate::ports::pending::{Pending, PendingError, Reservation};
+use crate::testing::faults::lock;
+
+/// Reservations, and the comments that are shown.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryPending {
+    reserved: Mutex<HashMap<(MemberId, String), (LoggedOperation, bool)>>,
+    comments: Mutex<BTreeMap<CommentId, LoggedOperation>>,
+    /// Whether earlier reservations may have been lost.
+    pub(crate) is_uncertain: AtomicBool,
+    /// Whether every call fails.
+    pub(crate) is_down: AtomicBool,
+    /// Whether comments cannot be put.
+    pub(crate) refuses_comments: AtomicBool,
+}
+
+fn key_of(logged: &LoggedOperation) -> Option<(MemberId, String)> {
+    let Operation::Publish(row) = &logged.operation else { return None };
+    row.idempotency.as_ref().map(|(key, _)| (row.author.id, key.clone()))
+}
+
+impl MemoryPending {
+    fn check(&self) -> Result<(), PendingError> {
+        if self.is_down.load(Ordering::SeqCst) { Err(PendingError("down".into())) } else { Ok(()) }
+    }
+
+    pub(crate) fn is_reserved(&self, key: &str) -> bool {
+        lock(&self.reserved).keys().any(|(_, reserved)| reserved == key)
+    }
+
+    /// The operation of a comment that is shown.
+    pub(crate) fn shown(&self, id: CommentId) -> Option<LoggedOperation> {
+        lock(&self.comments).get(&id).cloned()
+    }
+
+    /// Shows a comment, with its reservation.
+    pub(crate) fn show(&self, id: CommentId, logged: LoggedOperation) {
+        if let Some(key) = key_of(&logged) {
+            lock(&self.reserved).insert(key, (logged.clone(), true));
+        }
+        lock(&self.comments).insert(id, logged);
+    }
+}
+
+#[async_trait]
+impl Pending for MemoryPending {
+    async fn reserve_key(&self, operation: &LoggedOperation) -> Result<Reservation, PendingError> {
+        self.check()?;
+        let mut reserved = lock(&self.reserved);
+        let key = key_of(operation).unwrap();
+        if let Some((before, is_appended)) = reserved.get(&key) {
+            return Ok(Reservation::Existing { operation: Box::new(before.clone()), is_appended: *is_appended });
+        }
+        reserved.insert(key, (operation.clone(), false));
+        Ok(Reservation::New { is_certain: !self.is_uncertain.load(Ordering::SeqCst) })
+    }
+
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
+        Ok(lock(&self.reserved).get(&(member, key.to_owned())).map(|(operation, _)| operation.clone()))
+    }
+
+    async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
+        self.check()?;
+        lock(&self.reserved).remove(&key_of(operation).unwrap());
+        Ok(())
+    }
+
+    async fn put_comment(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
+        self.check()?;
+        if self.refuses_comments.load(Ordering::SeqCst) {
+            return Err(PendingError("comments are refused".into()));
+        }
+        let Operation::Publish(row) = &operation.operation else { return Ok(()) };
+        lock(&self.comments).insert(row.path.id(), operation.clone());
+        if let Some(key) = key_of(operation)
+            && let Some((_, is_appended)) = lock(&self.reserved).get_mut(&key)
+        {
+            *is_appended = true;
+        }
+        Ok(())
+    }
+
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
+        self.check()?;
+        let comments = lock(&self.comments);
+        Ok(ids.iter().filter_map(|id| Some((*id, comments.get(id)?.clone()))).collect())
+    }
+
+    async fn list_member_comments(&self, _: MemberId) -> Result<Vec<CommentId>, PendingError> {
+        Ok(lock(&self.comments).keys().rev().copied().collect())
+    }
+}
