@@ -12,7 +12,7 @@ fi
 PATH="$PWD/.tools/bin:$PWD/node_modules/.bin:$PATH"
 export PATH
 
-# worker-build would fetch these three itself where it is not told.
+# worker-build fetches these three itself unless these variables name them.
 need() {
     command -v "$1" || {
         echo "build-edge: $1 is missing: $2" >&2

@@ -18,7 +18,7 @@ suite=(cargo test --locked --release --workspace --features gailou-tests/cluster
 
 setup_rust && setup_services || exit 1
 step "build the suite (release)" build-chaos "${suite[@]}" --no-run || exit 1
-# In a group of its own, as every child; its table is for whoever reads this.
+# In a group of its own, as every child; its table goes to the terminal.
 set -m
 "${suite[@]}" --quiet -- --ignored </dev/null &
 set +m

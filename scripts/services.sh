@@ -13,7 +13,7 @@ fi
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-# free_port FIRST: the first from there on where nobody listens. Below the range from which
+# free_port FIRST: the first free port from there on. Below the range from which
 # connections take theirs: a client whose server is down would else find itself there one day.
 free_port() {
   local port=$1

@@ -180,7 +180,7 @@ setup_chromium() {
   find_chromium >/dev/null || apt chromium chromium
 }
 
-# The fuzzer needs a compiler that can be told to count branches, and a C++ one for its own part.
+# The fuzzer needs a compiler that can count branches, and a C++ one for its own part.
 setup_fuzz() {
   if ! cargo +nightly --version >/dev/null 2>&1; then
     command -v rustup >/dev/null || { fail "nightly Rust is missing, and there is no rustup to add it"; return; }

@@ -1,58 +1,22 @@
-//! Rules about the tree itself that no compiler knows: who may name whom, how long files are, and
-//! what must not be in any file.
+//! Rules about the tree that no compiler checks: who may name whom, the module graph, names, words,
+//! log lines, the length of files, and what no file may contain.
 
-use std::path::Path;
-use std::process::Command;
+mod graph;
+mod logs;
+mod names;
+mod sources;
 
-/// Rust files that may be longer than [`LINES`], and why.
-const LONG: [(&str, &str); 0] = [];
-const LINES: usize = 500;
+use sources::{code_lines, read_sources};
 
-/// Every file of the repository that is not ignored: its path and its text. Binary files are left out.
-fn files() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let listed = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
-        .current_dir(&root)
-        .output()
-        .expect("git runs");
-    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
-    let names = String::from_utf8(listed.stdout).expect("paths are UTF-8");
-    let files = names
-        .split_terminator('\0')
-        .filter_map(|name| Some((name.to_owned(), std::fs::read_to_string(root.join(name)).ok()?)));
-    let files: Vec<_> = files.collect();
-    assert!(
-        files.len() > 50 && files.iter().any(|(name, _)| name == "shared/src/lib.rs"),
-        "this is not the repository"
-    );
-    files
-}
+/// Lines of a Rust file at most.
+const MAX_LINES: usize = 500;
 
-/// Whether `line` has `word`, beginning where a name begins.
-fn names(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':')
-    })
-}
-
-/// Lines of code that are neither comments nor what only tests compile: `(path, number, line)`.
-fn code(files: &[(String, String)]) -> impl Iterator<Item = (&str, usize, &str)> {
-    let rust = files.iter().filter(|(name, _)| name.ends_with(".rs"));
-    rust.flat_map(|(name, text)| {
-        let product = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text);
-        let lines = product.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
-        lines.map(|(number, line)| (name.as_str(), number + 1, line))
-    })
-}
-
-/// Fails with every line of code in `of` that has one of the words, unless `may` lets the file.
+/// Fails with every line of code in `of` that names one of the words, unless `may` allows the file.
 #[track_caller]
 fn forbid(files: &[(String, String)], of: &str, words: &[&str], may: impl Fn(&str) -> bool, why: &str) {
-    let wrong: Vec<_> = code(files)
+    let wrong: Vec<_> = code_lines(files)
         .filter(|(path, ..)| path.starts_with(of) && !path.starts_with("tests/") && !may(path))
-        .filter(|(.., line)| words.iter().any(|word| names(line, word)))
+        .filter(|(.., line)| words.iter().any(|word| sources::begins_a_name(line, word)))
         .map(|(path, number, line)| format!("{path}:{number}: {}", line.trim()))
         .collect();
     assert!(wrong.is_empty(), "{why}:\n{}", wrong.join("\n"));
@@ -60,7 +24,7 @@ fn forbid(files: &[(String, String)], of: &str, words: &[&str], may: impl Fn(&st
 
 #[test]
 fn drivers_stay_in_their_adapters() {
-    let files = files();
+    let files = read_sources();
     let table: [(&[&str], &str); 5] = [
         (&["rusqlite::", "rusqlite_migration::"], "origin/src/adapters/sqlite/"),
         (&["sqlx::"], "origin/src/adapters/mysql/"),
@@ -82,11 +46,11 @@ fn drivers_stay_in_their_adapters() {
 
 #[test]
 fn layers_know_what_is_below_them_alone() {
-    let files = files();
+    let files = read_sources();
     let none = |_: &str| false;
     forbid(&files, "edge/", &["gailou::"], none, "the edge does not know the origin");
     forbid(&files, "origin/", &["gailou_edge"], none, "the origin does not know the edge");
-    forbid(&files, "shared/", &["gailou::", "gailou_edge"], none, "the shared crate knows nobody");
+    forbid(&files, "shared/", &["gailou::", "gailou_edge"], none, "the shared crate imports no other");
     let below_bootstrap = |path: &str| {
         ["adapters", "bootstrap", "state", "testing"]
             .iter()
@@ -108,7 +72,7 @@ fn layers_know_what_is_below_them_alone() {
 
 #[test]
 fn the_shared_crate_has_no_std() {
-    let files = files();
+    let files = read_sources();
     let (_, lib) = files.iter().find(|(name, _)| name == "shared/src/lib.rs").unwrap();
     assert!(lib.lines().any(|line| line == "#![no_std]"));
     forbid(&files, "shared/src/", &["std::", "::std::", "extern crate std"], |_| false, "the shared crate is no_std");
@@ -118,26 +82,65 @@ fn the_shared_crate_has_no_std() {
 
 #[test]
 fn files_are_short_enough_to_be_read() {
-    let files = files();
-    let long: Vec<_> =
-        files.iter().filter(|(name, text)| name.ends_with(".rs") && text.lines().count() > LINES).collect();
-    let unlisted: Vec<_> =
-        long.iter().filter(|(name, _)| LONG.iter().all(|(listed, _)| listed != name)).map(|(name, _)| name).collect();
-    assert!(unlisted.is_empty(), "more than {LINES} lines, and no reason: {unlisted:?}");
-    for (name, _) in LONG {
-        assert!(long.iter().any(|(long, _)| long == name), "{name} is short now: take it off the list");
-    }
+    let files = read_sources();
+    let long = files.iter().filter(|(name, text)| name.ends_with(".rs") && text.lines().count() > MAX_LINES);
+    let long: Vec<_> = long.map(|(name, _)| name).collect();
+    assert!(long.is_empty(), "more than {MAX_LINES} lines: {long:?}");
 }
 
 #[test]
 fn modules_say_what_they_do() {
-    let silent: Vec<_> = files()
+    let silent: Vec<_> = read_sources()
         .into_iter()
         .filter(|(name, text)| name.ends_with(".rs") && !text.starts_with("//!"))
         .map(|(name, _)| name)
-        .filter(|name| !name.ends_with("/tests.rs") && !name.ends_with("_tests.rs"))
         .collect();
     assert!(silent.is_empty(), "without //!: {silent:?}");
+}
+
+#[test]
+fn test_files_are_called_tests_and_declared_plainly() {
+    let files = read_sources();
+    let wrong: Vec<_> = code_lines(&files)
+        .filter(|(path, ..)| path.contains("/src/"))
+        .filter(|(path, _, line)| line.trim_start().starts_with("#[path") || path.ends_with("_tests.rs"))
+        .map(|(path, ..)| path)
+        .collect();
+    let wrong: std::collections::BTreeSet<_> = wrong.into_iter().collect();
+    assert!(wrong.is_empty(), "unit tests are inline or in tests.rs of their module's folder: {wrong:?}");
+}
+
+#[test]
+fn modules_form_no_circle() {
+    let files = read_sources();
+    for root in ["shared/src", "edge/src", "origin/src"] {
+        let circles = graph::circles(&files, root);
+        assert!(circles.is_empty(), "modules of {root} that know each other:\n{}", circles.join("\n"));
+    }
+}
+
+#[test]
+fn public_types_have_names_of_their_own() {
+    let doubled = names::doubled_types(&read_sources());
+    assert!(doubled.is_empty(), "one name, one thing, in the whole workspace:\n{}", doubled.join("\n"));
+}
+
+#[test]
+fn constants_say_what_they_bound() {
+    let vague = names::one_word_constants(&read_sources());
+    assert!(vague.is_empty(), "a constant names its purpose and unit:\n{}", vague.join("\n"));
+}
+
+#[test]
+fn words_are_the_fields_own() {
+    let found = names::banned_words(&read_sources());
+    assert!(found.is_empty(), "docs/glossary.md has the words instead:\n{}", found.join("\n"));
+}
+
+#[test]
+fn warnings_and_errors_name_their_identifier() {
+    let wrong = logs::without_identifier(&read_sources());
+    assert!(wrong.is_empty(), "docs/logging.md has the rule:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn no_file_holds_a_secret_or_a_host_of_its_author() {
     ]
     .map(|parts| parts.concat());
     let mut wrong = Vec::new();
-    for (name, text) in files() {
+    for (name, text) in read_sources() {
         for (number, line) in text.lines().enumerate() {
             if secrets.iter().any(|secret| line.contains(secret)) {
                 wrong.push(format!("{name}:{}: {}", number + 1, line.chars().take(120).collect::<String>()));
