@@ -1,12 +1,12 @@
 //! The HTTP contract: how a request is parsed, where it goes, and how an answer or a refusal is sent.
 //!
-//! What the product does is not here: a handler extracts values ([`extract`]), calls a service and
+//! What the product does is not here: a handler extracts values (`extract`), calls a service and
 //! sends what it answers. A request goes through, in order:
 //!
-//! 1. [`hot_path`]: a page that is ready in memory is answered in front of everything else;
-//! 2. [`middleware`]: request id, CORS, the edge's signature, metrics;
-//! 3. [`router`]: the routes, with one file per resource;
-//! 4. [`problem`]: a refusal becomes `application/problem+json`, and every 5xx is logged, here alone.
+//! 1. `hot_path`: a page that is ready in memory is answered in front of everything else;
+//! 2. `middleware`: request id, CORS, the edge's signature, metrics;
+//! 3. `router`: the routes, with one file per resource;
+//! 4. `problem`: a refusal becomes `application/problem+json`, and every 5xx is logged, here alone.
 
 mod admin;
 mod assets;

@@ -11,7 +11,7 @@ use crate::state::read_counters::{MAX_POPULAR_SUBJECTS, ReadCounters, select_pop
 /// How often the counts are added.
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Adds the counts every [`REPORT_INTERVAL`], without end. With `declared` (reads a minute, seconds of
+/// Adds the counts every `REPORT_INTERVAL`, without end. With `declared` (reads a minute, seconds of
 /// freshness) it also declares which subjects are hot, because another process pushes them.
 pub async fn run(counters: Arc<ReadCounters>, popularity: Arc<dyn Popularity>, declared: Option<(u32, u8)>) {
     let mut tick = interval(REPORT_INTERVAL);

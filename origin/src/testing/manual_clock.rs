@@ -1,11 +1,12 @@
-//! A clock that stands still.
+//! A clock that tests move.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// Always shows the same time.
+/// Shows the same time until it is advanced. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct ManualClock(Arc<AtomicU64>);
 
@@ -13,6 +14,10 @@ impl ManualClock {
     /// A clock at this time, in Unix milliseconds.
     pub(crate) fn at(now_ms: u64) -> Self {
         Self(Arc::new(AtomicU64::new(now_ms)))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_millis() as u64, Ordering::SeqCst);
     }
 
     /// The clock as the product takes it.

@@ -1,21 +1,18 @@
 //! Doubles, fixtures and contracts of the unit tests. Compiled for tests only.
 
 pub(crate) mod contract;
-#[cfg(feature = "cluster")]
 pub(crate) mod counting_listener;
-#[cfg(feature = "cluster")]
 pub(crate) mod faults;
-#[cfg(feature = "cluster")]
 pub(crate) mod fixtures;
 #[cfg(feature = "cluster")]
 pub(crate) mod manual_clock;
-#[cfg(feature = "cluster")]
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "used by the tests of a cluster"))]
 pub(crate) mod memory_broker;
 #[cfg(feature = "cluster")]
 pub(crate) mod memory_cache;
 #[cfg(feature = "cluster")]
 pub(crate) mod memory_pending;
-#[cfg(feature = "cluster")]
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "used by the tests of a cluster"))]
 pub(crate) mod memory_store;
 #[cfg(feature = "cluster")]
 pub(crate) mod redis_server;

@@ -68,8 +68,13 @@ async fn unreadable_or_refused_record_becomes_a_dead_letter_and_can_be_retried()
     assert_eq!(page["data"][20]["floor"], 21);
     let listed = bed.run(&["dlq", "list"]).await;
     assert_eq!((listed.code, listed.last_line()), (Some(0), "3 dead letters"), "{}{}", listed.stdout, listed.stderr);
-    let parts =
-        ["comments", "not an event", &format!("comment {taken} on {TEST_SUBJECT}"), "cannot be null", id(&poisoned)];
+    let parts = [
+        "comments",
+        "not an operation",
+        &format!("comment {taken} on {TEST_SUBJECT}"),
+        "cannot be null",
+        id(&poisoned),
+    ];
     for part in parts {
         assert!(listed.stdout.contains(part), "{part} is missing in {}", listed.stdout);
     }

@@ -1,7 +1,7 @@
 //! Publishing: everything that can refuse a comment is decided here, once, before the append.
 //!
 //! Promise: with an idempotency key a comment is published once, wherever an earlier attempt died, and
-//! every attempt gets the first answer ([`replay`]).
+//! every attempt gets the first answer (`replay`).
 
 mod replay;
 

@@ -1,7 +1,6 @@
 //! Reservations and pending comments on a private Redis server.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
@@ -9,10 +8,10 @@ use gailou_shared::wire::{Author, CommentState, Visibility};
 
 use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::pending::{MAX_MEMBER_COMMENTS, PENDING_TTL, RESERVATION_TTL, RedisPending};
-use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewCommentRow;
 use crate::ports::pending::{Pending, Reservation};
+use crate::testing::manual_clock::ManualClock;
 use crate::testing::redis_server::RedisServer;
 
 const NOW: u64 = 1_700_000_000_000;
@@ -48,17 +47,16 @@ fn id(operation: &LoggedOperation) -> CommentId {
     row.path.id()
 }
 
-async fn pending(server: &RedisServer, now: &Arc<AtomicU64>) -> RedisPending {
-    let now = now.clone();
+async fn pending(server: &RedisServer, clock: &ManualClock) -> RedisPending {
     let connection = RedisConnection::open(&server.urls()).await.unwrap();
-    RedisPending::new(connection, "test", Clock::from_fn(move || now.load(Ordering::SeqCst)))
+    RedisPending::new(connection, "test", clock.clock())
 }
 
 #[tokio::test]
 async fn key_belongs_to_one_operation_until_it_is_released() {
     let Some(server) = RedisServer::start().await else { return };
-    let now = Arc::new(AtomicU64::new(NOW));
-    let pending = pending(&server, &now).await;
+    let clock = ManualClock::at(NOW);
+    let pending = pending(&server, &clock).await;
     let (first, second) = (operation(NOW, 1, Some("k")), operation(NOW, 2, Some("k")));
     assert!(matches!(pending.reserve_key(&first).await.unwrap(), Reservation::New { is_certain: false }));
     let Reservation::Existing { operation, is_appended: false } = pending.reserve_key(&second).await.unwrap() else {
@@ -82,17 +80,17 @@ async fn key_belongs_to_one_operation_until_it_is_released() {
 #[tokio::test]
 async fn reservation_is_certain_after_a_server_has_run_for_a_lifetime() {
     let Some(server) = RedisServer::start().await else { return };
-    let now = Arc::new(AtomicU64::new(NOW));
-    let before = pending(&server, &now).await;
+    let clock = ManualClock::at(NOW);
+    let before = pending(&server, &clock).await;
     let reserved = before.reserve_key(&operation(NOW, 1, Some("a"))).await.unwrap();
     assert!(matches!(reserved, Reservation::New { is_certain: false }));
-    now.fetch_add(RESERVATION_TTL.as_millis() as u64, Ordering::SeqCst);
+    clock.advance(RESERVATION_TTL);
     let reserved = before.reserve_key(&operation(NOW, 2, Some("b"))).await.unwrap();
     assert!(matches!(reserved, Reservation::New { is_certain: true }));
     // A snapshot may lack the last reservations.
     before.connection.query::<()>("", &::redis::cmd("SAVE")).await.unwrap();
     let server = server.restart().await;
-    let after = pending(&server, &now).await;
+    let after = pending(&server, &clock).await;
     assert!(after.find_reservation(member(), "b").await.unwrap().is_some());
     let reserved = after.reserve_key(&operation(NOW, 3, Some("c"))).await.unwrap();
     assert!(matches!(reserved, Reservation::New { is_certain: false }));
@@ -101,8 +99,8 @@ async fn reservation_is_certain_after_a_server_has_run_for_a_lifetime() {
 #[tokio::test]
 async fn pending_comments_are_listed_newest_first_for_a_minute() {
     let Some(server) = RedisServer::start().await else { return };
-    let now = Arc::new(AtomicU64::new(NOW));
-    let pending = pending(&server, &now).await;
+    let clock = ManualClock::at(NOW);
+    let pending = pending(&server, &clock).await;
     let operations: Vec<_> = (0..MAX_MEMBER_COMMENTS as u64 + 5).map(|n| operation(NOW + n, n, None)).collect();
     for operation in &operations {
         pending.put_comment(operation).await.unwrap();
@@ -113,6 +111,6 @@ async fn pending_comments_are_listed_newest_first_for_a_minute() {
     assert!(found.iter().all(|(key, operation)| *key == id(operation)));
     let own: Vec<_> = ids.iter().rev().take(MAX_MEMBER_COMMENTS).copied().collect();
     assert_eq!(pending.list_member_comments(member()).await.unwrap(), own);
-    now.fetch_add(PENDING_TTL.as_millis() as u64 + MAX_MEMBER_COMMENTS as u64 + 5, Ordering::SeqCst);
+    clock.advance(PENDING_TTL + Duration::from_millis(MAX_MEMBER_COMMENTS as u64 + 5));
     assert!(pending.list_member_comments(member()).await.unwrap().is_empty());
 }

@@ -1,0 +1,192 @@
+//! Operations in the broker and among the pending comments.
+//!
+//! Promise: a reader accepts this format and the one before, and invalid bytes are an error, never a
+//! panic or another operation.
+
+use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::path::Path;
+use gailou_shared::wire::Reaction;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::codec::flat::{
+    FlatAuthor, FlatNamed, FlatSubjectKey, enum_number, parse_comment_id, parse_enum, parse_named, parse_option,
+};
+use crate::domain::damaged_data::DamagedData;
+use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
+use crate::domain::row::{ImportedFrom, NewCommentRow};
+
+/// The format of the bytes. It changes with every field and variant below, and with their order.
+const OPERATION_FORMAT: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct FlatLoggedOperation<'a> {
+    at: u64,
+    #[serde(borrow)]
+    operation: FlatOperation<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum FlatOperation<'a> {
+    #[serde(borrow)]
+    Publish(Box<FlatNewComment<'a>>),
+    React {
+        id: u64,
+        member: u64,
+        change: u8,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct FlatNewComment<'a> {
+    #[serde(borrow)]
+    subject: FlatSubjectKey<'a>,
+    path: &'a [u8],
+    parent_id: Option<u64>,
+    #[serde(borrow)]
+    reply_to: Option<FlatNamed<'a>>,
+    state: u8,
+    visibility: u8,
+    #[serde(borrow)]
+    author: FlatAuthor<'a>,
+    created_at: u64,
+    content: &'a str,
+    html: &'a str,
+    written: Option<&'a str>,
+    #[serde(borrow)]
+    mentions: Vec<FlatNamed<'a>>,
+    idempotency: Option<(&'a str, [u8; 32])>,
+    #[serde(borrow)]
+    imported: Option<FlatImported<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FlatImported<'a> {
+    source: &'a str,
+    likes: u64,
+    dislikes: u64,
+    edited_at: Option<u64>,
+    pinned: bool,
+}
+
+/// The bytes of an [`Operation::Publish`] or [`Operation::React`]; `None` for an operation that is never
+/// appended to the broker.
+pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
+    let operation = match &logged.operation {
+        Operation::Publish(row) => FlatOperation::Publish(Box::new(flat_comment(row))),
+        Operation::React { id, member, react } => {
+            FlatOperation::React { id: id.get(), member: member.get(), change: change_number(*react) }
+        }
+        Operation::Change { .. }
+        | Operation::Subject { .. }
+        | Operation::Snapshot { .. }
+        | Operation::Dictionary(_)
+        | Operation::DeleteExpired => return None,
+    };
+    // Writing these structs into memory cannot fail.
+    postcard::to_extend(&FlatLoggedOperation { at: logged.at, operation }, vec![OPERATION_FORMAT]).ok()
+}
+
+/// The operation in these bytes, without a position.
+///
+/// # Errors
+/// For bytes that are no operation, or in an unknown format.
+pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
+    match bytes.split_first() {
+        Some((&OPERATION_FORMAT, body)) => match postcard::take_from_bytes::<FlatLoggedOperation<'_>>(body) {
+            Ok((flat, [])) => parse_operation(&flat).ok_or_else(|| damaged("a field is invalid")),
+            Ok(_) => Err(damaged("there are bytes after the end")),
+            Err(error) => Err(damaged(&error.to_string())),
+        },
+        Some((format, _)) => Err(damaged(&format!("format {format} is unknown"))),
+        None => Err(damaged("there are no bytes")),
+    }
+}
+
+fn damaged(what: &str) -> DamagedData {
+    DamagedData::new(format_args!("not an operation: {what}"))
+}
+
+fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
+    FlatNewComment {
+        subject: FlatSubjectKey::of(&row.subject),
+        path: row.path.as_bytes(),
+        parent_id: row.parent_id.map(CommentId::get),
+        reply_to: row.reply_to.as_ref().map(FlatNamed::of),
+        state: enum_number(row.state),
+        visibility: enum_number(row.visibility),
+        author: FlatAuthor::of(&row.author),
+        created_at: row.created_at,
+        content: &row.content,
+        html: &row.html,
+        written: row.written.as_deref(),
+        mentions: row.mentions.iter().map(FlatNamed::of).collect(),
+        idempotency: row.idempotency.as_ref().map(|(key, request)| (key.as_str(), *request)),
+        imported: row.imported.as_ref().map(flat_imported),
+    }
+}
+
+fn flat_imported(imported: &ImportedFrom) -> FlatImported<'_> {
+    let ImportedFrom { source, likes, dislikes, edited_at, pinned } = imported;
+    FlatImported { source, likes: *likes, dislikes: *dislikes, edited_at: *edited_at, pinned: *pinned }
+}
+
+fn parse_operation(flat: &FlatLoggedOperation<'_>) -> Option<LoggedOperation> {
+    let operation = match &flat.operation {
+        FlatOperation::Publish(row) => Operation::Publish(Box::new(parse_comment(row)?)),
+        FlatOperation::React { id, member, change } => Operation::React {
+            id: parse_comment_id(*id)?,
+            member: MemberId::new(*member).ok()?,
+            react: parse_change(*change)?,
+        },
+    };
+    Some(LoggedOperation::new(flat.at, operation))
+}
+
+fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
+    Some(NewCommentRow {
+        subject: flat.subject.parse()?,
+        path: Path::from_bytes(flat.path).ok()?,
+        parent_id: parse_option(flat.parent_id, parse_comment_id)?,
+        reply_to: parse_option(flat.reply_to.as_ref(), FlatNamed::parse)?,
+        state: parse_enum(flat.state)?,
+        visibility: parse_enum(flat.visibility)?,
+        author: flat.author.parse()?,
+        created_at: flat.created_at,
+        content: flat.content.to_owned(),
+        html: flat.html.to_owned(),
+        written: flat.written.map(str::to_owned),
+        mentions: parse_named(&flat.mentions)?,
+        idempotency: flat.idempotency.map(|(key, request)| (key.to_owned(), request)),
+        imported: flat.imported.as_ref().map(|imported| ImportedFrom {
+            source: imported.source.to_owned(),
+            likes: imported.likes,
+            dislikes: imported.dislikes,
+            edited_at: imported.edited_at,
+            pinned: imported.pinned,
+        }),
+    })
+}
+
+/// The order of the changes, which gives them their numbers.
+const CHANGE_ORDER: [ReactionChange; 4] = [
+    ReactionChange::Put(Reaction::Like),
+    ReactionChange::Put(Reaction::Dislike),
+    ReactionChange::Take(Reaction::Like),
+    ReactionChange::Take(Reaction::Dislike),
+];
+
+const fn change_number(change: ReactionChange) -> u8 {
+    match change {
+        ReactionChange::Put(Reaction::Like) => 0,
+        ReactionChange::Put(Reaction::Dislike) => 1,
+        ReactionChange::Take(Reaction::Like) => 2,
+        ReactionChange::Take(Reaction::Dislike) => 3,
+    }
+}
+
+fn parse_change(number: u8) -> Option<ReactionChange> {
+    CHANGE_ORDER.get(usize::from(number)).copied()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Round trips, damaged bytes, and the golden bytes of each operation.
+
+use gailou_shared::id::SubjectKey;
+use gailou_shared::wire::{Author, CommentState, MemberRef, Visibility};
+use proptest::option::of;
+use proptest::prelude::*;
+
+use super::*;
+
+fn id() -> impl Strategy<Value = CommentId> {
+    (1..=i64::MAX as u64).prop_map(|n| CommentId::new(n).unwrap())
+}
+
+fn member() -> impl Strategy<Value = MemberId> {
+    (1..=i64::MAX as u64).prop_map(|n| MemberId::new(n).unwrap())
+}
+
+fn named() -> impl Strategy<Value = MemberRef> {
+    (member(), any::<String>()).prop_map(|(id, name)| MemberRef { id, name })
+}
+
+fn imported() -> impl Strategy<Value = ImportedFrom> {
+    (any::<String>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<bool>()).prop_map(
+        |(source, likes, dislikes, edited_at, pinned)| ImportedFrom { source, likes, dislikes, edited_at, pinned },
+    )
+}
+
+fn state() -> impl Strategy<Value = CommentState> {
+    (0u8..5).prop_map(|n| parse_enum(n).unwrap())
+}
+
+fn row() -> impl Strategy<Value = NewCommentRow> {
+    let subject = ("[a-z0-9_-]{1,32}", "[a-z0-9中 ]{1,40}").prop_map(|(k, v)| SubjectKey::new(&k, &v).unwrap());
+    let path = prop::collection::vec(id(), 1..128)
+        .prop_map(|ids| ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).unwrap()));
+    let author = (named(), any::<Option<String>>(), any::<u8>()).prop_map(|(named, avatar, level)| Author {
+        id: named.id,
+        name: named.name,
+        avatar,
+        level,
+    });
+    let place = (subject, path, of(id()), of(named()), state(), any::<bool>(), author, any::<u64>());
+    let texts = (any::<String>(), any::<String>(), any::<Option<String>>());
+    let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
+    (place, texts, rest).prop_map(|(place, (content, html, written), (mentions, idempotency, imported))| {
+        let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
+        NewCommentRow {
+            subject,
+            path,
+            parent_id,
+            reply_to,
+            state,
+            visibility: if everyone { Visibility::Everyone } else { Visibility::Author },
+            author,
+            created_at,
+            content,
+            html,
+            written,
+            mentions,
+            idempotency,
+            imported,
+        }
+    })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let react = (id(), member(), 0u8..4).prop_map(|(id, member, n)| Operation::React {
+        id,
+        member,
+        react: parse_change(n).unwrap(),
+    });
+    prop_oneof![row().prop_map(|row| Operation::Publish(Box::new(row))), react]
+}
+
+/// Every field of an operation, as text.
+fn text_of(logged: &LoggedOperation) -> String {
+    format!("{logged:?}")
+}
+
+proptest! {
+    #[test]
+    fn operation_survives_its_bytes(at: u64, operation in operation()) {
+        let logged = LoggedOperation::new(at, operation);
+        let bytes = encode(&logged).unwrap();
+        prop_assert_eq!(text_of(&decode(&bytes).unwrap()), text_of(&logged));
+        prop_assert!(decode(&bytes[..bytes.len() - 1]).is_err(), "cut short");
+        prop_assert!(decode(&[bytes.as_slice(), &[0]].concat()).is_err(), "one byte more");
+    }
+
+    #[test]
+    fn invalid_bytes_never_panic(mut bytes: Vec<u8>, operation in operation(), at: prop::sample::Index, to: u8) {
+        let _ = decode(&bytes);
+        bytes.insert(0, OPERATION_FORMAT);
+        let _ = decode(&bytes);
+        let mut bytes = encode(&LoggedOperation::new(1, operation)).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        let _ = decode(&bytes);
+    }
+}
+
+fn react() -> Operation {
+    Operation::React {
+        id: CommentId::new(5).unwrap(),
+        member: MemberId::new(7).unwrap(),
+        react: ReactionChange::Put(Reaction::Like),
+    }
+}
+
+fn publish() -> Operation {
+    let id = |n| CommentId::new(n).unwrap();
+    let named = |n: u64, name: &str| MemberRef { id: MemberId::new(n).unwrap(), name: name.into() };
+    let imported = ImportedFrom { source: "src".into(), likes: 1, dislikes: 2, edited_at: Some(3), pinned: true };
+    Operation::Publish(Box::new(NewCommentRow {
+        subject: SubjectKey::new("video", "中/2").unwrap(),
+        path: Path::root(id(5)).child(id(i64::MAX as u64)).unwrap(),
+        parent_id: Some(id(5)),
+        reply_to: Some(named(9, "九")),
+        state: CommentState::Hidden,
+        visibility: Visibility::Author,
+        author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
+        created_at: 5,
+        content: "written".into(),
+        html: "<p>written</p>".into(),
+        written: Some("raw".into()),
+        mentions: vec![named(1, ""), named(2, "x")],
+        idempotency: Some(("k".into(), [7; 32])),
+        imported: Some(imported),
+    }))
+}
+
+/// Records of the previous release have these bytes.
+#[test]
+fn bytes_are_those_of_format_1() {
+    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [1, 9, 1, 5, 7, 0]);
+    let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
+    let hex = bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    assert_eq!(
+        hex,
+        "01090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e010161040507777269747\
+         4656e0e3c703e7772697474656e3c2f703e010372617702010002017801016b0707070707070707070707070707070707070707070707070\
+         70707070707070701037372630102010301"
+    );
+}
+
+#[test]
+fn unknown_formats_and_other_operations_are_refused() {
+    let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
+    bytes[0] = 2;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 2 is unknown");
+    assert!(decode(&[]).is_err());
+    assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
+}
