@@ -88,8 +88,8 @@ fn naming(out: &mut Vec<String>) {
 fn placing(out: &mut Vec<String>) {
     let ids = GOLDEN_IDS.map(id);
     let path = ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).expect("a short path"));
-    out.push(format!("path\tbytes\t{}", hex::encode(path.as_bytes())));
-    out.push(format!("path\tend\t{}", hex::encode(path.subtree_end())));
+    out.push(format!("path\tbytes\t{}", to_hex(path.as_bytes())));
+    out.push(format!("path\tend\t{}", to_hex(&path.subtree_end())));
     for mode in [Mode::Flat, Mode::TwoLevel, Mode::Tree, Mode::Building] {
         let threading = Threading { mode, level_limit: 3 };
         for depth in 1..=ids.len() {
@@ -135,4 +135,9 @@ fn main() {
     for line in lines() {
         println!("{line}");
     }
+}
+
+/// Written here because the example is compiled with no crate but this one.
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 //! Opens a process: chooses the adapters, puts the state together, and starts the loops behind it.
 //!
 //! The one place that names adapters. Without a cluster's addresses everything is embedded
-//! ([`embedded`]); with them the same ports are MySQL, Redis and Kafka ([`cluster`]).
+//! (`embedded`); with them the same ports are MySQL, Redis and Kafka ([`cluster`]).
 
 #[cfg(feature = "cluster")]
 pub mod cluster;

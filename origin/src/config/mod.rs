@@ -2,7 +2,7 @@
 //!
 //! Read once at the start and never changed. Opens nothing. Promise: an unknown setting is refused by
 //! name, an accepted one is within its bounds, and no `Debug` output shows a secret. The fields'
-//! comments are the reference of [`reference`].
+//! comments are the reference of `config::reference`.
 
 mod allowed_origins;
 mod auth;

@@ -183,7 +183,7 @@ pub struct TouchedComment {
     pub takedown: bool,
     pub likes: u64,
     pub dislikes: u64,
-    /// See [`Row::reacted`].
+    /// See `Row::reacted`.
     pub reacted: u64,
 }
 

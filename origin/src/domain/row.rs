@@ -1,6 +1,6 @@
 //! Rows of the tables in the product's own types: subjects, comments, new comments, exports.
 //!
-//! Pure data. Not here: how a database stores them ([`super::columns`]).
+//! Pure data. Not here: how a database stores them (`super::columns`).
 
 use std::collections::HashMap;
 

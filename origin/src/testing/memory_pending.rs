@@ -43,6 +43,11 @@ impl MemoryPending {
         lock(&self.comments).get(&id).cloned()
     }
 
+    /// Loses a comment, but not its reservation.
+    pub(crate) fn lose_comment(&self, id: CommentId) {
+        lock(&self.comments).remove(&id);
+    }
+
     /// Shows a comment, with its reservation.
     pub(crate) fn show(&self, id: CommentId, logged: LoggedOperation) {
         if let Some(key) = key_of(&logged) {

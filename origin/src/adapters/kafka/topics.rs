@@ -71,7 +71,7 @@ pub(super) async fn read_partition_count(client: &KafkaClient) -> Result<u32, Br
     found.map(|(_, partitions)| partitions).ok_or_else(|| BrokerError::Damaged("no topics".into()))
 }
 
-/// See [`crate::adapters::kafka::Kafka::migrate`].
+/// See `crate::adapters::kafka::Kafka::migrate`.
 pub(super) async fn create_missing(client: &KafkaClient, partitions: u32, replication: u16) -> Result<(), BrokerError> {
     let planned = planned_topics(client, partitions);
     let mut missing = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! All rows of a slot are in one database, so a write to it is one transaction. The slot map says which
 //! database has which slot; every process refreshes it each second. Reads take no locks and are bounded
-//! in time. Not here: the fold of a batch ([`crate::domain::fold`]) and any cache of rows. Each port of
+//! in time. Not here: the fold of a batch (`crate::domain::fold`) and any cache of rows. Each port of
 //! the tables has its own file here.
 
 mod change_feed;

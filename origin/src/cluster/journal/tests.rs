@@ -113,6 +113,19 @@ async fn key_makes_one_comment_wherever_the_first_append_failed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn replay_of_a_comment_that_is_not_shown_shows_it_again() {
+    let bed = JournalBed::new();
+    bed.publish(bed.row(1, Some(("k", 1)))).await.unwrap();
+    // Redis kept the mark of the append and lost the comment, and the row is not written yet.
+    bed.doubles.pending.lose_comment(comment(SLOT, 1));
+    let again = bed.publish(bed.row(2, Some(("k", 1)))).await.unwrap();
+    assert!(matches!(again, OperationOutcome::Replayed { .. }), "{again:?}");
+    assert!(bed.doubles.pending.shown(comment(SLOT, 1)).is_some());
+    let bytes = bed.doubles.broker.payloads(Topic::Comments);
+    assert!(bytes.len() == 2 && bytes[0] == bytes[1], "the same comment");
+}
+
+#[tokio::test(start_paused = true)]
 async fn full_producer_appends_nothing_and_releases_the_key() {
     let bed = JournalBed::new();
     bed.doubles.broker.fail_appends(|_| Some((FaultPoint::Before, BrokerError::Full)));

@@ -3,13 +3,13 @@
 //! The states of the slot's rows say how far a move has come, so that the next call continues or undoes
 //! a move that was interrupted:
 //!
-//! 1. Source [`SlotState::Copying`], target [`SlotState::Incoming`]: the slot's rows are copied. Writers
-//!    continue, and record their dirty rows ([`super::dirty_rows`]). A move that is interrupted here
+//! 1. Source `SlotState::Copying`, target `SlotState::Incoming`: the slot's rows are copied. Writers
+//!    continue, and record their dirty rows (`super::dirty_rows`). A move that is interrupted here
 //!    starts again from an empty copy.
-//! 2. Source [`SlotState::Sealed`]: under the lock of the source's row the last dirty rows were copied
+//! 2. Source `SlotState::Sealed`: under the lock of the source's row the last dirty rows were copied
 //!    too. No process can write. A move that is interrupted from here on is finished.
-//! 3. Target [`SlotState::Owned`] with the source's positions; the slot map names the target; source
-//!    [`SlotState::Elsewhere`].
+//! 3. Target `SlotState::Owned` with the source's positions; the slot map names the target; source
+//!    `SlotState::Elsewhere`.
 //! 4. After the time in which every process refreshes its map, the source's rows are deleted.
 
 mod copy;

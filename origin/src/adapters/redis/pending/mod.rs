@@ -7,7 +7,7 @@
 //! | `{name:m:<bucket>}:own:<member>` | sorted set | the comments of a member by time |
 //! | `{name:m:<bucket>}:since` | string | the server's run id, and since when it has kept every reservation |
 //!
-//! Members share [`MEMBER_BUCKETS`] hash tags. In a Redis Cluster the loss of a node is so noticed by
+//! Members share `MEMBER_BUCKETS` hash tags. In a Redis Cluster the loss of a node is so noticed by
 //! the tags of that node. Not noticed is a server that evicts reservations (`volatile-*`, out of
 //! memory); the unique key of the rows is the protection against that.
 
