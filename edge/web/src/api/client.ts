@@ -1,5 +1,7 @@
 /** The calls of the HTTP contract that the element makes, one method each. */
 
+import { subjectPath } from './paths.ts';
+import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
 import type {
   Ancestors,
   Comment,
@@ -10,9 +12,7 @@ import type {
   Reaction,
   ReactionState,
   Sort,
-} from '../wire.ts';
-import { subjectPath } from './paths.ts';
-import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
+} from './wire.ts';
 
 export interface ListQuery {
   sort: Sort;

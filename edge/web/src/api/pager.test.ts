@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Comment, Page, Subject } from '../wire.ts';
 import type { ListQuery, ReadOptions } from './client.ts';
 import { ListPager } from './pager.ts';
 import { ApiProblem } from './problem.ts';
+import type { Comment, Page, Subject } from './wire.ts';
 
 interface Call {
   query: ListQuery;

@@ -1,9 +1,9 @@
 /** Follows the cursors of one list and gives each comment once, whatever the cursors go through. */
 
-import type { Comment, Page, Subject } from '../wire.ts';
 import type { ListQuery, ReadOptions } from './client.ts';
 import { ApiProblem } from './problem.ts';
 import type { ApiAnswer } from './transport.ts';
+import type { Comment, Page, Subject } from './wire.ts';
 
 /** So many pages without anything new are followed before the reader is asked to go on. */
 const MAX_EMPTY_PAGES = 10;

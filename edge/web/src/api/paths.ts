@@ -1,6 +1,6 @@
 /** Names of subjects, and the paths of the contract that begin with them. */
 
-import type { SubjectName } from '../wire.ts';
+import type { SubjectName } from './wire.ts';
 
 /** `article/hello`, as the attribute `subject` has it. */
 export function subjectNameOf(subject: SubjectName): string {

@@ -1,6 +1,6 @@
 /** The one error of the API: an answer that is no success, or no answer at all. */
 
-import type { FieldError, ProblemBody } from '../wire.ts';
+import type { FieldError, ProblemBody } from './wire.ts';
 
 interface ProblemFields {
   status?: number;

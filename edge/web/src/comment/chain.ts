@@ -1,9 +1,9 @@
 /** A conversation as a building: the root is the ground floor, and each answer is one floor up. */
 
 import { h, screenReaderText } from '../dom/html.ts';
+import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { Locale } from '../text/locale.ts';
-import type { ShownComment } from './model.ts';
-import { authorNameOf, bodyOf, timeLink } from './parts.ts';
+import { bodyOf, timeLink } from './parts.ts';
 
 /** Floors shown below the collapsed middle. */
 const FLOORS_BELOW_GAP = 3;

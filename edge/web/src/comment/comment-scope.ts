@@ -1,6 +1,6 @@
 /** The comments under one list element, by id: no comment is shown twice in it. */
 
-import type { ShownComment } from './model.ts';
+import type { ShownComment } from '../model/shown-comment.ts';
 
 interface ScopedView {
   readonly node: HTMLElement;

@@ -1,9 +1,9 @@
 /** The first line of a comment: author, badges, time and floor. */
 
 import { h } from '../dom/html.ts';
+import { authorNameOf, hasFlag, isTombstone, type ShownComment } from '../model/shown-comment.ts';
 import type { Locale } from '../text/locale.ts';
-import { hasFlag, isTombstone, type ShownComment } from './model.ts';
-import { authorNameOf, timeLink } from './parts.ts';
+import { timeLink } from './parts.ts';
 
 export interface HeaderIds {
   author: string;

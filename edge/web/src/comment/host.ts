@@ -3,9 +3,9 @@
  * types: `CommentView` and `CommentThread` have the values.
  */
 
+import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
-import type { Comment, OverlayEntry, Reaction, ReactionState } from '../wire.ts';
-import type { ShownComment } from './model.ts';
+import type { ShownComment } from '../model/shown-comment.ts';
 
 /** The comment that a part belongs to. */
 export interface OwningComment {

@@ -2,8 +2,8 @@
 
 import { Composer, type ComposerPurpose } from '../composer/composer.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
+import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
-import { isTombstone } from './model.ts';
 
 export class InlineForms {
   /** Holds at most one form. */

@@ -1,16 +1,11 @@
 /** The parts of a comment that lists, buildings and permalinks draw alike. */
 
+import type { Author, Media } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
+import { isTombstone, type ShownComment } from '../model/shown-comment.ts';
 import type { Locale } from '../text/locale.ts';
-import type { Author, Media } from '../wire.ts';
-import { isTombstone, type ShownComment } from './model.ts';
-
-export function authorNameOf(comment: ShownComment, locale: Locale): string {
-  if (!comment.author) return locale.text.deletedAuthor;
-  return comment.author.name || locale.text.anonymous;
-}
 
 /** The picture of an author over the first letter of the name, which shows until it is loaded. */
 export function avatarOf(author: Author | null, name: string): HTMLDivElement {

@@ -3,11 +3,11 @@
  * everything back to what the server last confirmed.
  */
 
+import type { Reaction, ReactionState } from '../api/wire.ts';
 import { askGuestName } from '../composer/guest-name.ts';
 import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
-import type { Reaction, ReactionState } from '../wire.ts';
+import { reactionStateWith } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
-import { reactionStateWith } from './model.ts';
 
 interface ReactionButton {
   readonly node: HTMLButtonElement;

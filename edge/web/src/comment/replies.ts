@@ -1,8 +1,8 @@
 /** The replies under one comment: the few that a list brings along, and all of them on request. */
 
 import { type ListPage, ListPager } from '../api/pager.ts';
+import type { Comment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
-import type { Comment } from '../wire.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 
 const REPLIES_PER_PAGE = 50;

@@ -3,15 +3,15 @@
  * survive every update.
  */
 
+import type { Comment, OverlayEntry } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
-import type { Comment, OverlayEntry } from '../wire.ts';
+import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import { BuildingToggle } from './building.ts';
 import type { CommentScope } from './comment-scope.ts';
 import { CommentHeader } from './header.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 import { InlineForms } from './inline-forms.ts';
-import type { ShownComment } from './model.ts';
-import { authorNameOf, avatarOf, bodyOf } from './parts.ts';
+import { avatarOf, bodyOf } from './parts.ts';
 import { ReactionButtons } from './reactions.ts';
 import { ReplyList } from './replies.ts';
 

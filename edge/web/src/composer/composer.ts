@@ -3,13 +3,12 @@
 import { ApiProblem } from '../api/problem.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
-import type { ShownComment } from '../comment/model.ts';
-import { authorNameOf } from '../comment/parts.ts';
+import type { Comment } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
-import type { ThreadContext } from '../thread-context.ts';
+import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
-import type { Comment } from '../wire.ts';
 import { ComposerDraft } from './draft.ts';
 import { ComposerForm } from './form.ts';
 import type { GuestNameHost } from './guest-name.ts';

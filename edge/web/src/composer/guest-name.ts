@@ -2,7 +2,7 @@
 
 import { ApiProblem } from '../api/problem.ts';
 import { closeOnEscape, h, uniqueId } from '../dom/html.ts';
-import type { ThreadContext } from '../thread-context.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
 import { MAX_NAME_LENGTH } from './form.ts';
 
 /** The thread whose reader becomes a guest. */

@@ -3,9 +3,9 @@
  * behind a button; edits and removals show in their place.
  */
 
-import { isTombstone, tombstoneOf } from '../comment/model.ts';
+import type { Comment } from '../api/wire.ts';
+import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
 import { jitter, type Timer } from '../util/time.ts';
-import type { Comment } from '../wire.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 

@@ -1,6 +1,6 @@
 /** What the parts of a thread above its comments share. Only types: `CommentThread` has the values. */
 
-import type { ThreadContext } from '../thread-context.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
 import type { ThreadFrame } from './frame.ts';
 import type { ShownComments } from './shown-comments.ts';
 

@@ -2,11 +2,11 @@
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
+import type { CommentContext, Subject } from '../api/wire.ts';
 import { chainOf } from '../comment/chain.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
-import type { CommentContext, Subject } from '../wire.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';

@@ -5,9 +5,9 @@
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import { isTombstone, NO_OVERLAY_ENTRY } from '../comment/model.ts';
+import type { Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
-import type { Overlay, OverlayEntry } from '../wire.ts';
+import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */

@@ -2,8 +2,8 @@
 
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
+import type { Comment, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
-import type { Comment, Sort, Subject } from '../wire.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { LiveStream } from './live-stream.ts';
 import type { ThreadPartHost } from './part-host.ts';

@@ -1,9 +1,9 @@
 /** The comments on the page, and where each of them is drawn. It fetches nothing. */
 
+import type { Comment } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
-import type { ShownComment } from '../comment/model.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
-import type { Comment } from '../wire.ts';
+import type { ShownComment } from '../model/shown-comment.ts';
 
 /** Deeper replies of a tree keep the indentation of this level. */
 const MAX_TREE_INDENT = 3;

@@ -1,8 +1,8 @@
 /** The choice of a sort: the usual ones as buttons, the others in a menu. */
 
+import type { Sort } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { Strings } from '../text/en.ts';
-import type { Sort } from '../wire.ts';
 
 const BUTTON_SORTS: readonly Sort[] = ['hot', 'new', 'old', 'top'];
 const MENU_SORTS: readonly Sort[] = ['best', 'replies', 'controversial'];

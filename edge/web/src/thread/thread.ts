@@ -4,14 +4,14 @@
  */
 
 import { ApiClient } from '../api/client.ts';
-import { ReaderIdentity } from '../api/identity.ts';
 import { ApiProblem } from '../api/problem.ts';
-import { RecentActs } from '../api/recent.ts';
+import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
 import { Composer } from '../composer/composer.ts';
+import { ReaderIdentity } from '../model/identity.ts';
+import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
 import { Locale } from '../text/locale.ts';
-import type { Comment, Sort, Subject, SubjectMode } from '../wire.ts';
 import { Arrivals } from './arrivals.ts';
 import { ThreadFrame } from './frame.ts';
 import { LiveStream } from './live-stream.ts';

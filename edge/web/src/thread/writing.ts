@@ -1,10 +1,10 @@
 /** What the reader changes: shown at once, then as the server has taken it. */
 
 import { parseSubjectName } from '../api/paths.ts';
+import type { Author, Comment, Reaction, ReactionState } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
-import { type ShownComment, tombstoneOf } from '../comment/model.ts';
 import { uniqueId } from '../dom/html.ts';
-import type { Author, Comment, Reaction, ReactionState } from '../wire.ts';
+import { type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';

@@ -1,7 +1,7 @@
 /** Who the reader is: the member whose token the host page gives, else a guest, else unknown. */
 
+import type { Guest } from '../api/wire.ts';
 import { siteStorage } from '../util/json-storage.ts';
-import type { Guest } from '../wire.ts';
 
 /** What a name line needs. Each part may be missing: a token is not verified here. */
 export interface KnownMember {

@@ -1,11 +1,11 @@
 /** What every part of a thread may use. Only types: `CommentThread` has the values. */
 
-import type { ApiClient } from './api/client.ts';
-import type { ReaderIdentity } from './api/identity.ts';
-import type { RecentActs } from './api/recent.ts';
-import type { Strings } from './text/en.ts';
-import type { Locale } from './text/locale.ts';
-import type { SubjectMode } from './wire.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { SubjectMode } from '../api/wire.ts';
+import type { Strings } from '../text/en.ts';
+import type { Locale } from '../text/locale.ts';
+import type { ReaderIdentity } from './identity.ts';
+import type { RecentActs } from './recent-acts.ts';
 
 export interface ThreadContext {
   /** `article/hello`. */

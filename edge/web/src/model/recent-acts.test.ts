@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Comment } from '../wire.ts';
-import { RecentActs } from './recent.ts';
+import type { Comment } from '../api/wire.ts';
+import { RecentActs } from './recent-acts.ts';
 
 const comment = (fields: Partial<Comment> = {}): Comment =>
   ({

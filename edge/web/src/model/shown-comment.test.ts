@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Comment, Reaction } from '../wire.ts';
-import { isTombstone, reactionStateWith, tombstoneOf } from './model.ts';
+import type { Comment, Reaction } from '../api/wire.ts';
+import { isTombstone, reactionStateWith, tombstoneOf } from './shown-comment.ts';
 
 describe('reaction state', () => {
   const cases: [Reaction | null, Reaction | null, number, number][] = [

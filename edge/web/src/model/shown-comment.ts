@@ -1,6 +1,7 @@
 /** A comment as the page shows it, and questions about it. Pure: no DOM. */
 
-import type { Comment, CommentState, OverlayEntry, Reaction, ReactionState } from '../wire.ts';
+import type { Comment, CommentState, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
+import type { Locale } from '../text/locale.ts';
 
 /** Also a comment that is on its way to the server. */
 export type ShownComment = Omit<Comment, 'state'> & { state: CommentState | 'sending' };
@@ -19,6 +20,11 @@ export function hasFlag(comment: ShownComment, flag: Comment['flags'][number]): 
 /** A deleted comment keeps its place, but has no author. */
 export function isTombstone(comment: ShownComment): boolean {
   return !comment.author;
+}
+
+export function authorNameOf(comment: ShownComment, locale: Locale): string {
+  if (!comment.author) return locale.text.deletedAuthor;
+  return comment.author.name || locale.text.anonymous;
 }
 
 export function tombstoneOf<Shown extends ShownComment>(comment: Shown): Shown {

@@ -3,9 +3,9 @@
  * old, so these acts are applied to every list for a short time. A reload does not lose them.
  */
 
-import { tombstoneOf } from '../comment/model.ts';
+import type { Comment } from '../api/wire.ts';
 import { tabStorage } from '../util/json-storage.ts';
-import type { Comment } from '../wire.ts';
+import { tombstoneOf } from './shown-comment.ts';
 
 /** Own posts, edits and deletions outlive every cached page. */
 const ACT_TTL_MS = 120_000;

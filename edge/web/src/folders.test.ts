@@ -1,0 +1,59 @@
+/** The folders have an order, so that a reader who knows the ones below understands the next one. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+/** From the lowest. A file imports from its own folder and from the folders before it. */
+const FOLDERS = [
+  'util', // the browser and the language: storage, time, characters
+  'style', // the style sheets
+  'dom', // nodes, and HTML that is safe to insert
+  'api', // the HTTP contract: its shapes, its calls, its problems
+  'text', // the sentences for the reader, in each language
+  'model', // what a thread knows without a document: comments, the reader, recent acts
+  'composer', // the forms that a reader writes in
+  'comment', // one comment on the page, with everything that opens under it
+  'thread', // the list of comments, and what keeps it up to date
+  '.', // the custom element and the script tag
+];
+
+/** The demo page uses the element as any host page does: by its tag, not by an import. */
+const APART = ['demo'];
+
+const ROOT = import.meta.dirname;
+const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+
+const FILES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.ts'),
+);
+
+/** The folders that a file imports from. */
+function importedFolders(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const targets = [...text.matchAll(IMPORT)].map(([, path = '']) => join(dirname(file), path));
+  return targets.map((target) => dirname(target));
+}
+
+test('every folder has a place in the order', () => {
+  const found = new Set(FILES.map((file) => dirname(file)));
+  assert.deepEqual([...found].sort(), [...FOLDERS, ...APART].sort());
+});
+
+for (const [place, folder] of FOLDERS.entries()) {
+  test(`${folder} imports only from folders before it`, () => {
+    const allowed = FOLDERS.slice(0, place + 1);
+    const wrong = FILES.filter((file) => dirname(file) === folder).flatMap((file) =>
+      importedFolders(file)
+        .filter((target) => !allowed.includes(target))
+        .map((target) => `${file} imports from ${target}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+}
+
+test('demo imports nothing', () => {
+  const imports = FILES.filter((file) => APART.includes(dirname(file))).flatMap(importedFolders);
+  assert.deepEqual(imports, []);
+});
