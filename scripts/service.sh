@@ -16,12 +16,14 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 kind=$1 dir=$2 port=$3
 mkdir -p "$dir"
 
+# Temporary files are in its own directory: in a shared one, a MariaDB that starts deletes those of another.
 mariadb() {
+    mkdir -p "$dir/tmp"
     if [ ! -d "$dir/data/mysql" ]; then
-        mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal \
+        mariadb-install-db --no-defaults --datadir="$dir/data" --tmpdir="$dir/tmp" --auth-root-authentication-method=normal \
             --skip-test-db --user="$(id -un)" >"$dir/install.log"
     fi
-    exec mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --socket="$dir/my.sock" \
+    exec mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/my.sock" \
         --pid-file="$dir/my.pid" --bind-address=127.0.0.1 --port="$port" --skip-log-bin --skip-name-resolve \
         --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=256M --max-connections=500 \
         --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci
