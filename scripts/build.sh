@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what is deployed: target/release/gailou with the page and the drivers of a cluster, and the
-# Worker in edge/build.
+# Builds what a deployment needs: target/release/gailou, which contains the page and the drivers of a
+# cluster, and the Worker in edge/build.
 
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Kills, freezes and cuts off every part of a cluster under load, on servers of its own, and checks
-# that everything that was acknowledged is there, once, and counted right.
+# Starts a private cluster, kills, freezes and disconnects each part of it under load, and checks that
+# every acknowledged write is stored once and counted once.
 #
-#   CHAOS_SECONDS (60) of load in each round, CHAOS_ROUNDS (1) rounds for each fault;
-#   CHAOS_FAULTS: only these: kill-redis,freeze-serve,cut-kafka
+#   CHAOS_SECONDS (60)    the length of the load in each round
+#   CHAOS_ROUNDS (1)      how many rounds each fault gets
+#   CHAOS_FAULTS (all)    the faults to run, for example kill-redis,freeze-serve,cut-kafka
 
-# Run by make, it does not outlive it, however make ends.
+# When make dies, even by SIGKILL, the kernel sends SIGTERM to this script.
 if [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then
   exec env -u MAKELEVEL setpriv --pdeathsig TERM -- "$0" "$@"
 fi
@@ -18,7 +19,7 @@ suite=(cargo test --locked --release --workspace --features gailou-tests/cluster
 
 setup_rust && setup_services || exit 1
 step "build the suite (release)" build-chaos "${suite[@]}" --no-run || exit 1
-# In a group of its own, as every child; its table goes to the terminal.
+# The suite runs in its own process group, like every child, and prints its table to the terminal.
 set -m
 "${suite[@]}" --quiet -- --ignored </dev/null &
 set +m

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes what the edge parses: each target of edge/fuzz, or the named ones, for SECONDS (60).
-# An input that breaks a law is written to edge/fuzz/artifacts: copy it to edge/fuzz/seeds with the fix.
+# Fuzzes the parsers of the edge: each target of edge/fuzz, or only the named ones, for SECONDS (60).
+# The fuzzer writes an input that fails to edge/fuzz/artifacts; commit it to edge/fuzz/seeds with the fix.
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET...]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the golden vectors of the shared crate as WebAssembly: edge and origin must rank, name and
-# sign to the same bit. `cargo test` compares the same file with what this machine's own code gives.
+# Checks the golden vectors of the shared crate as WebAssembly: edge and origin must compute the same
+# ids, ranks and cursors. `cargo test` compares the same file with the results of native code.
 #
-# To write the file anew: cargo run -q -p gailou-shared --example golden > shared/golden/rank.tsv
+# To generate the file again: cargo run -q -p gailou-shared --example golden > shared/golden/rank.tsv
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,9 +15,9 @@ got=$(mktemp)
 # shellcheck disable=SC2317 # lib.sh calls it
 at_exit() { rm -f "$got"; }
 
-[ -s $golden ] || die "$golden is not there"
-# Optimised, as the Worker is; by rustc, because cargo would build what only the tests depend on,
-# and some of that has no wasm.
+[ -s $golden ] || die "$golden is missing"
+# The build is optimised, as the Worker is. It calls rustc for the example, because cargo also builds
+# the dependencies of the tests, and some of them do not compile to wasm.
 cargo build --locked --release --package gailou-shared --lib --target $target &&
   rustc --edition 2024 -C opt-level=3 --target $target \
     -L "dependency=$built/deps" -L "dependency=$TARGET/release/deps" \

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the scripts share: paths, steps that print one line each, children that are always stopped.
-# This file is sourced. Not here: what is installed (setup.sh) and what is tested (test.sh).
+# Shared functions of the scripts: paths, steps that print one line each, and children that are always
+# stopped. The other scripts source this file; setup.sh installs tools, and test.sh runs the tests.
 #
-# Every child runs in its own process group: one signal then reaches everything it has started, and
-# the script handles a signal at once instead of after the child has ended.
+# Every child runs in its own process group. One signal reaches everything that the child has started,
+# and the script handles a signal at once instead of after the child's end.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TOOLS=$ROOT/.tools
@@ -13,12 +13,12 @@ TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
 cd "$ROOT" || exit 1
 mkdir -p "$LOGS"
 
-# First the pinned tools, then the Node programs of the project (and Node itself, if setup.sh has
-# installed it there), then the programs of rustup, which may be missing in PATH, and of the servers.
+# The order: the pinned tools, the Node programs of the project (with Node itself, if setup.sh has
+# installed it), the user's PATH, then the folders of rustup and of the servers, which PATH may lack.
 PATH=$TOOLS/bin:$ROOT/node_modules/.bin:$PATH:$HOME/.cargo/bin:/usr/sbin
 export PATH CARGO_TERM_COLOR=never CARGO_TERM_PROGRESS_WHEN=never
 
-# Ends a program together with this script, even after a kill -9 of the script.
+# The prefix of a command that ends together with this script, even after a kill -9 of the script.
 END_WITH_SCRIPT=()
 if command -v setpriv >/dev/null; then END_WITH_SCRIPT=(setpriv --pdeathsig TERM --); fi
 
@@ -56,11 +56,11 @@ log_tail() {
 }
 
 # spawn OUT ERR COMMAND...: runs a command or function in the background, in its own process group.
-# Its process id is in $child.
+# Sets $child to its process id.
 spawn() {
   local out=$1 err=$2
   shift 2
-  # At once: nothing may read the output of an earlier run as the output of this one.
+  # The files are emptied first: a caller must not read the output of an earlier run.
   : >"$out"
   : >"$err"
   set -m
@@ -74,8 +74,8 @@ spawn() {
   children+=("$child")
 }
 
-# start NAME COMMAND...: starts a server. Its standard output goes to .tools/log/NAME.out, its
-# standard error to NAME.log.
+# start NAME COMMAND...: starts a server with its standard output in .tools/log/NAME.out and its
+# standard error in .tools/log/NAME.log.
 start() {
   local name=$1
   shift
@@ -85,7 +85,7 @@ start() {
 alive() { kill -0 "$1" 2>/dev/null; }
 group_alive() { kill -0 -- "-$1" 2>/dev/null; }
 
-# stop PID...: ends these process groups together: by SIGTERM, then by SIGKILL after STOP_SECONDS.
+# stop PID...: sends SIGTERM to these process groups, and SIGKILL after STOP_SECONDS.
 stop() {
   local pid left tries=0
   for pid in "$@"; do kill -TERM -- "-$pid" 2>/dev/null; done
@@ -101,7 +101,7 @@ stop() {
   return 0
 }
 
-# A second Ctrl-C ends the wait.
+# stop_children: stops every child; a second Ctrl-C skips the wait.
 stop_children() {
   trap 'hurry=1' INT TERM HUP
   trap - EXIT
@@ -109,14 +109,14 @@ stop_children() {
   children=()
 }
 
-# A script that must clean up more than its children defines its own.
+# The hook that runs after the children have ended; a script that has more to clean up redefines it.
 at_exit() { :; }
 
 trap 'status=$?; clear_line; stop_children; at_exit; exit $status' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# finish PID: waits for a child, removes it from the list, and returns its status.
+# finish PID: waits for a child, removes it from $children, and returns its status.
 finish() {
   local pid status=0 rest=()
   wait "$1" 2>/dev/null || status=$?
@@ -126,8 +126,8 @@ finish() {
 }
 
 # step NAME LOG COMMAND...: runs a command with its output in .tools/log/LOG.log and prints one line
-# when it ends. Until then a terminal shows its last line of output; elsewhere a line is printed
-# every minute.
+# when the command ends. Meanwhile a terminal shows the last line of its output; without a terminal the
+# step prints a line every minute.
 step() {
   local name=$1 log=$LOGS/$2.log began=$SECONDS printed=0 pid status=0 spent last
   shift 2
@@ -146,7 +146,7 @@ step() {
     sleep 0.2
   done
   finish "$pid" || status=$?
-  # End what the step has left running.
+  # The command may have left processes running.
   if group_alive "$pid"; then stop "$pid"; fi
   spent=$((SECONDS - began))
   if [ $status = 0 ]; then
@@ -158,10 +158,10 @@ step() {
   return $status
 }
 
-# answers PORT: whether a program listens on this port.
+# answers PORT: succeeds when a program listens on this port.
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# http_ok PORT: whether GET / returns 200.
+# http_ok PORT: succeeds when GET / returns 200.
 http_ok() {
   local status
   status=$(
@@ -172,8 +172,8 @@ http_ok() {
   [[ $status == HTTP/1.?\ 200* ]]
 }
 
-# wait_line PID FILE REGEX SECONDS: waits until a running program has printed such a line. The first
-# group of the expression is in $found.
+# wait_line PID FILE REGEX SECONDS: waits until a running program has printed a line that matches. Sets
+# $found to the first group of the expression.
 wait_line() {
   local pid=$1 file=$2 regex=$3 until=$((SECONDS + $4)) line
   while :; do
@@ -186,7 +186,8 @@ wait_line() {
   done
 }
 
-# start_origin PROGRAM ARGUMENT...: its process id is in $origin, its address in $origin_url.
+# start_origin PROGRAM ARGUMENT...: starts an origin. Sets $origin to its process id and $origin_url to
+# its address.
 # shellcheck disable=SC2034 # read by the scripts that source this
 start_origin() {
   start origin "$@"
@@ -199,8 +200,8 @@ start_origin() {
   fi
 }
 
-# start_edge PORT DIR ORIGIN_URL ARGUMENT...: runs wrangler dev with its state in DIR. Its process id
-# is in $edge, its address in $edge_url. Port 0 takes any free port.
+# start_edge PORT DIR ORIGIN_URL ARGUMENT...: runs wrangler dev with its state in DIR; port 0 takes any
+# free port. Sets $edge to its process id and $edge_url to its address.
 start_edge() {
   start edge env CI=1 WRANGLER_SEND_METRICS=false CLOUDFLARE_CF_FETCH_ENABLED=false EDGE_BUILT=1 \
     wrangler dev --ip 127.0.0.1 --port "$1" --inspector-port 0 --persist-to "$2" --var "ORIGIN:$3" "${@:4}"
@@ -217,7 +218,7 @@ start_edge() {
   fail "the Worker did not start"
 }
 
-# edge_is_fresh: whether edge/build is newer than everything it is built from.
+# edge_is_fresh: succeeds when edge/build is newer than all of its sources.
 edge_is_fresh() {
   [ -s edge/build/index.js ] || return 1
   local newer
@@ -226,18 +227,19 @@ edge_is_fresh() {
   [ -z "$newer" ]
 }
 
-# build_web: the page in edge/web/dist, which the origin holds and the Worker serves. It takes less
-# than a second; a file that stays the same keeps its time, so cargo has nothing to build again.
+# build_web: builds the page in edge/web/dist, which the origin embeds and the Worker serves. It takes
+# less than a second. An unchanged file keeps its time, so cargo does not build the origin again.
 build_web() {
   step "build the page" build-web npm run --silent build
 }
 
+# build_edge: builds the Worker, unless its build is fresh.
 build_edge() {
   if edge_is_fresh; then return 0; fi
   step "build the Worker" build-edge sh scripts/build-edge.sh
 }
 
-# build_origin PROFILE ARGUMENT...: the arguments go to cargo. The page must be built before.
+# build_origin PROFILE ARGUMENT...: builds the origin; the arguments go to cargo. Call build_web first.
 build_origin() {
   step "build the origin ($1)" "build-origin-$1" cargo build --locked --profile "$1" --package gailou --bin gailou "${@:2}"
 }

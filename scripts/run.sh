@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds and starts everything on the embedded default. The origin comes first, with its demo threads:
-# it serves the page by itself. The Worker is built while the page is already there, and joins.
-# Runs until Ctrl-C or SIGTERM, or until one of the two ends; then it stops both.
+# Builds and starts the origin with its embedded store and the demo threads, then the Worker in front
+# of it. The origin serves the page by itself while the Worker is built.
+# The script runs until Ctrl-C or SIGTERM, or until one of the two programs ends; then it stops both.
 #
-# PORT (8787) is the Worker's port, ORIGIN_PORT (8080) the origin's. GAILOU_* variables reach the
-# origin unchanged.
+# PORT (8787) is the Worker's port, ORIGIN_PORT (8080) the origin's. The script passes GAILOU_*
+# variables to the origin.
 
-# Started by make, this script must not outlive it.
+# When make dies, even by SIGKILL, the kernel sends SIGTERM to this script.
 if [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then
   exec env -u MAKELEVEL setpriv --pdeathsig TERM -- "$0" "$@"
 fi
@@ -18,19 +18,20 @@ PORT=${PORT:-8787}
 ORIGIN_PORT=${ORIGIN_PORT:-8080}
 GAILOU=$TARGET/quick/gailou
 
-# check_port NAME NUMBER
+# check_port NAME NUMBER: ends the script when the number is not a port.
 check_port() {
   if ! [[ $2 =~ ^[1-9][0-9]{0,4}$ ]] || [ "$2" -gt 65535 ]; then die "$1=$2 is not a port from 1 to 65535"; fi
 }
 
-# check_port_is_free NAME NUMBER
+# check_port_is_free NAME NUMBER: fails when a program listens on the port.
 check_port_is_free() {
   if answers "$2"; then
     fail "port $2 is in use: stop the program that listens there, or choose another port: make run $1=$(($2 < 65000 ? $2 + 10 : $2 - 10))"
   fi
 }
 
-# The Worker reads its secrets from a file, because every user of the machine can read a command line.
+# write_worker_secrets FILE: writes the Worker's secrets to a file, because every user of the machine
+# can read a command line.
 write_worker_secrets() {
   (
     umask 077
@@ -42,7 +43,7 @@ write_worker_secrets() {
 }
 
 run_origin() {
-  # The drivers of a cluster take minutes to build, and the embedded default does not use them.
+  # The drivers of a cluster take minutes to build, and the embedded store does not use them.
   local features=() began
   if [ -n "${GAILOU_MYSQL_URLS:-}" ]; then features=(--features cluster); fi
   build_origin quick "${features[@]}" || return
@@ -56,12 +57,12 @@ run_origin() {
 run_worker() {
   setup_edge && build_edge || return
   check_port_is_free PORT "$PORT" || return
-  # The Worker keeps copies of the origin's pages: the copies of an earlier run may show other data.
+  # The Worker stores copies of the origin's pages, and the copies of an earlier run may be outdated.
   rm -rf .wrangler/run
   mkdir -p .wrangler/run
   local secrets=.wrangler/run/secrets.env arguments=() began=$SECONDS
   write_worker_secrets $secrets
-  # With a file of secrets, wrangler does not read .dev.vars.
+  # wrangler reads .dev.vars only without this argument.
   if [ -s $secrets ]; then arguments=(--env-file $secrets); fi
   start_edge "$PORT" .wrangler/run "$origin_url" "${arguments[@]}" || return
   report ok $((SECONDS - began)) "start the Worker"
@@ -75,13 +76,13 @@ check_port_is_free PORT "$PORT" && check_port_is_free ORIGIN_PORT "$ORIGIN_PORT"
 say "Setting up and building. The first time takes some minutes; logs are in .tools/log."
 setup_rust && setup_node && build_web && run_origin || exit 1
 
-# From here on, a request to stop is the normal end.
+# From here on a signal is the normal end, with status 0.
 trap 'clear_line; say "Stopping."; exit 0' INT TERM HUP
 
 say ""
 say "Open $origin_url"
 say ""
-say "The Worker in front of it is next; the page is already complete without it."
+say "The page is complete there. The Worker in front of it starts next."
 edge=
 if run_worker; then
   say ""

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Becomes one private server on loopback, for tests and `make services`: the process that was
-# started is the server itself, and ends as it ends. A directory that has data is used as it is.
+# Runs one private server on loopback, for the tests and `make services`. The script replaces itself
+# by the server, so its process id is the server's. It keeps the data that the directory has.
 #
 #   scripts/service.sh mariadb DIR PORT
 #   scripts/service.sh redis   DIR PORT
 #   scripts/service.sh kafka   DIR PORT CONTROLLER_PORT [ADVERTISED_PORT]
 #
-# ADVERTISED_PORT is where clients of the broker are sent to: a proxy in front of it.
-# Needs what `scripts/setup.sh services` installs. No passwords, no durability against power cuts
-# of the machine where that costs time: nothing here is for production.
+# ADVERTISED_PORT is the port that the broker names to its clients: the port of a proxy in front of it.
+# `scripts/setup.sh services` installs the programs. The servers have no passwords, and not all of them
+# survive a power cut: do not use them in production.
 set -eu
 
 PATH=$PATH:/usr/sbin
@@ -29,7 +29,7 @@ mariadb() {
         --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci
 }
 
-# No persistence: one that is started again is empty. Keys without a time to live are never evicted.
+# Redis stores nothing on disk: after a restart it is empty. It never evicts a key without a time to live.
 redis() {
     exec redis-server --bind 127.0.0.1 --port "$port" --dir "$dir" --save '' --appendonly no \
         --maxmemory 256mb --maxmemory-policy volatile-lru
@@ -55,10 +55,10 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-# A group begins at once, and a member that was killed is given up soon.
+# A consumer group starts at once, and the broker removes a killed member after 1 s.
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
-# A broker that was killed comes back in 3.5 s instead of 11.
+# A killed broker is back after 3.5 s instead of 11 s.
 broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 PROPERTIES
@@ -74,7 +74,7 @@ shift 3
 case $kind in
     mariadb | redis | kafka) "$kind" "$@" ;;
     *)
-        echo "service: no $kind" >&2
+        echo "error: unknown server $kind: use mariadb, redis or kafka" >&2
         exit 2
         ;;
 esac

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Starts a private MariaDB (it stands in for MySQL), Redis and Kafka on loopback, with two empty
-# databases, says how gailou finds them, and stays until Ctrl-C. Their data is gone afterwards:
-# compose.yaml starts servers that keep it.
+# Starts a private MariaDB (in the place of MySQL), Redis and Kafka on loopback, with two empty
+# databases, prints the variables that gailou needs to find them, and runs until Ctrl-C. Then it deletes
+# their data; compose.yaml starts servers that keep it.
 #
-# To be sourced as well: start_services, stop_services.
+# Another script can source this file for start_services and stop_services.
 
-# Run by make, it does not outlive it, however make ends.
+# When make dies, even by SIGKILL, the kernel sends SIGTERM to this script.
 if [ "${BASH_SOURCE[0]}" = "$0" ] && [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then
   exec env -u MAKELEVEL setpriv --pdeathsig TERM -- "$0" "$@"
 fi
@@ -13,22 +13,23 @@ fi
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-# free_port FIRST: the first free port from there on. Below the range from which
-# connections take theirs: a client whose server is down would else find itself there one day.
+# free_port FIRST: prints the first free port from FIRST on. FIRST must be below the range of ephemeral
+# ports: a client that retries a port of that range can connect to itself while its server is down.
 free_port() {
   local port=$1
   while answers "$port"; do port=$((port + 1)); done
   printf '%s' "$port"
 }
 
-# start_service KIND PORT ARGUMENT...: adds it to those that start.
+# start_service KIND PORT ARGUMENT...: starts a server and adds it to $started.
 start_service() {
   local kind=$1 port=$2
   start "$kind" scripts/service.sh "$kind" "$services_dir/$kind" "${@:2}"
   started+=("$child:$kind:$port")
 }
 
-# start_services: their directory is in $services_dir, their addresses in $mysql, $redis, $kafka.
+# start_services: starts the three servers and waits until they answer. Sets $services_dir to their
+# directory, and $mysql, $redis and $kafka to their addresses.
 start_services() {
   local began=$SECONDS until=$((SECONDS + 60)) started=() entry pid kind port
   local mysql_port redis_port kafka_port
@@ -54,7 +55,7 @@ start_services() {
   report ok $((SECONDS - began)) "start MariaDB, Redis and Kafka"
 }
 
-# Ends them and deletes their data.
+# stop_services: stops the servers and deletes their data.
 stop_services() {
   local pid
   stop "${services_pids[@]}"
@@ -62,7 +63,7 @@ stop_services() {
   remove_services
 }
 
-# For at_exit, when the servers have ended.
+# remove_services: deletes the data of servers that have ended.
 remove_services() { if [ -n "${services_dir:-}" ]; then rm -rf "$services_dir"; fi; }
 
 if [ "${BASH_SOURCE[0]}" != "$0" ]; then return; fi
@@ -79,7 +80,7 @@ say "export GAILOU_MYSQL_URLS=$mysql/gailou_0,$mysql/gailou_1"
 say "export GAILOU_REDIS_URLS=$redis"
 say "export GAILOU_KAFKA_BROKERS=$kafka"
 say ""
-say "With these, target/release/gailou (make build) is a whole cluster in one process, and"
+say "With these variables, target/release/gailou (make build) is a whole cluster in one process, and"
 say "\`gailou migrate\`, \`gailou serve\` and \`gailou job\` are its parts."
 say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,redis,kafka}.*"
 

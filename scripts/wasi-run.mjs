@@ -1,5 +1,5 @@
 // Runs a WASI program: node scripts/wasi-run.mjs PROGRAM.wasm [ARGUMENT...]
-// It gets standard input and output, and neither files nor environment.
+// The program has standard input and output, and neither files nor environment variables.
 
 import { readFile } from 'node:fs/promises';
 import { WASI } from 'node:wasi';

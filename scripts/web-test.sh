@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The page in headless Chromium, against an origin and an edge of its own, on free ports and with
-# data of its own that are gone afterwards; then once more with the origin stopped.
+# Tests the page in headless Chromium against a private origin and a private edge, on free ports and
+# with temporary data; then tests it once more with the origin stopped.
 #
-# Needs what `scripts/setup.sh test` installs, target/debug/gailou (or E2E_GAILOU) and edge/build.
+# It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# Beside what another run may be writing at the same time.
+# A folder of its own: another script may write to .tools/log at the same time.
 LOGS=$LOGS/web
 mkdir -p "$LOGS"
 work=$(mktemp -d)
@@ -20,13 +20,13 @@ category=abuse
 
 quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "failed: $*"; }; }
 
-# page FILE
+# page FILE: runs one file of browser tests.
 page() {
   env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
     node --test --test-reporter=spec "$1"
 }
 
-[ -x "$gailou" ] || die "$gailou is not there"
+[ -x "$gailou" ] || die "$gailou is missing: build it, or set E2E_GAILOU to its path"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
 secret=a-secret-of-this-test-of-32-bytes
 export GAILOU_DATA=$work/data GAILOU_LIMITS=off GAILOU_TOKEN_SECRET=$secret
