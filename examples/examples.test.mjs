@@ -1,5 +1,5 @@
-// The examples against a real server: what they sign is taken, and says who the member is. Needs the
-// origin's program in E2E_GAILOU; without it there is nothing to test here.
+// The examples against a real server: it accepts their tokens and shows the member of the token.
+// E2E_GAILOU names the origin's program; without it most of the tests are skipped.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -18,7 +18,7 @@ const skip = GAILOU ? false : "E2E_GAILOU is not set";
 const run = promisify(execFile);
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Starts a program and answers the first address it prints. */
+/** Starts a program and returns the first address that it prints. */
 async function start(t, command, args, env) {
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   t.after(() => new Promise((done) => (child.exitCode === null ? (child.on("exit", done), child.kill()) : done())));
@@ -41,7 +41,7 @@ async function startGailou(t, env) {
   return start(t, GAILOU, ["--bind", "127.0.0.1:0", "--data", join(dir, "data")], env);
 }
 
-/** Posts with a token; the comment. */
+/** Posts with a token and returns the comment. */
 async function post(url, token) {
   const response = await fetch(`${url}/v1/subjects/article/example/comments`, {
     method: "POST",
@@ -55,7 +55,7 @@ async function post(url, token) {
 
 const author = ({ id, name, level }) => ({ id, name, level });
 
-test("tokens by a shared secret are taken, from Node and from Python", { skip }, async (t) => {
+test("tokens signed with a shared secret are accepted, from Node and from Python; a forged one is 401", { skip }, async (t) => {
   const GAILOU_TOKEN_SECRET = randomBytes(32).toString("hex");
   const url = await startGailou(t, { GAILOU_TOKEN_SECRET });
   const env = { ...process.env, GAILOU_TOKEN_SECRET };
@@ -74,14 +74,14 @@ test("tokens by a shared secret are taken, from Node and from Python", { skip },
   assert.equal(refused.status, 401);
 });
 
-test("tokens by an Ed25519 key are taken", { skip }, async (t) => {
+test("token signed with an Ed25519 key is accepted", { skip }, async (t) => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const url = await startGailou(t, { GAILOU_AUTH__TOKEN_PUBLIC_KEY: publicKeyText(publicKey) });
   const dora = await post(url, memberTokenByKey({ id: 10, name: "Dora" }, privateKey));
   assert.deepEqual(author(dora.author), { id: "10", name: "Dora", level: 0 });
 });
 
-test("the site serves its page and a token that is taken", { skip }, async (t) => {
+test("example site serves its page and a token that is accepted", { skip }, async (t) => {
   const GAILOU_TOKEN_SECRET = randomBytes(32).toString("hex");
   const url = await startGailou(t, { GAILOU_TOKEN_SECRET });
   const site = await start(t, "node", [file("node/site.mjs")], { GAILOU_TOKEN_SECRET, COMMENTS: url, PORT: "0" });
@@ -90,7 +90,7 @@ test("the site serves its page and a token that is taken", { skip }, async (t) =
   assert.equal((await post(url, token)).author.name, "Ann");
 });
 
-test("the page names a script and a subject", async () => {
+test("example page names a script and a subject", async () => {
   const page = await readFile(file("page/index.html"), "utf8");
   assert.match(page, /<script src="http:\/\/127\.0\.0\.1:8080\/gailou\.js" data-subject="article\/example" defer>/);
 });

@@ -63,7 +63,7 @@ run_worker() {
   local secrets=.wrangler/run/secrets.env arguments=() began=$SECONDS
   write_worker_secrets $secrets
   # wrangler reads .dev.vars only without this argument.
-  if [ -s $secrets ]; then arguments=(--env-file $secrets); fi
+  if [ -s $secrets ]; then arguments=(--env-file "$secrets"); fi
   start_edge "$PORT" .wrangler/run "$origin_url" "${arguments[@]}" || return
   report ok $((SECONDS - began)) "start the Worker"
 }

@@ -35,7 +35,7 @@ apt() {
   fi
   apt_install() {
     # Without a policy of the machine, a temporary one keeps the packages from starting their servers.
-    local policy=/usr/sbin/policy-rc.d made= status
+    local policy=/usr/sbin/policy-rc.d made='' status
     as_root apt-get update -q || return
     if [ ! -e $policy ]; then
       made=1

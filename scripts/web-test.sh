@@ -11,7 +11,7 @@
 LOGS=$LOGS/web
 mkdir -p "$LOGS"
 work=$(mktemp -d)
-# shellcheck disable=SC2317 # lib.sh calls it
+# shellcheck disable=SC2317,SC2329 # lib.sh calls it
 at_exit() { rm -rf "$work"; }
 
 gailou=${E2E_GAILOU:-$TARGET/debug/gailou}

@@ -1,4 +1,4 @@
-// The edge in workerd against a scripted origin: what a client gets, and what the origin is asked.
+// The edge in workerd against a scripted origin: the answers to clients and the requests to the origin.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -47,7 +47,7 @@ async function problem(response, status, code) {
   return body;
 }
 
-test("a page is fetched once and then served from the edge", async () => {
+test("cached page is served without a second request to the origin", async () => {
   const path = "/v1/subjects/article/cached/comments";
   const first = await call(`${path}?utm_source=x&limit=20`);
   assert.equal(first.status, 200);
@@ -68,7 +68,7 @@ test("a page is fetched once and then served from the edge", async () => {
   assert.equal(mine.headers.get("x-request-id"), "mine-1");
 });
 
-test("tags are answered with 304", async () => {
+test("matching If-None-Match is 304, another tag is 200", async () => {
   const path = "/v1/comments/4711";
   const etag = (await call(path)).headers.get("etag");
   assert.match(etag, /^(W\/)?"[0-9a-f]{16}"$/);
@@ -82,7 +82,7 @@ test("tags are answered with 304", async () => {
   assert.equal(origin.seen(path).length, 1);
 });
 
-test("an old page is served while the next one is fetched", async () => {
+test("stale page is served while one request refreshes it", async () => {
   const path = "/v1/subjects/article/swr";
   origin.version = 1;
   assert.equal((await (await call(path)).json()).version, 1);
@@ -98,7 +98,7 @@ test("an old page is served while the next one is fetched", async () => {
   assert.equal((await (await call(path)).json()).version, 2);
 });
 
-test("many readers at once never wait for each other", async () => {
+test("30 simultaneous readers of an uncached page get 200", async () => {
   origin.mode = "slow";
   origin.slowMs = 300;
   const path = "/v1/subjects/article/crowd/comments";
@@ -107,7 +107,7 @@ test("many readers at once never wait for each other", async () => {
   await Promise.all(answers.map((a) => a.text()));
 });
 
-test("past the caches on request, but not more than once a second", async () => {
+test("Cache-Control no-cache bypasses the caches at most once a second", async () => {
   const path = "/v1/comments/99/replies";
   const past = async () => (await (await call(path, { headers: { "cache-control": "no-cache" } })).json()).version;
   origin.version = 1;
@@ -119,7 +119,7 @@ test("past the caches on request, but not more than once a second", async () => 
   assert.equal(await past(), 2);
 });
 
-test("a missing page is asked for each time", async () => {
+test("404 is not cached", async () => {
   const path = "/v1/subjects/article/missing/comments";
   for (let n = 1; n <= 2; n += 1) {
     assert.equal((await call(path)).status, 404);
@@ -127,7 +127,7 @@ test("a missing page is asked for each time", async () => {
   }
 });
 
-test("when the origin is gone, what is stored is served and marked", async () => {
+test("unreachable origin: stored page is 200 and marked stale, unknown page is 503", async () => {
   const path = "/v1/subjects/article/outage/comments";
   const etag = (await call(path)).headers.get("etag");
   await sleep(3_200);
@@ -146,7 +146,7 @@ test("when the origin is gone, what is stored is served and marked", async () =>
   }
 });
 
-test("an origin that hangs is given up after 5 s", async () => {
+test("origin that does not answer is 503 after 5 s", async () => {
   origin.mode = "slow";
   origin.slowMs = 8_000;
   const began = Date.now();
@@ -157,7 +157,7 @@ test("an origin that hangs is given up after 5 s", async () => {
   assert.equal((await call("/v1/subjects/article/hangs")).status, 200);
 });
 
-test("a write goes to the origin with the edge's word for the client's address", async () => {
+test("write reaches the origin with a signed client address and without spoofed headers", async () => {
   const path = "/v1/subjects/article/a%2Fb/comments?x=1";
   const body = JSON.stringify({ content: "hello" });
   const spoofed = {
@@ -184,7 +184,7 @@ test("a write goes to the origin with the edge's word for the client's address",
   assert.equal(v1, expected);
 });
 
-test("what is wrong without a database is said at the edge, in order", async () => {
+test("invalid write is refused by route, method, token, size and type, in this order", async () => {
   const path = "/v1/subjects/article/1/comments";
   const large = "x".repeat(64 * 1024 + 1);
   const post = (to, headers, body) => call(to, { method: "POST", headers, body });
@@ -197,10 +197,10 @@ test("what is wrong without a database is said at the edge, in order", async () 
   await problem(await post(path, member({ "content-type": "text/plain" }), large), 413, "body_too_large");
   await problem(await post(path, member({ "content-type": "text/plain" }), "{}"), 415, "unsupported_media_type");
   assert.equal(origin.asked().length, 0);
-  assert.equal((await post(path, member(JSON_TYPE), "{")).status, 201, "a wrong body is the origin's to explain");
+  assert.equal((await post(path, member(JSON_TYPE), "{")).status, 201, "the origin checks the body");
 });
 
-test("a body without a length is measured as it comes", async () => {
+test("chunked body above the limit is 413", async () => {
   const url = new URL("/v1/subjects/article/1/comments", worker.url);
   const status = await new Promise((done, failed) => {
     const headers = member({ ...JSON_TYPE, "transfer-encoding": "chunked" });
@@ -215,7 +215,7 @@ test("a body without a length is measured as it comes", async () => {
   assert.deepEqual([status, origin.asked().length], [413, 0]);
 });
 
-test("a blocked word ends at the edge", async () => {
+test("blocked word is 422 without a request to the origin", async () => {
   const post = (content) =>
     call("/v1/subjects/article/1/comments", {
       method: "POST",
@@ -231,18 +231,18 @@ test("a blocked word ends at the edge", async () => {
   assert.equal((await post("how rude")).status, 201);
 });
 
-test("a write whose origin is gone has an open outcome", async () => {
+test("write to an unreachable origin is 503 and is sent once", async () => {
   origin.mode = "gone";
   const path = "/v1/subjects/article/1/comments";
   const response = await call(path, { method: "POST", headers: member(JSON_TYPE), body: "{}" });
   assert.equal(response.headers.get("retry-after"), "5");
   assert.match((await problem(response, 503, "origin_unreachable")).detail, /Idempotency-Key/);
-  // Of a PUT or DELETE without a body this would be too much to ask: the platform itself sends
-  // those again when a connection breaks, as they are idempotent.
-  assert.equal(origin.asked().length, 1, "it is sent once");
+  // This holds for a POST only: when a connection breaks, the platform repeats a PUT or DELETE
+  // without a body, because both are idempotent.
+  assert.equal(origin.asked().length, 1, "one request");
 });
 
-test("the reader's own, preflights and events pass through", async () => {
+test("overlay, preflight and event stream are forwarded to the origin", async () => {
   await problem(await call("/v1/me/overlay?ids=1"), 401, "token_missing");
   const own = await call("/v1/me/overlay?ids=1", { headers: member() });
   assert.deepEqual([own.status, own.headers.get("cache-control")], [200, "private, no-store"]);
@@ -261,7 +261,7 @@ test("the reader's own, preflights and events pass through", async () => {
   stop.abort();
 });
 
-test("the page and the element are static, with their headers", async () => {
+test("static files have their headers and need no origin", async () => {
   const page = await call("/");
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self';/);
@@ -274,7 +274,7 @@ test("the page and the element are static, with their headers", async () => {
   assert.equal(origin.asked().length, 0);
 });
 
-test("a new isolate still has the pages of the last day", async () => {
+test("restarted Worker serves a stored page while the origin is unreachable", async () => {
   const path = "/v1/subjects/article/kept/comments";
   await (await call(path)).text();
   await sleep(500);

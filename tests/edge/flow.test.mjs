@@ -1,5 +1,5 @@
-// A comment's way through the edge to the real origin and back. Needs the origin's program in
-// E2E_GAILOU; without it there is nothing to test here.
+// One comment through the edge to the real origin and back. E2E_GAILOU names the origin's program;
+// without it the test is skipped.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { SECRETS, eventually, skip, startGailou } from "./gailou.mjs";
 import { newState, startWorker } from "./worker.mjs";
 
-test("a guest posts, likes and reads through the edge", { skip }, async (t) => {
+test("guest posts, likes and reads through the edge, and reads during an outage", { skip }, async (t) => {
   const state = await newState();
   t.after(state.remove);
   let gailou = await startGailou(state.dir);

@@ -1,4 +1,4 @@
-// The real origin: the program named by E2E_GAILOU, on a free port, with its data in a directory.
+// Starts the real origin: the program that E2E_GAILOU names, on a free port, with its own directory.
 
 import { spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
@@ -7,14 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const GAILOU = process.env.E2E_GAILOU;
 
-/** Why the tests that need it are left out, or false. */
+/** The reason why the tests that need the origin are skipped, or false. */
 export const skip = GAILOU ? false : "E2E_GAILOU is not set";
 export const SECRETS = {
   TOKEN_SECRET: "0123456789abcdef0123456789abcdef",
   EDGE_SECRET: "the edge's own secret of 32 bytes",
 };
 
-/** It answers nothing that the edge has not signed. `more` are further variables. */
+/** Starts an origin that answers only requests that the edge has signed. `more` are further variables. */
 export async function startGailou(dir, more = {}) {
   const env = {
     ...process.env,
@@ -42,7 +42,7 @@ export async function startGailou(dir, more = {}) {
   return { url, stop, log: () => output };
 }
 
-/** What the origin itself says, asked as the edge asks. */
+/** Sends a signed request to the origin, past the edge; returns the text of the answer. */
 export async function ask(gailou, path) {
   const time = Math.floor(Date.now() / 1000);
   const digest = createHash("sha256").update("").digest("hex");
@@ -51,7 +51,7 @@ export async function ask(gailou, path) {
   return response.text();
 }
 
-/** A host site's token. */
+/** A token as the host site signs it. */
 export function token(sub, name, role = "member") {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const exp = Math.floor(Date.now() / 1000) + 600;
@@ -59,7 +59,7 @@ export function token(sub, name, role = "member") {
   return `${signed}.${createHmac("sha256", SECRETS.TOKEN_SECRET).update(signed).digest("base64url")}`;
 }
 
-/** Calls `look` until it finds something, 10 s at most. */
+/** Calls `look` until it returns something, for at most 10 s. */
 export async function eventually(look) {
   for (const until = Date.now() + 10_000; ; await sleep(100)) {
     const found = await look();

@@ -1,5 +1,5 @@
-// The limits of a deployment, counted before the origin is asked: `wrangler dev` with the bindings
-// of an environment.
+// The rate limits of a deployment, which the edge applies before it forwards a request: `wrangler dev`
+// with the bindings of an environment.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -31,7 +31,7 @@ function token(sub) {
   return `${signed}.${createHmac("sha256", TOKEN_SECRET).update(signed).digest("base64url")}`;
 }
 
-/** Sends until it is refused, `most` times at most: how many were taken, and the refusal. */
+/** Sends until a request is refused, at most `most` times; returns the number of accepted ones and the refusal. */
 async function untilRefused(most, send) {
   for (let taken = 0; taken < most; taken += 10) {
     const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => send(taken + n)));
@@ -55,18 +55,18 @@ async function isRefusal(response) {
 const like = (sub) => (n) =>
   fetch(`${worker.url}/v1/comments/${n + 1}/like`, { method: "PUT", headers: { authorization: `Bearer ${token(sub)}` } });
 
-test("a member who writes too much is refused before the origin is asked, and only that member", async () => {
+test("member above the write limit is 429 without a request to the origin, another member is not", async () => {
   const { taken, refused } = await untilRefused(300, like("7"));
   assert.ok(refused, `of ${taken} writes`);
   await isRefusal(refused);
-  // More than one window's, when a new one began meanwhile.
+  // More than one window allows, when a new window began during the test.
   assert.ok(taken >= 120 && taken < 240, `${taken}`);
   assert.equal(origin.asked().length, taken);
   assert.equal((await like("8")(0)).status, 201, "another member");
-  assert.equal((await fetch(`${worker.url}/v1/comments/1`)).status, 200, "reading goes on");
+  assert.equal((await fetch(`${worker.url}/v1/comments/1`)).status, 200, "reads are not limited");
 });
 
-test("pages from the caches are not counted", async () => {
+test("1,500 reads of a cached page are not limited", async () => {
   const path = "/v1/subjects/article/uncounted/comments";
   origin.hotFor = 60;
   for (let n = 0; n < 150; n += 1) {
@@ -76,7 +76,7 @@ test("pages from the caches are not counted", async () => {
   }
 });
 
-test("an address that writes too much is refused, whatever member it names", async () => {
+test("address above the write limit is 429, with a new member in each request", async () => {
   let sub = 100;
   const { refused } = await untilRefused(1_300, (n) => like(String((sub += 1)))(n));
   assert.ok(refused, "of 1,300 writes by as many members");

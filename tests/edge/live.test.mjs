@@ -1,4 +1,4 @@
-// A reader who watches: events of the real origin, through the edge's own streams.
+// Live updates: events of the real origin through the edge's event streams.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,10 +6,10 @@ import { test } from "node:test";
 import { SECRETS, skip, startGailou, token } from "./gailou.mjs";
 import { newState, startWorker } from "./worker.mjs";
 
-/** How long after the commit an event may come, in milliseconds; twice what the edge promises. */
+/** The longest time from a commit to its event, in milliseconds: twice what the edge promises. */
 const BOUND_MS = 8_000;
 
-/** Events of a stream, as they come: `{ type, id, data }`. */
+/** Yields the events of a stream: `{ type, id, data }`. */
 async function* events(response) {
   let text = "";
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
@@ -23,7 +23,7 @@ async function* events(response) {
   }
 }
 
-test("a new comment and its removal reach a watcher, and no event is repeated after a break", { skip }, async (t) => {
+test("new comment and its removal reach a subscriber, and a reconnect repeats no event", { skip }, async (t) => {
   const state = await newState();
   t.after(state.remove);
   const gailou = await startGailou(state.dir, { GAILOU_LIMITS: "off" });

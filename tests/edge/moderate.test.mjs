@@ -1,5 +1,5 @@
-// A moderator deletes two comments that are cached at every address that shows them, and within 5 s
-// no address does: the real origin behind the real Worker, with a hot subject that is pushed.
+// A moderator deletes two comments that are cached at every address that shows them, and within 5 s no
+// address shows them: the real origin behind the real Worker, with a popular subject that is pushed.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SECRETS, ask, eventually, skip, startGailou, token } from "./gailou.mjs";
 import { freePort, newState, startWorker } from "./worker.mjs";
 
-/** How long a comment that was deleted may still be read, in milliseconds. */
+/** The longest time for which a deleted comment may be visible, in milliseconds. */
 const BOUND_MS = 5_000;
 const ROOT = "the root that is to go";
 const REPLY = "the reply that is to go";
@@ -22,7 +22,7 @@ before(async () => {
   state = await newState();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // Every subject that is read a few times is hot, for as long as a subject may be.
+  // A subject is popular after a few reads, and its pages stay fresh for the longest time that is allowed.
   const hot = { GAILOU_EDGE__URL: url, GAILOU_EDGE__HOT_PER_MINUTE: "5", GAILOU_EDGE__FRESH_FOR: "60" };
   gailou = await startGailou(state.dir, { GAILOU_LIMITS: "off", ...hot });
   worker = await startWorker(state, { ORIGIN: gailou.url, ...SECRETS }, { port });
@@ -75,7 +75,7 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
   await post("the newest root", as("1", "Ann"));
   assert.equal((await call("PUT", `/v1/comments/${root}/pin`, moderator)).status, 200);
 
-  // Behind a cursor: what follows the oldest.
+  // A page behind a cursor: the one after the oldest root.
   const first = await eventually(async () => {
     const page = await call("GET", `${subject}/comments?sort=old&limit=1`);
     return page.body.page?.next ? page : null;
@@ -83,7 +83,7 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
   const place = `${subject}/comments?limit=10&cursor=${first.body.page.next}`;
   const shown = addresses(subject, { root, reply, under, author: "5", place });
 
-  // Cached wherever they are shown, and known there by their tags.
+  // Both comments are cached at every address, and the client knows the tag of each page.
   const tags = new Map();
   for (const [content, paths] of Object.entries(shown)) {
     for (const path of paths) {
@@ -94,7 +94,7 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
       });
     }
   }
-  // The subject is hot by now, so that pages are pushed and stay fresh for a minute.
+  // The subject is popular: its pages are pushed and stay fresh for a minute.
   await eventually(async () => /^gailou_pushed_pages_total\S*stored\S* [1-9]/m.test(await ask(gailou, "/metrics")));
 
   for (const id of [reply, root]) {
@@ -122,7 +122,7 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
   }
   console.log(`${all.length} addresses, a deleted comment last seen after ${seen} ms`);
 
-  // It stays so: for isolates that forget, for those that slept, and without the origin.
+  // The comments stay invisible after a pause of the isolate and without the origin.
   await sleep(6_000);
   const clean = async () => {
     for (const [path, content] of all) {

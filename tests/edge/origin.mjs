@@ -1,5 +1,5 @@
-// A scripted origin: pages with a version that grows, a change feed, and the ways in which an
-// origin fails or lies. It remembers every request it got. It knows nothing of comments.
+// A scripted origin: pages with a version, a change feed, and the failures and wrong answers of an
+// origin. It records every request. It has no comments, only their ids.
 
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ const FRESHNESS = "public, max-age=1, stale-while-revalidate=2, stale-if-error=8
 const FEED = "/v1/edge/changes";
 const MINUTE = 60_000;
 
-/** What a page shows, as the header says it: `[[id, version], …]` by growing id. */
+/** Encodes the header X-Gailou-Shows: `[[id, version], …]`, sorted by id. */
 export function shows(entries) {
   const bytes = [1];
   const put = (number) => {
@@ -28,36 +28,38 @@ export async function startOrigin() {
   const origin = {
     /**
      * `up`, `slow` (answers after `slowMs`), `failing` (502 of a proxy), `gone` (drops connections),
-     * or a lie about the page: `truncated`, `huge`, `nonsense` (of what it shows), `silent` (of it).
+     * `truncated` (half a page), `huge` (200 MiB), `nonsense` (an invalid X-Gailou-Shows) or `silent`
+     * (no X-Gailou-Shows).
      */
     mode: "up",
     slowMs: 0,
     version: 1,
-    /** Freshness of pages. */
+    /** The header CDN-Cache-Control of pages. */
     cdn: FRESHNESS,
-    /** Seconds for which all subjects are hot, or null. */
+    /** How many seconds the pages of popular subjects stay fresh, or null. */
     hotFor: null,
-    /** What each page shows. */
+    /** The comments on each page: `[[id, version], …]`. */
     entries: [],
-    /** The change feed: `{ id, version, at }`, and how far back its tail reaches. */
+    /** The rows of the change feed, `{ id, version, at }`, and the length of its tail. */
     changes: [],
     tailMs: 2 * MINUTE,
-    /** `up` or `gone`, whatever the pages do. */
+    /** `up` or `gone`, independent of `mode`. */
     feed: "up",
     words: 1,
     requests: [],
-    /** Requests for this path since the last call of `forget`; those for the feed are kept apart. */
+    /** Requests for this path since the last call of `forget`. */
     seen: (path) => origin.requests.filter((r) => r.url.split("?")[0] === path),
-    /** All requests but those for the feed. */
+    /** All requests except those for the feed. */
     asked: () => origin.requests.filter((r) => !r.url.startsWith(FEED)),
+    /** The requests for the feed. */
     fed: () => origin.requests.filter((r) => r.url.startsWith(FEED)),
     forget: () => (origin.requests = []),
-    /** Everything as it was at the start. The changes stay: what was said stays said. */
+    /** Resets everything but the rows of the feed: the edge has read them. */
     reset: () => {
       Object.assign(origin, { mode: "up", feed: "up", cdn: FRESHNESS, hotFor: null, entries: [], tailMs: 2 * MINUTE });
       origin.forget();
     },
-    /** A comment is taken down: its row in the feed. */
+    /** Adds a takedown to the feed. */
     takeDown: (id, version) => origin.changes.push({ id, version, at: Date.now() }),
   };
   const server = createServer(async (request, response) => {
@@ -129,7 +131,7 @@ function answer(origin, method, url, headers, response) {
   if (origin.mode === "truncated") {
     response.writeHead(200, { ...whole, "content-length": String(body.length) });
     response.write(body.slice(0, body.length / 2));
-    // What was written is on its way before the connection breaks.
+    // The first half is sent before the connection breaks.
     return setTimeout(() => response.destroy(), 50);
   }
   if (origin.mode === "huge") {

@@ -1,5 +1,5 @@
-// The origin goes and comes back: what readers and writers get meanwhile, and what the origin is
-// asked. A crowd of readers, a scripted origin that counts.
+// An outage of the origin and its end: the answers to many readers and a writer, and the number of
+// requests that the scripted origin gets.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -41,7 +41,7 @@ async function read(n) {
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** Every page, read by everybody, for so long; all answers. */
+/** Every reader reads every page for this time; returns all answers. */
 async function crowd(ms) {
   const answers = [];
   const until = Date.now() + ms;
@@ -57,7 +57,7 @@ async function crowd(ms) {
 
 const stale = (answer) => answer.headers.get("x-gailou-stale") === "1";
 
-test("a crowd reads on while the origin is gone, and does not fall upon it when it returns", async () => {
+test("readers get stale pages during an outage, and the returning origin gets one request per page at a time", async () => {
   origin.version = 1;
   for (let n = 0; n < PAGES; n += 1) assert.equal((await read(n)).status, 200);
   await sleep(3_500);
@@ -67,9 +67,9 @@ test("a crowd reads on while the origin is gone, and does not fall upon it when 
   const meanwhile = await crowd(5_000);
   assert.ok(meanwhile.length > 100, `${meanwhile.length} answers`);
   assert.ok(meanwhile.every((answer) => answer.status === 200 && answer.body.version === 1));
-  assert.ok(meanwhile.slice(-50).every(stale), "all of them marked");
+  assert.ok(meanwhile.slice(-50).every(stale), "marked stale");
   assert.ok(meanwhile.at(-1).headers.get("warning").startsWith("110 "));
-  // Probes: of pages and of the feed about one a second each, and those that were under way at first.
+  // About one probe a second for pages and one for the feed, and the requests that were in flight.
   assert.ok(origin.asked().length <= READERS + 10, `${origin.asked().length} asked in 5 s`);
   assert.ok(origin.fed().length <= READERS + 10, `${origin.fed().length} asked of the feed in 5 s`);
 
@@ -78,7 +78,7 @@ test("a crowd reads on while the origin is gone, and does not fall upon it when 
   assert.deepEqual([write.status, (await write.json()).code], [503, "origin_unreachable"]);
   assert.ok(Number(write.headers.get("retry-after")) > 0);
 
-  // It comes back slow, with everything changed.
+  // The origin returns: it is slow, and every page has changed.
   origin.version = 2;
   origin.slowMs = 400;
   origin.mode = "slow";
@@ -86,9 +86,9 @@ test("a crowd reads on while the origin is gone, and does not fall upon it when 
   const returned = Date.now();
   const after = await crowd(6_000);
   assert.ok(after.every((answer) => answer.status === 200));
-  assert.ok(!stale(after.at(-1)), "no longer marked");
+  assert.ok(!stale(after.at(-1)), "not marked stale");
   for (let n = 0; n < PAGES; n += 1) assert.equal((await read(n)).body.version, 2, path(n));
-  // A page is asked for by one reader at a time, and stays fresh for a second.
+  // One request at a time fetches a page, and the page stays fresh for a second.
   const times = origin.asked().map((request) => request.at - returned);
   const busiest = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
   assert.ok(busiest <= PAGES * 2, `${busiest} in a second for ${PAGES} pages`);

@@ -1,4 +1,4 @@
-// Pages that the origin's job pushes: signed, never replayed, never an older one over a newer.
+// Pages that the origin's job pushes: the edge verifies the signature, and no page replaces a newer one.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -37,7 +37,7 @@ function send(body, header) {
   return fetch(worker.url + PUSH, { method: "POST", headers, body });
 }
 
-/** Pushes with today's secret, and gives the answer's JSON. */
+/** Pushes with the current secret and returns the JSON of the answer. */
 async function push(pages, words = null) {
   const body = JSON.stringify({ v: 1, pages, words });
   const response = await send(body, signature(SECRETS.EDGE_SECRET, body));
@@ -57,7 +57,7 @@ function pushed(key, version, more = {}) {
   return { key, headers, body, shows: shows([]), made: Date.now(), version, ...more };
 }
 
-/** The answer to a body of this length, of which nothing is ever sent. */
+/** The status for a request that announces a body of this length and sends none of it. */
 function announced(length) {
   return new Promise((done, failed) => {
     const request = httpRequest(worker.url + PUSH, { method: "POST", headers: { "content-length": length } }, (response) => {
@@ -70,7 +70,7 @@ function announced(length) {
 
 const read = async (path, headers) => fetch(worker.url + path, { headers: { "cache-control": "max-age=0", ...headers } });
 
-test("a pushed page is served without asking the origin, with what belongs to it", async () => {
+test("pushed page is served with its headers and without a request to the origin", async () => {
   const key = "/v1/subjects/video/pushed/comments?sort=new";
   assert.deepEqual(await push([pushed(key, 5)]), { stored: 1, older: 0 });
   const response = await read(key);
@@ -84,7 +84,7 @@ test("a pushed page is served without asking the origin, with what belongs to it
   assert.equal(origin.asked().length, 0);
 });
 
-test("a push needs a secret, and the previous one is valid during a rotation", async () => {
+test("push needs a recent signature by the current or the previous secret", async () => {
   const body = JSON.stringify({ v: 1, pages: [pushed("/v1/subjects/video/signed", 5)], words: null });
   const status = async (header, sent = body) => (await send(sent, header)).status;
   const now = Math.floor(Date.now() / 1000);
@@ -92,30 +92,30 @@ test("a push needs a secret, and the previous one is valid during a rotation", a
   assert.equal(await status(undefined), 403);
   assert.equal(await status("t=1,v1=00"), 403);
   assert.equal(await status(signature("another secret", body)), 403);
-  assert.equal(await status(today({ time: now - 120 })), 403, "an old one");
-  assert.equal(await status(today({ time: now + 120 })), 403, "one from the future");
-  assert.equal(await status(today({ path: "/edge/other" })), 403, "another address");
+  assert.equal(await status(today({ time: now - 120 })), 403, "too old");
+  assert.equal(await status(today({ time: now + 120 })), 403, "from the future");
+  assert.equal(await status(today({ path: "/edge/other" })), 403, "another path");
   assert.equal(await status(today(), body.replace('"version":5', '"version":6')), 403, "another body");
   assert.equal(await status(signature(SECRETS.EDGE_SECRET_PREVIOUS, body)), 200);
   assert.equal(await status(today()), 200);
   assert.equal((await fetch(worker.url + PUSH)).status, 405);
 });
 
-test("a replay changes nothing, and neither does an older page", async () => {
+test("repeated push and older page change nothing", async () => {
   const key = "/v1/subjects/video/order";
   const made = Date.now();
   const body = JSON.stringify({ v: 1, pages: [pushed(key, 7, { made })], words: null });
   const header = signature(SECRETS.EDGE_SECRET, body);
   assert.deepEqual(await (await send(body, header)).json(), { stored: 1, older: 0 });
   assert.deepEqual(await push([pushed(key, 8, { made: made + 10 })]), { stored: 1, older: 0 });
-  assert.deepEqual(await (await send(body, header)).json(), { stored: 0, older: 1 }, "sent again, to the letter");
+  assert.deepEqual(await (await send(body, header)).json(), { stored: 0, older: 1 }, "the same bytes again");
   assert.deepEqual(await push([pushed(key, 7, { made: made + 20 })]), { stored: 0, older: 1 });
   assert.deepEqual(await push([pushed(key, 8, { made: made - 20 })]), { stored: 0, older: 1 });
   assert.equal((await (await read(key)).json()).version, 8);
   assert.equal(origin.asked().length, 0);
 });
 
-test("one push of many pages, each by itself", async () => {
+test("push of 20 pages stores all but the one that is older", async () => {
   const key = (n) => `/v1/subjects/video/many-${n}`;
   await push([pushed(key(2), 9)]);
   const all = Array.from({ length: 20 }, (_, n) => pushed(key(n), 6));
@@ -124,7 +124,7 @@ test("one push of many pages, each by itself", async () => {
   assert.equal((await (await read(key(19))).json()).version, 6);
 });
 
-test("a pushed page with a comment that was taken down since is not served", async () => {
+test("pushed page with a comment that was removed later is not served", async () => {
   const key = "/v1/subjects/video/void";
   origin.version = 10;
   await push([pushed(key, 9, { shows: shows([[77, 9]]) })]);
@@ -134,7 +134,7 @@ test("a pushed page with a comment that was taken down since is not served", asy
   assert.equal((await (await read(key)).json()).version, 10, "from the origin");
 });
 
-test("what cannot be a page is refused whole", async () => {
+test("push with one invalid page is refused as a whole", async () => {
   const good = pushed("/v1/subjects/video/refused", 5);
   const refused = async (pages, expected = 400) => {
     const body = typeof pages === "string" ? pages : JSON.stringify({ v: 1, pages, words: null });
@@ -148,11 +148,11 @@ test("what cannot be a page is refused whole", async () => {
   await refused([{ ...good, shows: "no!" }]);
   await refused([{ ...good, body: "" }]);
   await refused([{ ...good, headers: { "x\n": "1" } }]);
-  assert.equal(await announced((8 << 20) + 1), 413, "before any of it is read");
+  assert.equal(await announced((8 << 20) + 1), 413, "before the body is read");
   assert.equal((await (await read(good.key)).json()).url, good.key, "from the origin");
 });
 
-test("a pushed dictionary is in force within a minute, and an older one changes nothing", async () => {
+test("pushed dictionary blocks its terms, and an older version is ignored", async () => {
   const term = (term) => ({ term, category: "gambling", action: "block" });
   await push([], { version: 4, terms: [term("casino")] });
   await push([], { version: 3, terms: [] });

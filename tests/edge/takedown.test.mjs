@@ -1,5 +1,5 @@
-// What was taken down is gone from every cache within 5 s, and nothing older ever comes back: the
-// edge in workerd against a scripted origin whose pages would otherwise stay fresh for a minute.
+// Takedowns: a removed comment is gone from every cache within 5 s, and no older page comes back. The
+// edge runs in workerd against a scripted origin whose pages stay fresh for a minute.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
@@ -8,10 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startOrigin } from "./origin.mjs";
 import { newState, startWorker } from "./worker.mjs";
 
-/** How long a comment that was taken down may still be seen, in milliseconds. */
+/** The longest time for which a removed comment may be visible, in milliseconds. */
 const BOUND_MS = 5_000;
-/** Longer than any isolate trusts what it knows of the feed. */
-const SLEPT_MS = 6_000;
+/** Longer than an isolate trusts its copy of the change feed. */
+const PAUSE_MS = 6_000;
 
 let origin, state, worker;
 
@@ -27,7 +27,7 @@ after(async () => {
 
 let next = 1_000;
 
-/** A comment of its own for each test, on pages that stay fresh for a minute. */
+/** A new comment for each test, on pages that stay fresh for a minute. */
 function newComment() {
   next += 1;
   origin.version = 10;
@@ -42,7 +42,7 @@ const call = (path, headers = {}) => fetch(worker.url + path, { headers: { "cach
 const page = async (path) => (await call(path)).json();
 const stale = (response) => response.headers.get("x-gailou-stale");
 
-/** The origin shows the comment no more, and its feed says why. */
+/** Removes the comment from the origin's pages and adds the takedown to its change feed. */
 function takeDown(id) {
   origin.version += 1;
   origin.entries = [];
@@ -58,7 +58,7 @@ async function within(ms, look) {
   }
 }
 
-test("a comment is gone from every page that showed it, and no tag brings it back", async () => {
+test("removed comment is gone from every cached page within 5 s, and the old tag is not 304", async () => {
   const id = newComment();
   const subject = "/v1/subjects/article/gone";
   const paths = [
@@ -90,7 +90,7 @@ test("a comment is gone from every page that showed it, and no tag brings it bac
   assert.ok(Date.now() - since < BOUND_MS, "all of it within the bound");
 });
 
-test("a list of an odd limit is the origin's to answer each time", async () => {
+test("list with an unusual limit is not cached", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/odd/comments?limit=7"];
   for (let n = 0; n < 2; n++) {
     origin.forget();
@@ -99,66 +99,66 @@ test("a list of an odd limit is the origin's to answer each time", async () => {
   }
 });
 
-test("the first answer of an isolate that slept knows it", async () => {
+test("first answer of an isolate after a pause has no removed comment", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/slept/comments"];
   const etag = (await call(path)).headers.get("etag");
-  await sleep(SLEPT_MS / 2);
+  await sleep(PAUSE_MS / 2);
   takeDown(id);
-  await sleep(SLEPT_MS);
+  await sleep(PAUSE_MS);
   const first = await call(path, { "if-none-match": etag });
   assert.deepEqual([first.status, (await first.json()).ids, stale(first)], [200, [], null]);
 });
 
-test("who slept longer than the tail reaches asks for the day", async () => {
+test("isolate that paused longer than the feed's tail fetches the feed of the day", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/day/comments"];
   await page(path);
   await sleep(300);
   takeDown(id);
-  await sleep(SLEPT_MS);
-  // The row is older than what the tail has.
+  await sleep(PAUSE_MS);
+  // The takedown is older than the tail.
   origin.tailMs = 1_000;
   origin.forget();
   assert.deepEqual((await page(path)).ids, []);
   assert.ok(origin.fed().some((request) => request.url.endsWith("?day=1")));
 });
 
-test("what shows other comments stays as it is", async () => {
+test("takedown of another comment leaves a cached page valid", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/kept/comments"];
   await page(path);
   origin.takeDown(id + 500_000, 11);
-  await sleep(SLEPT_MS / 2);
+  await sleep(PAUSE_MS / 2);
   origin.forget();
   assert.deepEqual((await page(path)).ids, [id]);
   assert.equal(origin.asked().length, 0);
 });
 
-test("a void page is not served, even without the origin", async () => {
+test("invalidated page is 503 while the origin does not answer", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/void/comments"];
   await page(path);
   await sleep(500);
   takeDown(id);
-  // The feed is seen; what the page has become is not.
+  // The feed answers; the page does not.
   origin.mode = "failing";
   await within(BOUND_MS, async () => (await call(path)).status === 503);
   origin.mode = "gone";
-  await sleep(SLEPT_MS);
+  await sleep(PAUSE_MS);
   const refused = await call(path);
   assert.deepEqual([refused.status, (await refused.json()).code], [503, "origin_unreachable"]);
   assert.ok(Number(refused.headers.get("retry-after")) > 0);
 });
 
-test("without the feed pages are served and marked, and no longer once it is back", async () => {
+test("unreachable feed: pages are marked stale until it is back", async () => {
   const [id, path] = [newComment(), "/v1/subjects/article/unfed/comments"];
   await page(path);
   origin.feed = "gone";
-  await sleep(SLEPT_MS);
+  await sleep(PAUSE_MS);
   const marked = await call(path);
   assert.deepEqual([marked.status, stale(marked), (await marked.json()).ids], [200, "1", [id]]);
   origin.feed = "up";
   await within(BOUND_MS, async () => stale(await call(path)) === null);
 });
 
-test("the feed costs one small request in two seconds, however many read", async () => {
+test("feed is fetched about once in two seconds under load", async () => {
   newComment();
   const path = "/v1/subjects/article/cost/comments";
   await page(path);
@@ -170,13 +170,13 @@ test("the feed costs one small request in two seconds, however many read", async
   assert.equal(origin.asked().length, 0);
 });
 
-test("an older page never takes the place of a newer one", async () => {
+test("page with an older version never replaces a newer one", async () => {
   newComment();
   origin.hotFor = null;
   const path = "/v1/subjects/article/order/comments";
   origin.version = 12;
   await page(path);
-  // A replica that is behind.
+  // As a replica that lags behind.
   origin.version = 11;
   await sleep(1_500);
   for (let n = 0; n < 5; n += 1) {
@@ -187,7 +187,7 @@ test("an older page never takes the place of a newer one", async () => {
   await within(BOUND_MS, async () => (await page(path)).version === 13);
 });
 
-test("what the origin says to the edge alone stays with the edge", async () => {
+test("headers for the edge do not reach the reader", async () => {
   newComment();
   const path = "/v1/subjects/article/secret/comments";
   const answers = [await call(path), await call(path), await call("/v1/subjects/article/missing")];
@@ -200,7 +200,7 @@ test("what the origin says to the edge alone stays with the edge", async () => {
   }
 });
 
-test("what does not say what it shows is not kept", async () => {
+test("page with a missing or invalid X-Gailou-Shows is not cached", async () => {
   for (const mode of ["silent", "nonsense"]) {
     newComment();
     origin.mode = mode;
@@ -212,7 +212,7 @@ test("what does not say what it shows is not kept", async () => {
   }
 });
 
-test("half an answer is none", async () => {
+test("truncated answer is 503, or the cached page", async () => {
   newComment();
   origin.hotFor = null;
   const path = "/v1/subjects/article/truncated/comments";
@@ -229,7 +229,7 @@ test("half an answer is none", async () => {
   }
 });
 
-test("an answer without end does not end the isolate", async () => {
+test("answer above the size limit is 503, and cached pages stay available", async () => {
   newComment();
   const [path, other] = ["/v1/subjects/article/huge/comments", "/v1/subjects/article/beside/comments"];
   await page(other);
@@ -238,5 +238,5 @@ test("an answer without end does not end the isolate", async () => {
   await huge.arrayBuffer().catch(() => {});
   assert.equal(huge.status, 503);
   origin.mode = "gone";
-  assert.equal((await call(other)).status, 200, "what was in memory still is");
+  assert.equal((await call(other)).status, 200, "the page in memory");
 });

@@ -1,4 +1,4 @@
-// Starts `wrangler dev` with a state of its own, in a process group of its own, and ends both.
+// Starts `wrangler dev` with its own state and its own process group, and stops it.
 
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const BIN = join(ROOT, "node_modules/.bin");
 export const ENV = {
   ...process.env,
-  // The pinned tools, and the Node beside them where the system's is too old for wrangler.
+  // node_modules/.bin has the pinned tools, and a Node when the system's is too old for wrangler.
   PATH: `${BIN}${delimiter}${process.env.PATH}`,
   CI: "1",
   EDGE_BUILT: "1",
@@ -25,13 +25,13 @@ export async function newState() {
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
 }
 
-/** Puts `value` into the local KV that a worker with this state will read. */
+/** Puts `value` into the local KV of a Worker with this state. */
 export async function putKv(state, key, value) {
   const args = ["kv", "key", "put", "--binding", "PAGES", "--local", "--persist-to", state.dir, key, value];
   await promisify(execFile)(join(BIN, "wrangler"), args, { cwd: ROOT, env: ENV });
 }
 
-/** A port on which nothing listens. */
+/** A port on which no program listens. */
 export async function freePort() {
   const server = createServer();
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
@@ -40,7 +40,7 @@ export async function freePort() {
   return port;
 }
 
-/** The worker with these variables, on any port, as the top level of wrangler.toml has it or an environment. */
+/** Starts the Worker with these variables, as the top level of wrangler.toml or an environment defines it. */
 export async function startWorker(state, vars, { environment, port = 0 } = {}) {
   const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0", "--persist-to", state.dir];
   if (environment) args.push("--env", environment);

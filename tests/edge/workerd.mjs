@@ -1,4 +1,4 @@
-// workerd itself, without wrangler's proxies around it: for what is measured.
+// Starts workerd without wrangler's proxies, for measurements.
 
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ROOT, freePort } from "./worker.mjs";
 const SYSTEM = { x64: "64", arm64: "arm64" }[arch()];
 const WORKERD = join(ROOT, `node_modules/@cloudflare/workerd-${platform()}-${SYSTEM}/bin/workerd`);
 
-/** Serves the constant `name` of a configuration, each of its sockets at a free port. */
+/** Serves the constant `name` of a configuration, with each socket at a free port. */
 export async function startWorkerd(config, name, sockets) {
   const urls = {};
   const args = ["serve"];
@@ -25,7 +25,7 @@ export async function startWorkerd(config, name, sockets) {
   return { urls, cpuMs: () => cpuMs(child.pid), stop: () => (child.kill("SIGKILL"), ended) };
 }
 
-/** Milliseconds of processor time that the threads of a process have had, in user and system mode. */
+/** The processor time of a process, in milliseconds, in user and system mode. */
 function cpuMs(pid) {
   let ns = 0n;
   for (const task of readdirSync(`/proc/${pid}/task`)) {
@@ -38,7 +38,7 @@ function cpuMs(pid) {
   return Number(ns) / 1e6;
 }
 
-/** Asks until it is answered. */
+/** Repeats the request until it is answered, for at most 20 s. */
 export async function answered(url) {
   for (const until = Date.now() + 20_000; ; await sleep(2)) {
     try {

@@ -1,4 +1,4 @@
-// The page for every reader: names of controls, contrast, the keyboard alone, a phone.
+// Accessibility of the page: names of controls, contrast, the keyboard, a phone.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -24,7 +24,7 @@ async function tabTo(page, pattern) {
 }
 
 describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
-  test('posting, liking and replying work with the keyboard alone', async () => {
+  test('keyboard alone is enough to post, like and reply', async () => {
     const [text, answer] = [newText('By keyboard'), newText('Answer')];
     await withPage(newSubject(), {}, async (page) => {
       await tabTo(page, /^INPUT .*name-/);
@@ -48,7 +48,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('every control has a name, every reference an element', async () => {
+  test('every control has a name, every reference has a target', async () => {
     await withPage('article/hello', {}, async (page) => {
       await page.locator('.list .act.reply').first().click();
       assert.deepEqual(await page.evaluate(namelessControls), []);
@@ -72,7 +72,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   }
 
   for (const subject of DEMO_SUBJECTS) {
-    test(`phone has no horizontal scroll (${subject})`, async () => {
+    test(`${subject} has no horizontal scroll on a phone`, async () => {
       await withPage(subject, { viewport: PHONE, lang: 'zh' }, async (page) => {
         await comments(page).first().waitFor();
         const more = page.locator('.more-replies:visible');

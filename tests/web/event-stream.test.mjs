@@ -8,7 +8,7 @@ import { openStream } from './support/event-stream.mjs';
 
 const READERS = 20;
 
-/** The next events, up to and with the first that matches. */
+/** The next events up to the first that matches, which is included. */
 async function eventsUntil(stream, isLast) {
   const events = [];
   while (!events.some(isLast)) events.push(...(await stream.next(1)));
@@ -16,7 +16,7 @@ async function eventsUntil(stream, isLast) {
 }
 
 describe('event stream', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
-  test('every reader gets every event, and a returning one what it missed', async () => {
+  test('every reader gets every event, and a reconnect gets the missed ones', async () => {
     const subject = newSubject();
     const token = await guestToken();
     const first = await postComment(subject, 'One', token);
@@ -29,7 +29,7 @@ describe('event stream', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       assert.deepEqual([comment.name, comment.data.id], ['comment', second.id]);
       assert.deepEqual([counts.name, counts.data], ['counts', { roots: 2, comments: 2 }]);
     }
-    // Only the last event of a version has its id: a reader who leaves before it gets all again.
+    // Only the last event of a version has its id: a reader that disconnects before it gets all of them again.
     const [comment, counts] = received[0];
     assert.ok(comment.id === undefined && Number(counts.id) > Number(epoch));
     for (const stream of streams.slice(1)) stream.close();
@@ -46,7 +46,7 @@ describe('event stream', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     }
   });
 
-  test('unknown last event is a reset, and the stream goes on', async () => {
+  test('unknown Last-Event-ID is answered by a reset, and the stream continues', async () => {
     const subject = newSubject();
     const token = await guestToken();
     await postComment(subject, 'One', token);

@@ -1,5 +1,5 @@
-// `/t/{type}/{key}`, the comments as HTML: readable without JavaScript, harmless whatever anybody
-// wrote, and nothing moves when the element takes their place.
+// `/t/{type}/{key}`, the comments as HTML: they are readable without JavaScript, hostile texts are
+// harmless, and the layout does not shift when the element replaces them.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -27,9 +27,9 @@ import {
 import { HOSTILE_ADDRESSES, HOSTILE_TEXTS } from './support/hostile.mjs';
 import { inspectDocument } from './support/inspect.mjs';
 
-/** What is below the comments must be inside the window, or its movement is not reported. */
+/** The content below the comments must be inside the window: a browser reports no other shifts. */
 const TALL_PX = 6_000;
-/** The caches have a changed subject after that. */
+/** After this time the caches have the changed subject. */
 const CACHE_CATCH_UP_MS = 2_500;
 
 const ELEMENTS = new Set(
@@ -45,7 +45,7 @@ const ATTRIBUTES = new Set(
 );
 const SAFE_LINK = /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/)/i;
 
-/** The page, once it is right: it may come from a cache. */
+/** Fetches the page until it is right: the first ones may come from a cache. */
 const htmlUntil = (path, isRight) =>
   callUntil(path, ({ status, text }) => status === 200 && isRight(text));
 
@@ -64,7 +64,7 @@ function assertHarmless(seen) {
   assert.deepEqual(otherDirections, []);
 }
 
-/** Every root's author and text is there, and the title: as written, in the page and its JSON-LD. */
+/** Checks that the page and its JSON-LD have the title and every root's author and text, unchanged. */
 function assertComplete(seen, { roots, title }) {
   const names = new Set(seen.names.map(({ name }) => name));
   const missingNames = roots.map(({ author }) => author.name).filter((name) => !names.has(name));
@@ -80,7 +80,7 @@ function assertComplete(seen, { roots, title }) {
   assert.doesNotMatch(seen.title, /[\u202A-\u202E\u2066-\u2069]/);
 }
 
-/** Posts every hostile text as a root, and every fifth as a reply too; some are refused. */
+/** Posts every hostile text as a root, and every fifth also as a reply; the server refuses some. */
 async function postHostileTexts(subject) {
   const comments = [];
   for (const [index, text] of HOSTILE_TEXTS.entries()) {
@@ -93,7 +93,7 @@ async function postHostileTexts(subject) {
   return comments;
 }
 
-/** Opens the page in a context of its own; nothing else may be fetched. */
+/** Opens the page in a new context, and fails when the page fetches anything else. */
 async function inspectPage(path, options) {
   const context = await newContext(options);
   try {
@@ -113,7 +113,7 @@ async function inspectPage(path, options) {
 const skip = skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET });
 
 describe('comments as HTML', { skip }, () => {
-  test('page is readable without JavaScript, under a policy that lets nothing run', async () => {
+  test('page is readable without JavaScript, and its policy allows no scripts', async () => {
     const answer = await htmlUntil('/t/article/hello', (text) => text.includes('</article>'));
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
     const policy = answer.headers.get('content-security-policy');
@@ -132,14 +132,14 @@ describe('comments as HTML', { skip }, () => {
     const times = page.locator('article time[datetime]');
     assert.equal(await times.count(), await articles.count());
     const controls = page.locator('.controls:visible');
-    assert.equal(await controls.count(), 0, 'no room for what scripts bring');
+    assert.equal(await controls.count(), 0, 'no empty space for the controls of the element');
     const display = await articles.first().evaluate((node) => getComputedStyle(node).display);
     assert.equal(display, 'grid');
     assert.deepEqual(violations, [], 'the policy allows its own styles');
     await context.close();
   });
 
-  test('next pages are reached without JavaScript, each comment once', async () => {
+  test('links without JavaScript reach every page, and each comment is shown once', async () => {
     const subject = newSubject();
     const token = memberToken('7', 'Ann');
     for (let n = 1; n <= 25; n += 1) await postComment(subject, `number ${n}.`, token);
@@ -157,7 +157,7 @@ describe('comments as HTML', { skip }, () => {
     assert.equal(new Set(numbers).size, 25, 'each once');
   });
 
-  test('hostile texts stay texts', async () => {
+  test('hostile texts are shown as text', async () => {
     const subject = `article/"><script>window.pwned=1</script>${randomUUID()}`;
     const comments = await postHostileTexts(subject);
     const roots = comments.filter((comment) => !comment.parent_id);
@@ -167,7 +167,7 @@ describe('comments as HTML', { skip }, () => {
       const url = HOSTILE_ADDRESSES[index % HOSTILE_ADDRESSES.length];
       const path = `/v1/admin/subjects/${subjectPath(subject)}`;
       const put = await call('PUT', path, { body: { title, url }, token: admin });
-      // Unit tests look at each title; a browser looks at some.
+      // Unit tests check every title; the browser checks some.
       if (put.status !== 200 || index % 8 !== 0) continue;
       await sleep(CACHE_CATCH_UP_MS);
       const whole = `/t/${subjectPath(subject)}?limit=100`;
@@ -189,7 +189,7 @@ describe('comments as HTML', { skip }, () => {
     ['phone', PHONE],
   ]) {
     for (const lang of ['en', 'zh']) {
-      test(`nothing moves when the element takes over (${name}, ${lang})`, async () => {
+      test(`layout does not shift when the element replaces the HTML (${name}, ${lang})`, async () => {
         for (const subject of [...DEMO_SUBJECTS, newSubject()]) {
           for (const around of ['element', 'script']) {
             const shifts = await takeOverShifts(subject, { lang, around, viewport });
@@ -201,7 +201,7 @@ describe('comments as HTML', { skip }, () => {
   }
 });
 
-/** A host's page whose comments came from the server: inside the element, or before the script tag. */
+/** A host's page with the server's HTML inside the element, or before the script tag. */
 function hostPage(subject, fragment, { lang, around }) {
   const name = subject.replaceAll('"', '&quot;');
   const comments =
@@ -213,7 +213,7 @@ function hostPage(subject, fragment, { lang, around }) {
     <h1>A story</h1><p>Its text.</p>${comments}<footer><p>Below the comments</p></footer></body></html>`;
 }
 
-/** Runs in the page: collects what moves, as texts, in `window.shifts`. */
+/** Runs in the page: collects layout shifts as texts in `window.shifts`. */
 function collectShifts() {
   window.shifts = [];
   new PerformanceObserver((list) => {
@@ -226,7 +226,7 @@ function collectShifts() {
   }).observe({ type: 'layout-shift', buffered: true });
 }
 
-/** What moves on a host's page while the element takes the place of the served comments. */
+/** The layout shifts of a host's page while the element replaces the served comments. */
 async function takeOverShifts(subject, { lang, around, viewport }) {
   const path = `/t/${subjectPath(subject)}?fragment=1`;
   const { text: fragment } = await htmlUntil(path, (text) => text.includes('class="gailou"'));
@@ -235,7 +235,7 @@ async function takeOverShifts(subject, { lang, around, viewport }) {
   try {
     await context.route('**/host', (route) => route.fulfill({ contentType: 'text/html', body }));
     await context.route('**/v1/subjects/**', async (route) => {
-      // Time for the served comments to be painted.
+      // The browser paints the served comments in this time.
       await sleep(400);
       await route.fallback();
     });

@@ -1,5 +1,5 @@
-// The element and the event stream: what arrives, what is removed, what was missed. The test itself
-// sends the events, so it decides when they arrive.
+// The element and the event stream: new, removed, edited and missed comments. Except for the last test
+// the tests send the events themselves, so that they decide when an event arrives.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -23,12 +23,12 @@ import {
   withPage,
 } from './support/page.mjs';
 
-/** Caches have a changed comment or list after that. */
+/** After this time the caches have a changed comment or list. */
 const CACHE_CATCH_UP_MS = 2_500;
-/** Longer than the longest first wait after a refused stream: 15 s, and up to half of it more. */
+/** Longer than the first wait after a refused stream: 15 s, and at most half of it more. */
 const RECONNECT_MS = 23_000;
 
-/** The stream is the test's: see `event-source.mjs`. */
+/** Opens the page with the stream of `event-source.mjs`, which the test controls. */
 const withLivePage = (subject, options, steps) =>
   withPage(subject, { prepare: replaceEventSource, ...options }, steps);
 
@@ -45,7 +45,7 @@ async function subjectWithComment(content) {
 const eventData = ({ id, root_id, parent_id }) => ({ id, root: root_id, parent: parent_id });
 
 describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
-  test('new comments wait behind a button, counts follow, removed ones are tombstones', async () => {
+  test('new comment waits behind a button, counts change, removed comment is a tombstone', async () => {
     const { subject, token, comment: first, version } = await subjectWithComment('Here before');
     await withLivePage(subject, {}, async (page) => {
       const path = `/v1/subjects/${subject}/events`;
@@ -86,7 +86,7 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('edit that a cache does not have yet is fetched again', async () => {
+  test('edit is fetched again while a cache has the old text', async () => {
     const { subject, token, comment } = await subjectWithComment('Before');
     await withLivePage(subject, {}, async (page) => {
       await assertVisible(commentWith(page, 'Before'), 'the text');
@@ -104,19 +104,19 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('reset is not lost with its stream', async () => {
+  test('reset is applied although its stream ends', async () => {
     const { subject, token } = await subjectWithComment('One');
     await withLivePage(subject, {}, async (page) => {
       await postComment(subject, 'Two', token);
       await sendEvent(page, 'reset', 77, {});
       await restartStream(page);
       const streams = await openedStreams(page);
-      assert.equal(streams.at(-1).after, '77', 'the next stream does not repeat it');
+      assert.equal(streams.at(-1).after, '77', 'the next stream starts after the reset');
       await assertVisible(commentWith(page, 'Two'), 'the list is loaded again');
     });
   });
 
-  test('reset loads the list again, and asks a reader who is writing', async () => {
+  test('reset loads the list again, but asks first while the reader writes', async () => {
     const { subject, token } = await subjectWithComment('One');
     await withLivePage(subject, {}, async (page) => {
       await postComment(subject, 'Two', token);
@@ -136,7 +136,7 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('refused stream is asked for later, a hidden page holds none', async () => {
+  test('refused stream is opened again later, and a hidden page has no stream', async () => {
     const setHidden = (page, isHidden) =>
       page.evaluate((value) => {
         const get = () => value;
@@ -177,7 +177,7 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   }
 
-  test("events of the server reach another reader's page", async () => {
+  test("event of the server reaches another reader's page", async () => {
     const subject = newSubject();
     const context = await newContext();
     try {

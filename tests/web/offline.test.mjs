@@ -1,6 +1,6 @@
-// The page while the origin is down. Stop the origin first, after the page of `article/hello` was
-// seen through the edge. Without E2E_OFFLINE the tests skip themselves while the origin answers;
-// with it, an origin that answers is a failure.
+// The page while the origin is down. Before these tests, load the page of `article/hello` through the
+// edge and then stop the origin. While the origin answers, the tests skip themselves; with E2E_OFFLINE
+// they fail instead.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,9 +12,9 @@ import { comments, commentWith, mainForm, newText, openPage, sendForm } from './
 /** Three retries, each after the server's Retry-After of at most 10 s. */
 const RETRIES_MS = 60_000;
 
-/** The edge sends the creation of a guest to the origin, and answers 5xx when that is down. */
+/** The edge forwards the creation of a guest to the origin, and answers 5xx when the origin is down. */
 async function originAnswers() {
-  // An origin that is up refuses the name, so no guest is made.
+  // An origin that answers refuses this name, so it creates no guest.
   const { status } = await call('POST', '/v1/guests', { body: { name: '' } });
   return status < 500;
 }
@@ -34,7 +34,7 @@ async function withSavedPage(steps) {
 }
 
 describe('origin down', { skip: await skipReason() }, () => {
-  test('origin is really down', async () => {
+  test('origin does not answer', async () => {
     assert.equal(await originAnswers(), false);
   });
 
@@ -49,7 +49,7 @@ describe('origin down', { skip: await skipReason() }, () => {
     });
   });
 
-  test('failed post is explained, and the text stays', async () => {
+  test('failed post shows a message and keeps the text', async () => {
     const text = newText('Written while the server is away');
     await withSavedPage(async (page) => {
       const form = mainForm(page);

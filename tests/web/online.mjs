@@ -1,4 +1,4 @@
-// All tests that need the origin, in one process: they share a browser.
+// Runs all tests that need the origin in one process, so that they share a browser.
 
 import './reading.test.mjs';
 import './writing.test.mjs';

@@ -1,4 +1,4 @@
-// What a reader sees: lists, tombstones, buildings, permalinks, languages.
+// Reading: lists, tombstones, buildings, permalinks, languages.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -72,7 +72,7 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('permalink shows its comment and leads back to all', async () => {
+  test('permalink shows its comment and a link to all comments', async () => {
     const text = newText('Linked to');
     const subject = newSubject();
     await withPage(subject, {}, async (page) => {
@@ -89,7 +89,7 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('permalink to nothing is explained and shows the list', async () => {
+  test('permalink to an unknown comment shows a message and the list', async () => {
     await withPage('article/hello', { hash: '#comment-1' }, async (page) => {
       const note = page.getByText('The linked comment could not be found.');
       await assertVisible(note, 'the explanation');
@@ -97,13 +97,13 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('expired cursor starts again past the caches and shows nothing twice', async () => {
+  test('expired cursor starts again past the caches and shows no comment twice', async () => {
     const list = '/v1/subjects/article/hello/comments';
     const { data: firstPage } = await call('GET', `${list}?sort=old&limit=4`);
     const expired = { status: 410, code: 'cursor_expired' };
     const cursors = [];
     const prepare = async (context) => {
-      // The browser adds `Cache-Control: no-cache` below the level at which a test can listen.
+      // A test cannot see `Cache-Control: no-cache`, because the browser adds it later.
       await context.addInitScript(() => {
         window.cacheModes = [];
         const { fetch } = window;
@@ -137,7 +137,7 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('language follows the switch of the page', async () => {
+  test('switch of the page changes the language', async () => {
     await withPage(newSubject(), { lang: 'en' }, async (page) => {
       await assertVisible(page.getByRole('button', { name: 'Post', exact: true }), 'English');
       await page.locator('#language').click();

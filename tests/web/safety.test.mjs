@@ -1,4 +1,4 @@
-// Hostile comments in the element: nothing that anybody wrote runs.
+// Hostile comments in the element: no text of a comment runs as code.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -52,7 +52,7 @@ describe('safety', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('hostile HTML from the server itself is taken apart', async () => {
+  test('hostile HTML from the server is sanitised', async () => {
     const prepare = (context) =>
       context.route('**/v1/subjects/article/hello/comments?*', async (route) => {
         const response = await route.fetch();

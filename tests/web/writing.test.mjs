@@ -1,4 +1,4 @@
-// What a reader does: posts, replies, reactions, edits, deletions; and posts whose outcome is unknown.
+// Writing: posts, replies, reactions, edits, deletions, and posts with an unknown outcome.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -20,7 +20,7 @@ import {
 } from './support/page.mjs';
 
 describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
-  test('guest posts, and the comment is there after a reload', async () => {
+  test('comment of a guest is shown after a reload', async () => {
     const text = newText('A first comment');
     await withPage(newSubject(), {}, async (page) => {
       await assertVisible(page.getByText('Be the first to comment.'), 'the empty state');
@@ -35,7 +35,7 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('reply is under its comment', async () => {
+  test('reply is shown under its comment', async () => {
     const replyText = newText('Reply');
     await withPage(newSubject(), {}, async (page) => {
       const root = await postOnPage(page, newText('Root'));
@@ -52,7 +52,7 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('like is counted once, survives a reload, and is taken back by a second press', async () => {
+  test('like is counted once, survives a reload, and a second press removes it', async () => {
     const text = newText('Likeable');
     await withPage(newSubject(), {}, async (page) => {
       const comment = await postOnPage(page, text);
@@ -85,7 +85,7 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('blocked word is refused with its category, and the text stays', {
+  test('blocked word is refused with its category, and the form keeps the text', {
     skip: skipWithout({ E2E_BLOCKED_WORD: BLOCKED_WORD }),
   }, async () => {
     const text = `${newText('This has')} ${BLOCKED_WORD} in it`;
@@ -105,7 +105,7 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('own comment can be edited and deleted', async () => {
+  test('author can edit and delete a comment', async () => {
     const editedText = newText('After');
     await withPage(newSubject(), {}, async (page) => {
       const posted = await postOnPage(page, newText('Before'));
@@ -153,7 +153,7 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       });
   }
 
-  test('post with an unknown outcome is repeated with its key and is there once', async () => {
+  test('post with an unknown outcome is repeated with its key and stored once', async () => {
     const text = newText('Sent twice');
     const keys = [];
     const prepare = losePostAnswers(keys, () => keys.length === 1);

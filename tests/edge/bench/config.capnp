@@ -1,5 +1,5 @@
-# The edge and a JavaScript worker that does the same, in one workerd, with stubs around both.
-# run.mjs gives the sockets their addresses.
+# The edge and a JavaScript worker with the same work, in one workerd, with the same stubs around both.
+# run.mjs sets the addresses of the sockets.
 using Workerd = import "/workerd/workerd.capnp";
 
 const date :Text = "2026-11-01";

@@ -1,5 +1,5 @@
-// An origin with one page for every address, fresh for the length of a benchmark, and a feed in
-// which nothing changes.
+// An origin that answers every address with one page, which stays fresh for a day, and a change feed
+// that does not change.
 import { body, etag, shows } from "./page.js";
 
 export default {

@@ -1,6 +1,6 @@
-// What the edge does for a page that is in its memory, in the colo's cache or in KV, written in
-// JavaScript: the same look at the request, the same calls of the platform, the same check against
-// the change feed, the same headers and bytes. It has none of the edge's care for failures.
+// The edge's work for a page that is in its memory, in the Cache API or in KV, written in JavaScript:
+// it reads the same headers, calls the same functions of the platform, checks the page against the
+// change feed, and sends the same bytes. It does not handle failures, as the edge does.
 const KEPT = 4_096;
 const CURRENT_MS = 2_000;
 const FEED = "http://origin.invalid/v1/edge/changes";
@@ -44,7 +44,7 @@ function canonical(path, params) {
   return segments.join("/") + (kept.length ? `?${kept.join("&")}` : "");
 }
 
-/** The two generations of the edge's memory. */
+/** The cache in memory has two generations, as the edge's has. */
 function recall(key) {
   const page = young.get(key) ?? old.get(key);
   if (page && !young.has(key)) remember(key, page);
@@ -127,7 +127,7 @@ function made(head, body) {
   };
 }
 
-/** Ids and versions out of their bytes: two numbers of seven bits a byte for each. */
+/** Decodes X-Gailou-Shows: two numbers for each comment, with seven bits in each byte. */
 function entries(text) {
   const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   const numbers = [];

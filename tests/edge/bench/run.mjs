@@ -1,12 +1,12 @@
-// What a hot page costs at the edge, against a JavaScript worker that does the same: from the
-// isolate's memory, from the Cache API, from KV.
+// Measures a request for a hot page at the edge and at a JavaScript worker with the same work: from
+// the isolate's memory, from the Cache API and from KV.
 //
 //   node tests/edge/bench/run.mjs [seconds per round] [rounds]
 //
-// Both run in one workerd and are driven in turns by the same client (wrk, else a small one here),
-// so what other programs do to the machine hits both. The figure is processor time a request, of
-// all threads of workerd; the stubs of cache and KV are in it, for both alike. The figures of one
-// machine mean little; the ratio does. E2E_RATIO=0.85 makes less than that, from memory, a failure.
+// Both run in one workerd, and the same client (wrk, or a small one in this file) drives them in turns,
+// so that other load on the machine affects both. The result is processor time per request of all
+// threads of workerd, with the stubs of cache and KV. Compare the ratio, not the times of one machine.
+// E2E_RATIO=0.85 makes a smaller ratio from memory a failure.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -22,9 +22,9 @@ import { answered, median, startWorkerd } from "../workerd.mjs";
 const SECONDS = Number(process.argv[2] ?? 3);
 const ROUNDS = Number(process.argv[3] ?? 5);
 const CONNECTIONS = 16;
-/** More than an isolate keeps, so that none is found in memory when it comes round again. */
+/** More than an isolate's memory holds, so that it has evicted a page before the next request for it. */
 const KEYS = 10_000;
-/** How the addresses of a level begin, and how many there are. */
+/** For each level the beginning of its addresses, and their number. */
 const LEVELS = { memory: ["seven", 1], "Cache API": ["cache-", KEYS], KV: ["kv-", KEYS] };
 
 const path = (level, n) => {
@@ -41,12 +41,12 @@ const hasWrk = (() => {
   }
 })();
 
-/** Drives a worker for the length of a round: how many it has answered. */
+/** Drives a worker for one round; returns the number of its answers. */
 async function drive(url, level, scripts) {
   return hasWrk ? driveByWrk(url, level, scripts) : driveByNode(url, level);
 }
 
-/** Where a level has many addresses, wrk asks for one after the other. */
+/** The script for a level with many addresses: wrk requests one after the other. */
 function script(level) {
   const [before, after] = path(level, 0).split("0/comments");
   const next = `wrk.format("GET", "${before}" .. (n % ${KEYS}) .. "/comments${after}")`;
@@ -83,7 +83,7 @@ async function driveByNode(url, level) {
   return count;
 }
 
-/** An answer without what is one request's own. */
+/** An answer without the headers that differ between requests. */
 async function page(url, level) {
   const { status, headers, body } = await answered(url + path(level, 0));
   const rest = Object.fromEntries(headers);

@@ -1,10 +1,10 @@
-// The colo's cache and the KV store. What they hold goes by the name of the subject: `cache-…` is in
-// the cache and fresh, `kv-…` is in the cache too old, and fresh in KV; nothing else is anywhere.
+// The Cache API and the KV store. The name of the subject decides: `cache-…` is fresh in the cache;
+// `kv-…` is stale in the cache and fresh in KV; every other page is in neither.
 import { body, etag, shows } from "./page.js";
 
 const FRESHNESS = { fresh: 1, revalidate: 1, on_error: 86_400, hot: 60 };
 
-/** The page as the edge stores it: a line about it, then its bytes. */
+/** The page as the edge stores it: a line of metadata, then its bytes. */
 function stored(ageMs) {
   const now = Date.now();
   const head = {
@@ -34,7 +34,7 @@ export default {
       const headers = isCache ? { "cf-cache-status": "HIT", "cache-control": "public, max-age=90000" } : {};
       return new Response(value, { headers });
     }
-    // 504 is how the cache's protocol says that it has nothing; KV says 404.
+    // For a missing entry the protocol of the cache answers 504, and KV answers 404.
     return new Response(null, { status: isCache ? 504 : 404, headers: { "cf-cache-status": "MISS" } });
   },
 };

@@ -1,4 +1,4 @@
-// The HTTP contract, called without a browser.
+// Calls of the HTTP contract without a browser.
 
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
@@ -34,7 +34,7 @@ export async function guestToken(name = 'Writer') {
   return (await call('POST', '/v1/guests', { body: { name } })).data.token;
 }
 
-/** A token as the host of the page signs it. */
+/** A token as the host site signs it. */
 export function memberToken(sub, name, role = 'member') {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 600;
@@ -43,7 +43,7 @@ export function memberToken(sub, name, role = 'member') {
   return `${signed}.${createHmac('sha256', TOKEN_SECRET).update(signed).digest('base64url')}`;
 }
 
-/** The answer, whatever it is. */
+/** Posts and returns the answer, also a refusal. */
 export function tryPostComment(subject, content, token, parentId) {
   const body = parentId ? { content, parent_id: parentId } : { content };
   return call('POST', `/v1/subjects/${subjectPath(subject)}/comments`, { body, token });
@@ -55,7 +55,7 @@ export async function postComment(...parameters) {
   return data;
 }
 
-/** The first answer for which `isRight`: answers may come from caches. */
+/** Repeats a call until `isRight` accepts the answer: the first ones may come from caches. */
 export async function callUntil(path, isRight) {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
@@ -66,7 +66,7 @@ export async function callUntil(path, isRight) {
   }
 }
 
-/** The list, once it has so many roots. */
+/** The list of a subject as soon as it has this many roots. */
 export async function listWithRoots(subject, count) {
   const path = `/v1/subjects/${subjectPath(subject)}/comments`;
   return (await callUntil(path, ({ data }) => data?.data?.length >= count)).data;

@@ -1,4 +1,4 @@
-// The browser: one for all test files of a process.
+// The browser, which all test files of a process share.
 
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
@@ -24,7 +24,7 @@ function launch() {
 
 after(async () => (await launched)?.close());
 
-/** A context in English, unless `options` differ. */
+/** A new context; it is English unless `options` name another locale. */
 export async function newContext(options = {}) {
   return (await launch()).newContext({ locale: 'en-US', ...options });
 }

@@ -1,4 +1,4 @@
-// Where the tests run and with what. The variables are set by scripts/web-test.sh:
+// The environment of the tests. scripts/web-test.sh sets these variables:
 //
 //   E2E_BASE                  the address of the server; without it the tests skip themselves
 //   E2E_CHROMIUM              the browser
@@ -8,8 +8,8 @@
 //   E2E_OFFLINE               the origin is stopped
 //
 // The demo threads (edge/web/demo-threads.jsonl) must be imported, and the server must run with
-// GAILOU_LIMITS=off: the tests post faster than a person may. Every test uses a subject and a text
-// of its own, so the tests can be repeated on the same data.
+// GAILOU_LIMITS=off, because the tests post faster than the limits allow. Every test uses a new subject
+// and a new text, so that the tests can run again on the same data.
 
 import { readFileSync } from 'node:fs';
 

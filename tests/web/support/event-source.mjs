@@ -1,4 +1,4 @@
-// An `EventSource` that the test controls, in the place of the browser's own.
+// An `EventSource` that the test controls; it replaces the browser's.
 
 /** For the option `prepare` of `withPage`. */
 export function replaceEventSource(context) {
@@ -42,7 +42,7 @@ export function sendEvent(page, name, id, data) {
   );
 }
 
-/** Has the newest stream fail as a refused one does. */
+/** Lets the newest stream fail as a refused one does. */
 export function refuseStream(page) {
   return page.evaluate(() => {
     const stream = window.streams.at(-1);

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { BASE, WAIT_MS } from './environment.mjs';
 
-/** A stream that a failed test leaves open would keep the process from ending. */
+/** A stream that a failed test leaves open would keep the process alive. */
 const openStreams = new Set();
 after(() => {
   for (const controller of openStreams) controller.abort();
 });
 
-/** One event: lines of `name: value`. */
+/** Parses one event: lines of `name: value`. */
 function parseEvent(text) {
   const fields = Object.fromEntries(text.split('\n').map((line) => line.split(/: ?(.*)/s)));
   if (!fields.event) return null;

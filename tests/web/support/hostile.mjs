@@ -1,4 +1,4 @@
-// Texts that must stay texts, wherever they are written.
+// Hostile texts, which every page must show as text.
 
 export const HOSTILE_TEXTS = [
   '<script>window.pwned=1</script>',
@@ -49,7 +49,7 @@ export const HOSTILE_TEXTS = [
   '```\n</code></pre><script>window.pwned=1</script>\n```',
 ];
 
-/** Addresses that a subject may be given, but that must not become a link. */
+/** Addresses that a subject may have, but that a page must not use as a link. */
 export const HOSTILE_ADDRESSES = [
   'javascript:window.pwned=1',
   'JAVASCRIPT://%0awindow.pwned=1',

@@ -20,7 +20,7 @@ export function namelessControls() {
     .map((node) => node.outerHTML);
 }
 
-/** What is wrong with ids, references and regions in the element. */
+/** The problems with ids, references and regions in the element. */
 export function structureFaults() {
   const root = document.querySelector('gailou-comments').shadowRoot;
   const ids = [...root.querySelectorAll('[id]')].map((node) => node.id);
@@ -77,7 +77,7 @@ export function lowContrast() {
   return low;
 }
 
-/** What a comment's body is made of: of the body itself, or of the body in an article. */
+/** The nodes of a comment's body: of the body itself, or of the body in an article. */
 export function inspectBody(node) {
   const body = node.matches('.body') ? node : node.querySelector('.body');
   const all = [...body.querySelectorAll('*')];
@@ -88,7 +88,7 @@ export function inspectBody(node) {
   };
 }
 
-/** Everything in a server-rendered page that could do something, and all that was written. */
+/** The parts of a server-rendered page that a hostile text could change: elements, attributes, links, scripts. */
 export function inspectDocument() {
   const all = [...document.querySelectorAll('*')];
   return {

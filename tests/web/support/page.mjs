@@ -1,4 +1,4 @@
-// The page with the element, and what a reader does with it.
+// Opens the page with the element and does on it what a reader does.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -6,7 +6,7 @@ import { newContext } from './browser.mjs';
 import { BASE, WAIT_MS } from './environment.mjs';
 
 /**
- * Opens the demo page for a subject; `lang` and `hash` are of its address. `page.problems` collects
+ * Opens the demo page for a subject, with `lang` and `hash` in its address. `page.problems` collects
  * the errors of its scripts.
  */
 export async function openPage(context, subject, { lang = 'en', hash = '' } = {}) {
@@ -19,8 +19,8 @@ export async function openPage(context, subject, { lang = 'en', hash = '' } = {}
 }
 
 /**
- * Runs `steps` on a page of its own whose list is loaded. `prepare` gets the context before the page
- * is opened; the other options are the context's.
+ * Runs `steps` on a new page as soon as its list is loaded. `prepare` gets the context before the page
+ * is opened; the other options are those of the context.
  */
 export async function withPage(subject, { lang, hash, prepare, ...options }, steps) {
   const context = await newContext(options);
@@ -44,7 +44,7 @@ export const comments = (page) => page.locator('gailou-comments').getByRole('art
 export const commentWith = (page, text) => comments(page).filter({ hasText: text }).first();
 export const mainForm = (page) => page.locator('gailou-comments section > form.composer');
 
-/** Fills and sends a form; gives a guest's name where the form asks for one. */
+/** Fills in and sends a form, with a guest's name when the form has a field for it. */
 export async function sendForm(form, text, button) {
   const nameField = form.getByLabel(/^(Your name|昵称)$/);
   if (await nameField.isVisible()) await nameField.fill('Test guest');
@@ -52,7 +52,7 @@ export async function sendForm(form, text, button) {
   await form.getByRole('button', { name: button, exact: true }).click();
 }
 
-/** Posts a root and returns its article, once the server has answered. */
+/** Posts a root and returns its article as soon as the server has answered. */
 export async function postOnPage(page, text, shownText = text) {
   await sendForm(mainForm(page), text, 'Post');
   const comment = commentWith(page, shownText);
