@@ -13,7 +13,8 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Seconds from the request's head to the response's head, by `method`, `route` and `status`.
 pub const HTTP_REQUEST_DURATION: &str = "gailou_http_request_duration_seconds";
-/// Seconds of a call to a `dependency` (`mysql`, `redis`, `kafka`, `sqlite`), by `operation`.
+/// Seconds of a call to a `dependency` (`mysql`, `redis`, `kafka`, `sqlite`, `journal`, `page_cache`,
+/// `edge`), by `operation`. Both are constants of the code.
 pub const DEPENDENCY_DURATION: &str = "gailou_dependency_duration_seconds";
 /// Seconds until a connection was free, by `pool`.
 pub const POOL_WAIT_DURATION: &str = "gailou_pool_wait_seconds";

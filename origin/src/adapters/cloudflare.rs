@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::config::Secret;
 use crate::ports::edge::{EdgeClient, EdgeError};
 use crate::ports::failure::Failure;
+use crate::telemetry::measure_call;
 
 /// How long a push may take.
 pub const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -77,7 +78,7 @@ impl EdgeClient for WorkerClient {
             words: dictionary.map(Cow::Borrowed),
         });
         let body = body.map_err(unreachable)?;
-        let answered = tokio::time::timeout(PUSH_TIMEOUT, self.post(body)).await;
+        let answered = measure_call("edge", "push", tokio::time::timeout(PUSH_TIMEOUT, self.post(body))).await;
         let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;
         match status {
             // The edge has newer versions of all of them.

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
+use crate::telemetry::measure_call;
 
 /// Operations in one transaction. Beyond a thousand, sharing the cost of a commit gains little.
 const MAX_BATCH_OPERATIONS: usize = 1_000;
@@ -60,7 +61,7 @@ impl Journal for EmbeddedJournal {
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
         }
-        outcome.await.map_err(|_| JournalError::Closed)?
+        measure_call("journal", "append", outcome).await.map_err(|_| JournalError::Closed)?
     }
 
     async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {

@@ -23,6 +23,7 @@ use crate::domain::operation::{LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
 use crate::state::read_counters::{ReadCounter, ReadCounters};
+use crate::telemetry::measure_call;
 
 /// Longest life of a page.
 const PAGE_TTL: Duration = Duration::from_millis(250);
@@ -184,7 +185,7 @@ impl PageCache {
 
     async fn build<E>(&self, build: impl Future<Output = Result<BuiltPage, E>>) -> Result<Arc<ReadyPage>, E> {
         let (commits, begun_at, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
-        let built = build.await?;
+        let built = measure_call("page_cache", "build", build).await?;
         Ok(Arc::new(ReadyPage {
             etag: etag(&built.body).into(),
             body: built.body.into(),

@@ -14,6 +14,19 @@ async fn data_directory_and_port_belong_to_one_server() {
     assert_ne!(address.parse::<u16>().expect("a port"), 0);
     assert_eq!(server.get("/healthz").await.status, 200);
     assert_eq!(server.get("/readyz").await.expect(200)["dependencies"]["store"], "ok");
+    // Calls to dependencies are measured.
+    server.post(&ann(), "article/1", "text").await;
+    server.page("/v1/subjects/article/1/comments").await;
+    let metrics = server.get("/metrics").await.text;
+    for (dependency, operation) in
+        [("journal", "append"), ("sqlite", "persist"), ("sqlite", "list_floors"), ("page_cache", "build")]
+    {
+        let count = format!(
+            "gailou_dependency_duration_seconds_count{{dependency=\"{dependency}\",operation=\"{operation}\"}} "
+        );
+        assert!(metrics.contains(&count), "{count} is missing in {metrics}");
+    }
+    assert!(metrics.contains("gailou_pool_wait_seconds_count{pool=\"sqlite\"} "), "{metrics}");
     // A second server on the same directory does not start.
     let second = run_on(&data, &["--bind", "127.0.0.1:0"]).await;
     assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""), "{}", second.stderr);

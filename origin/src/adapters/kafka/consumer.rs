@@ -22,6 +22,7 @@ use crate::adapters::kafka::client::KafkaClient;
 use crate::adapters::kafka::{client, driver_partition, unavailable};
 use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
 use crate::ports::failure::Failure;
+use crate::telemetry::CallTimer;
 
 /// How long [`Consumer::poll_batch`] waits for a first record.
 const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -55,7 +56,11 @@ impl KafkaConsumer {
     pub(super) fn join(client: &KafkaClient, topic: Topic) -> Result<Self, BrokerError> {
         let topic_name = client.topic_name(topic);
         let config = client.consumer_config(&client.group_name(topic));
-        let listener = AssignmentListener { topic: topic_name.clone(), assignment: Mutex::default() };
+        let listener = AssignmentListener {
+            topic: topic_name.clone(),
+            assignment: Mutex::default(),
+            commit_timer: Mutex::default(),
+        };
         let member: GroupMember = config.create_with_context(listener).map_err(unavailable)?;
         member.subscribe(&[&topic_name]).map_err(unavailable)?;
         Ok(Self {
@@ -128,6 +133,7 @@ impl KafkaConsumer {
         self.commits_sent_at = Instant::now();
         let list = self.commit_list()?;
         let Some(member) = self.member.as_ref().filter(|_| list.count() > 0) else { return Ok(()) };
+        member.context().commit_timer().get_or_insert_with(|| CallTimer::start("kafka", "commit_offsets"));
         member.commit(&list, CommitMode::Async).map_err(unavailable)
     }
 
@@ -256,12 +262,19 @@ struct Assignment {
 pub(super) struct AssignmentListener {
     topic: String,
     assignment: Mutex<Assignment>,
+    /// Measures the first of the commits that the broker has not answered.
+    commit_timer: Mutex<Option<CallTimer>>,
 }
 
 impl AssignmentListener {
     /// A std mutex: held for a few pushes, never across an await.
     fn assignment(&self) -> MutexGuard<'_, Assignment> {
         self.assignment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A std mutex: held for one assignment.
+    fn commit_timer(&self) -> MutexGuard<'_, Option<CallTimer>> {
+        self.commit_timer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -302,6 +315,7 @@ impl ConsumerContext for AssignmentListener {
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
+        self.commit_timer().take();
         if let Err(error) = result {
             tracing::debug!(topic = self.topic, %error, "The broker refused a commit of {}", self.topic);
         }

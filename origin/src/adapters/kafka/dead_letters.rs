@@ -47,7 +47,9 @@ pub(super) async fn put(
     let headers = headers
         .iter()
         .fold(OwnedHeaders::new(), |headers, (key, value)| headers.insert(Header { key, value: Some(value) }));
-    producer.send(&client.dead_topic_name(record.topic), DEAD_PARTITION, &record.payload, Some(headers)).await?;
+    producer
+        .send("put_dead_letter", &client.dead_topic_name(record.topic), DEAD_PARTITION, &record.payload, Some(headers))
+        .await?;
     Ok(())
 }
 
@@ -55,7 +57,7 @@ pub(super) async fn put(
 pub(super) async fn list(client: &KafkaClient, topic: Topic) -> Result<Vec<DeadLetter>, BrokerError> {
     let consumer = client.query_consumer(&client.dead_group_name())?;
     let dead_topic = client.dead_topic_name(topic);
-    run_blocking(move || read_dead_letters(&consumer, &dead_topic, topic)).await
+    run_blocking("list_dead_letters", move || read_dead_letters(&consumer, &dead_topic, topic)).await
 }
 
 fn read_dead_letters(
@@ -127,7 +129,7 @@ pub(super) async fn mark_retried(client: &KafkaClient, topic: Topic, offset: u64
     let mut list = TopicPartitionList::new();
     list.add_partition_offset(&dead_topic, DEAD_PARTITION, next).map_err(unavailable)?;
     let committed = list.clone();
-    run_blocking(move || consumer.commit(&committed, CommitMode::Sync)).await?;
+    run_blocking("mark_retried", move || consumer.commit(&committed, CommitMode::Sync)).await?;
     // The broker forgets the commits of a group without members after a week. Deleted dead letters do
     // not come back then.
     let options = AdminOptions::new().request_timeout(Some(ADMIN_TIMEOUT));

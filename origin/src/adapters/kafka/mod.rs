@@ -32,6 +32,7 @@ use crate::ports::broker::{
     Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
 };
 use crate::ports::failure::Failure;
+use crate::telemetry::measure_call;
 
 /// How long a query to the broker may take.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
@@ -82,7 +83,7 @@ impl KafkaBroker {
     pub async fn migrate(brokers: &str, name: &str, partitions: u32, replication: u16) -> Result<(), BrokerError> {
         let client = KafkaClient::new(brokers, name);
         let migrated = topics::create_missing(&client, partitions, replication).await;
-        run_blocking(move || {
+        run_blocking("close", move || {
             client.close();
             Ok(migrated)
         })
@@ -101,22 +102,24 @@ impl KafkaBroker {
         Ok(consumer)
     }
 
-    /// Runs a blocking query about a group.
+    /// Runs a blocking query about a group, measured as `operation`.
     async fn run_query<T: Send + 'static>(
         &self,
+        operation: &'static str,
         group: String,
         query: impl FnOnce(&BaseConsumer<DriverLog>) -> Result<T, KafkaError> + Send + 'static,
     ) -> Result<T, BrokerError> {
         let consumer = self.query_consumer(&group)?;
-        run_blocking(move || query(&consumer)).await
+        run_blocking(operation, move || query(&consumer)).await
     }
 }
 
-/// Runs a blocking call on a thread for it.
+/// Runs a blocking call on a thread for it, measured as `operation`.
 async fn run_blocking<T: Send + 'static>(
+    operation: &'static str,
     call: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
 ) -> Result<T, BrokerError> {
-    let answer = tokio::task::spawn_blocking(call).await;
+    let answer = measure_call("kafka", operation, tokio::task::spawn_blocking(call)).await;
     answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
 }
 
@@ -133,7 +136,7 @@ fn driver_partition(number: u32) -> i32 {
 impl Producer for KafkaBroker {
     async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
         let partition = driver_partition(self.partition_of(slot));
-        self.producer.send(&self.client.topic_name(topic), partition, &payload, None).await
+        self.producer.send("append_record", &self.client.topic_name(topic), partition, &payload, None).await
     }
 
     async fn close(&self) {
@@ -162,7 +165,7 @@ impl PartitionOffsets for KafkaBroker {
         let query = move |consumer: &BaseConsumer<_>| {
             consumer.fetch_watermarks(&name, driver_partition(partition), QUERY_TIMEOUT).map(|(_, high)| high)
         };
-        let high = self.run_query(self.client.group_name(topic), query).await?;
+        let high = self.run_query("end_offset", self.client.group_name(topic), query).await?;
         u64::try_from(high).map_err(|_| {
             BrokerError::Damaged(format!("partition {partition} of {} ends at {high}", topic.name()).into())
         })
@@ -179,7 +182,7 @@ impl PartitionOffsets for KafkaBroker {
                 None => Ok(Offset::Invalid),
             }
         };
-        match self.run_query(self.client.group_name(topic), query).await? {
+        match self.run_query("committed_offset", self.client.group_name(topic), query).await? {
             Offset::Offset(offset) => Ok(u64::try_from(offset).unwrap_or(0)),
             _ => Ok(0),
         }

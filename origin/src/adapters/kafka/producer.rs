@@ -14,6 +14,7 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use crate::adapters::kafka::client::{DriverLog, KafkaClient};
 use crate::adapters::kafka::{run_blocking, unavailable};
 use crate::ports::broker::BrokerError;
+use crate::telemetry::measure_call;
 
 type DriverProducer = Arc<FutureProducer<DriverLog>>;
 
@@ -38,9 +39,10 @@ impl KafkaProducer {
         Ok(Self { client, current: RwLock::new(Arc::new(producer)) })
     }
 
-    /// Appends a record to this partition. Returns its offset.
+    /// Appends a record to this partition, measured as `operation`. Returns its offset.
     pub(super) async fn send(
         &self,
+        operation: &'static str,
         topic: &str,
         partition: i32,
         payload: &[u8],
@@ -61,7 +63,7 @@ impl KafkaProducer {
             accepted = producer.send_result(record()).map_err(|(error, _)| error);
         }
         let delivery = accepted.map_err(not_accepted)?;
-        match delivery.await {
+        match measure_call("kafka", operation, delivery).await {
             Ok(Ok(delivery)) => u64::try_from(delivery.offset)
                 .map_err(|_| BrokerError::Unavailable("the record was written before, its offset is not known".into())),
             Ok(Err((error, _))) => {
@@ -93,7 +95,7 @@ impl KafkaProducer {
     /// Waits until every accepted record is sent or has failed.
     pub(super) async fn close(&self) {
         let producer = self.current();
-        if let Err(error) = run_blocking(move || producer.flush(FLUSH_TIMEOUT)).await {
+        if let Err(error) = run_blocking("flush", move || producer.flush(FLUSH_TIMEOUT)).await {
             let brokers = self.client.brokers();
             tracing::warn!(brokers, %error, "Closing the producer before every record was sent to {brokers}");
         }

@@ -207,7 +207,8 @@ async fn read_settings(admin: &KafkaAdmin, name: &str) -> Result<ConfigResource,
 /// The state of a topic; `None` if it does not exist.
 async fn describe(client: &KafkaClient, name: &str) -> Result<Option<TopicState>, BrokerError> {
     let (admin, topic_name) = (client.admin()?, name.to_owned());
-    let metadata = run_blocking(move || admin.inner().fetch_metadata(Some(&topic_name), ADMIN_TIMEOUT)).await?;
+    let metadata =
+        run_blocking("describe_topic", move || admin.inner().fetch_metadata(Some(&topic_name), ADMIN_TIMEOUT)).await?;
     let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else { return Ok(None) };
     if let Some(error) = topic.error() {
         return match RDKafkaErrorCode::from(error) {

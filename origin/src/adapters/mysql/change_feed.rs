@@ -14,7 +14,7 @@ impl ChangeFeedReader for MysqlStore {
         let Some(pool) = self.pools.get(database) else { return Ok(vec![]) };
         let text = "SELECT type, `key`, seq, at, version, comment_id FROM feed WHERE seq > ? ORDER BY seq LIMIT ?";
         let after = i64::try_from(after).unwrap_or(i64::MAX);
-        let found = pool.session().await?.fetch_all(sql(text).bind(after).bind(count as i64)).await?;
+        let found = pool.session("read_changes").await?.fetch_all(sql(text).bind(after).bind(count as i64)).await?;
         let rows = found.iter().map(|r| {
             Ok(ChangeRow {
                 seq: count_at(r, 2)?,

@@ -37,7 +37,7 @@ impl CommentReader for MysqlStore {
         );
         let ids = keys.iter().map(|key| (key.slot(), subject_number(key)));
         let mut found = HashMap::new();
-        for r in self.rows_by_id(ids, &text, |s| s).await? {
+        for r in self.rows_by_id("read_subjects", ids, &text, |s| s).await? {
             let row = subject_row(&r)?;
             found.insert(row.key.clone(), row);
         }
@@ -50,7 +50,7 @@ impl CommentReader for MysqlStore {
              STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {COMMENT_JOINS}"
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
-        let found = self.rows_by_id(ids, &text, |s| s).await?;
+        let found = self.rows_by_id("read_comments", ids, &text, |s| s).await?;
         found.iter().map(|r| Ok((id_at(r, COLUMN_COUNT)?, comment_row(r)?))).collect()
     }
 }
@@ -88,7 +88,7 @@ impl IdempotencyReader for MysqlStore {
              WHERE member_id = ? AND `key` = ? AND slot = ? AND created_at > ?",
         );
         let statement = statement.bind(member.signed()).bind(key.as_bytes()).bind(slot.get()).bind(since as i64);
-        let found = self.rows_of(slot, statement).await?;
+        let found = self.rows_of("find_remembered", slot, statement).await?;
         let Some(r) = found.first() else { return Ok(None) };
         Ok(Some(RememberedRequest {
             request: r.try_get::<Vec<u8>, _>(0)?.try_into().map_err(|_| damaged("the hash of a request"))?,
@@ -99,7 +99,8 @@ impl IdempotencyReader for MysqlStore {
 
     async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
         let text = "SELECT content FROM content_history_{n} WHERE comment_id = ? ORDER BY edited_at LIMIT 1";
-        let found = self.rows_of(id.slot(), self.part(id.slot()).sql(text).bind(id.signed())).await?;
+        let found =
+            self.rows_of("read_first_text", id.slot(), self.part(id.slot()).sql(text).bind(id.signed())).await?;
         found.first().map(|r| Ok(r.try_get(0)?)).transpose()
     }
 }

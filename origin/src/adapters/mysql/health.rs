@@ -21,7 +21,7 @@ impl HealthCheck for MysqlStore {
         let text = format!("SELECT MAX(x.id) FROM ({}) x", tables.join(" UNION ALL "));
         let found = try_join_all(self.pools.iter().map(|pool| {
             let statement = sql(text.clone());
-            async move { pool.session().await?.fetch_first(statement).await }
+            async move { pool.session("read_last_id").await?.fetch_first(statement).await }
         }));
         let mut last = None;
         for r in found.await?.iter().flatten() {
@@ -33,7 +33,7 @@ impl HealthCheck for MysqlStore {
     async fn find_damage(&self) -> Result<Vec<String>> {
         let mut damage = Vec::new();
         for (shard, pool) in self.pools.iter().enumerate() {
-            let mut session = pool.session().await?;
+            let mut session = pool.session("find_damage").await?;
             damage.extend(self.find_misplaced_slots(shard, pool, &mut session).await?);
             session.allow_long_work().await?;
             for n in 0..self.tables {

@@ -43,7 +43,7 @@ impl MysqlStore {
         }
         let found = try_join_all(by_shard.into_iter().map(|(shard, slots)| {
             let statement = sql(text.clone()).bind(json_array(slots));
-            async move { self.session(shard).await?.fetch_all(statement).await }
+            async move { self.session("read_positions", shard).await?.fetch_all(statement).await }
         }));
         let mut positions = HashMap::with_capacity(slots.len());
         for r in found.await?.iter().flatten() {

@@ -21,6 +21,8 @@ const MAX_HISTORY_LOOKUP: usize = 2_000;
 
 /// Which rows of `member_comment` are looked up, and which of their comments are listed.
 struct HistoryFilter {
+    /// Names the measured calls.
+    operation: &'static str,
     index: &'static str,
     /// A further condition on the row.
     row: &'static str,
@@ -29,9 +31,10 @@ struct HistoryFilter {
 }
 
 const VISIBLE_CONDITION: HistoryFilter =
-    HistoryFilter { index: "PRIMARY", row: "", comment: "c.state = 0 AND c.visibility = 0" };
+    HistoryFilter { operation: "list_history", index: "PRIMARY", row: "", comment: "c.state = 0 AND c.visibility = 0" };
 
 const HELD_CONDITION: HistoryFilter = HistoryFilter {
+    operation: "list_pending",
     index: "member_comment_held",
     row: "AND held = 1",
     comment: "c.state = 1 OR (c.state = 0 AND c.visibility = 1)",
@@ -58,7 +61,7 @@ impl MemberReader for MysqlStore {
             "SELECT m.id, m.name FROM {IDS_TABLE} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id"
         );
         let ids = members.iter().map(|member| (member_slot(*member), member.signed()));
-        let found = self.rows_by_id(ids, &text, |s| s).await?;
+        let found = self.rows_by_id("read_names", ids, &text, |s| s).await?;
         found.iter().map(|r| Ok((member_id(number_at(r, 0)?)?, r.try_get(1)?))).collect()
     }
 }
@@ -84,10 +87,10 @@ impl MysqlStore {
         let mut all = Vec::new();
         loop {
             let statement = sql(text.clone()).bind(member.signed()).bind(below).bind(limit as i64);
-            let named = self.rows_of(slot, statement).await?;
+            let named = self.rows_of(filter.operation, slot, statement).await?;
             let named = named.iter().map(|r| id_at(r, 0)).collect::<Result<Vec<_>>>()?;
             let (ended, last) = (named.len() < limit, named.last().copied());
-            all.extend(self.filter_comments(named, filter.comment).await?);
+            all.extend(self.filter_comments(named, filter).await?);
             limit = (limit * 2).min(MAX_HISTORY_LOOKUP);
             match last {
                 Some(last) if !ended && all.len() < count => below = last.signed(),
@@ -98,13 +101,15 @@ impl MysqlStore {
         Ok(all)
     }
 
-    /// The comments among these that fulfil a condition on `c`, in the order given.
-    async fn filter_comments(&self, ids: Vec<CommentId>, condition: &str) -> Result<Vec<CommentId>> {
+    /// The comments among these that fulfil the condition of a filter, in the order given.
+    async fn filter_comments(&self, ids: Vec<CommentId>, filter: &HistoryFilter) -> Result<Vec<CommentId>> {
         let text = format!(
             "SELECT c.id FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
-             WHERE {condition}"
+             WHERE {}",
+            filter.comment
         );
-        let found = self.rows_by_id(ids.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await?;
+        let found =
+            self.rows_by_id(filter.operation, ids.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await?;
         let found = found.iter().map(|r| id_at(r, 0)).collect::<Result<HashSet<_>>>()?;
         Ok(ids.into_iter().filter(|id| found.contains(id)).collect())
     }
@@ -122,7 +127,7 @@ impl MysqlStore {
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
         let mut reactions = HashMap::new();
-        for r in self.rows_by_id(ids, &text, |s| s.bind(member.signed())).await? {
+        for r in self.rows_by_id("read_reactions", ids, &text, |s| s.bind(member.signed())).await? {
             if !SlotState::at(&r, 1)?.is_readable() {
                 return Err(StoreError::Moved);
             }

@@ -38,7 +38,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
     for (shard, options) in databases.iter().enumerate() {
         create_database(options).await?;
         let pool = MysqlPool::new(options.clone());
-        let lock = NamedLock::acquire(pool.session().await?, "migrate", MIGRATION_LOCK_WAIT_S).await?;
+        let lock = NamedLock::acquire(pool.session("migrate").await?, "migrate", MIGRATION_LOCK_WAIT_S).await?;
         let Some(mut lock) = lock else {
             let text = format!("{}: another process is migrating it; run this again later", pool.address());
             return Err(StoreError::Unavailable(text.into()));
@@ -58,7 +58,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
 /// Refuses databases that [`run`] has not migrated to this version.
 pub(super) async fn check(pools: &[MysqlPool], tables: u16) -> Result<()> {
     for (shard, pool) in pools.iter().enumerate() {
-        let (mut session, address) = (pool.session().await?, pool.address());
+        let (mut session, address) = (pool.session("check_migrations").await?, pool.address());
         let mut migration = DatabaseMigration { session: &mut session, address, shard, tables };
         let applied = match migration.count_applied().await {
             Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
@@ -73,10 +73,10 @@ pub(super) async fn check(pools: &[MysqlPool], tables: u16) -> Result<()> {
 
 /// Creates a missing database, where the account may.
 async fn create_database(options: &MySqlConnectOptions) -> Result<()> {
-    match MysqlPool::new(options.clone()).session().await {
+    match MysqlPool::new(options.clone()).session("migrate").await {
         Err(error) if error.code() == Some(UNKNOWN_DATABASE) => {
             let name = options.get_database().unwrap_or_default().to_owned();
-            let mut server = MysqlPool::new(options.clone().database("")).session().await?;
+            let mut server = MysqlPool::new(options.clone().database("")).session("migrate").await?;
             server.execute_text(format!("CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET utf8mb4")).await
         }
         other => other.map(|_| ()),

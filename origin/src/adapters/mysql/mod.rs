@@ -119,14 +119,14 @@ impl MysqlStore {
         &self.pools[shard.min(self.pools.len() - 1)]
     }
 
-    /// A connection to a database, for one call or one transaction.
-    async fn session(&self, shard: usize) -> Result<MysqlSession> {
-        self.pool(shard).session().await
+    /// A connection to a database, for one call or one transaction, which is measured as `operation`.
+    async fn session(&self, operation: &'static str, shard: usize) -> Result<MysqlSession> {
+        self.pool(shard).session(operation).await
     }
 
     /// A connection to a database, for work that may take long.
-    async fn long_session(&self, shard: usize) -> Result<MysqlSession> {
-        let mut session = self.session(shard).await?;
+    async fn long_session(&self, operation: &'static str, shard: usize) -> Result<MysqlSession> {
+        let mut session = self.session(operation, shard).await?;
         session.allow_long_work().await?;
         Ok(session)
     }

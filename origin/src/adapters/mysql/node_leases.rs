@@ -15,7 +15,7 @@ const DATABASE_NOW_MS: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
 #[async_trait]
 impl NodeLeases for MysqlStore {
     async fn lease_node(&self, holder: &str, ttl_ms: u64) -> Result<Option<u64>> {
-        let mut session = self.first_pool().session().await?;
+        let mut session = self.first_pool().session("lease_node").await?;
         let ttl = i64::try_from(ttl_ms).unwrap_or(i64::MAX / 2);
         // An expired number still belongs to its last holder until another process takes it.
         let renew = format!("UPDATE node SET expires_at = {DATABASE_NOW_MS} + ? WHERE holder = ?");
@@ -35,7 +35,7 @@ impl NodeLeases for MysqlStore {
 
     async fn release_node(&self, holder: &str) -> Result<()> {
         let release = "UPDATE node SET holder = '', expires_at = 0 WHERE holder = ?";
-        self.first_pool().session().await?.execute(sql(release).bind(holder)).await?;
+        self.first_pool().session("release_node").await?.execute(sql(release).bind(holder)).await?;
         Ok(())
     }
 }

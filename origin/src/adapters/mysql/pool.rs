@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::adapters::mysql::session::{IdleConnections, MysqlSession, SESSION_SETTINGS};
 use crate::ports::store::{Result, StoreError};
+use crate::telemetry::measure_pool_wait;
 
 /// Connections of a process to one database. More concurrency gains nothing on a database with two to
 /// eight cores.
@@ -49,9 +50,9 @@ impl MysqlPool {
         format!("{}:{}/{}", options.get_host(), options.get_port(), options.get_database().unwrap_or_default())
     }
 
-    /// A connection for one call or one transaction.
-    pub(super) async fn session(&self) -> Result<MysqlSession> {
-        timeout(ACQUIRE_TIMEOUT, self.acquire())
+    /// A connection for one call or one transaction, which is measured as `operation`.
+    pub(super) async fn session(&self, operation: &'static str) -> Result<MysqlSession> {
+        measure_pool_wait("mysql", timeout(ACQUIRE_TIMEOUT, self.acquire(operation)))
             .await
             .unwrap_or_else(|_| Err(StoreError::Unavailable("no connection in time".into())))
             .map_err(|error| match error {
@@ -60,7 +61,7 @@ impl MysqlPool {
             })
     }
 
-    async fn acquire(&self) -> Result<MysqlSession> {
+    async fn acquire(&self, operation: &'static str) -> Result<MysqlSession> {
         let closed = |_| StoreError::Unavailable("the store is closed".into());
         let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
         let connection = loop {
@@ -75,7 +76,7 @@ impl MysqlPool {
                 }
             }
         };
-        Ok(MysqlSession::new(self.idle.clone(), connection, permit))
+        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit))
     }
 
     async fn connect(&self) -> Result<MySqlConnection> {

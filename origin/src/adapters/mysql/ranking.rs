@@ -38,7 +38,7 @@ impl MysqlStore {
         );
         let statement = bind_subject(part.sql(&text), key).bind(subject).bind(limits::MAX_SNAPSHOT_IDS as i64);
         let (mut newest, mut roots) = (HashMap::new(), 0);
-        for r in &self.rows_of(slot, statement).await? {
+        for r in &self.rows_of("list_ranked", slot, statement).await? {
             let (rank, id) = with_key(r, sort, &weights)?;
             newest.insert(id, rank);
             roots = count_at(r, 5)?;
@@ -51,7 +51,7 @@ impl MysqlStore {
         );
         for (first, last) in self.ranges_of_roots(key, roots).await? {
             let statement = part.sql(&text).bind(subject).bind(first).bind(last).bind(CANDIDATES_PER_RANGE as i64);
-            for r in &self.rows_of(slot, statement).await? {
+            for r in &self.rows_of("list_ranked", slot, statement).await? {
                 let (rank, id) = with_key(r, sort, &weights)?;
                 newest.remove(&id);
                 all.push((rank, id));
@@ -74,7 +74,7 @@ impl MysqlStore {
         }
         let text = "SELECT MIN(id), MAX(id) FROM root_rank_{n} WHERE subject = ?";
         let statement = self.part(key.slot()).sql(text).bind(subject_number(key));
-        let found = self.rows_of(key.slot(), statement).await?;
+        let found = self.rows_of("list_ranked", key.slot(), statement).await?;
         let end = |column: usize| -> Result<i64> {
             Ok(found.first().map_or(Ok(None), |r| optional_number_at(r, column))?.unwrap_or(0))
         };
@@ -98,7 +98,7 @@ impl MysqlStore {
                         WHERE c.path > ? AND c.path < ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
             bind_below(part.sql(text), top).bind(top.root_id().signed()).bind(limit)
         };
-        let found = self.rows_of(slot, statement).await?;
+        let found = self.rows_of("list_ranked", slot, statement).await?;
         found.iter().map(|r| Ok((r.try_get(0)?, id_at(r, 1)?))).collect()
     }
 
@@ -111,7 +111,7 @@ impl MysqlStore {
         );
         let statement = bind_below(self.part(slot).sql(&text).bind(top.root_id().signed()), top);
         let mut all = Vec::new();
-        for r in &self.rows_of(slot, statement).await? {
+        for r in &self.rows_of("list_ranked", slot, statement).await? {
             all.push(with_key(r, Sort::Hot, &self.weights_of(r.try_get(5)?))?);
         }
         keep_best(&mut all);

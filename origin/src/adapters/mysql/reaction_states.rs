@@ -97,7 +97,7 @@ impl MysqlStore {
         }
         let found = shards.into_iter().map(|(shard, pairs)| async move {
             let text = self.states_sql(&pairs);
-            self.session(shard).await?.fetch_text(text).await
+            self.session("read_reaction_states", shard).await?.fetch_text(text).await
         });
         let mut rows = StateRows::default();
         for r in try_join_all(found).await?.iter().flatten() {
@@ -168,7 +168,7 @@ impl MysqlStore {
         let found = try_join_all(self.parts(keys).into_iter().map(|PartKeys { part, keys, .. }| {
             let lines = keys.iter().map(|(n, id, member)| format!("[{n},{id},{member},{}]", id.slot().get()));
             let statement = part.sql(&text).bind(format!("[{}]", lines.collect::<Vec<_>>().join(",")));
-            async move { self.session(part.shard).await?.fetch_all(statement).await }
+            async move { self.session("read_early_reaction_states", part.shard).await?.fetch_all(statement).await }
         }));
         let mut all = vec![None; pairs.len()];
         for r in found.await?.iter().flatten() {

@@ -32,7 +32,8 @@ impl Reconciler for MysqlStore {
     async fn list_subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let (first, mut beyond) = after.map_or((0, i64::MIN), |key| (key.slot().get(), subject_number(key)));
         for slot in (first..SLOT_COUNT).filter_map(Slot::new) {
-            let (mut session, table) = (self.session(self.database_of(slot)).await?, self.table_number(slot));
+            let (mut session, table) =
+                (self.session("list_subjects_after", self.database_of(slot)).await?, self.table_number(slot));
             let text = format!(
                 "SELECT type, `key` FROM subject_{table} WHERE slot = ? AND id > ? ORDER BY id LIMIT {}",
                 count.min(ROWS_PER_READ)
@@ -49,7 +50,7 @@ impl Reconciler for MysqlStore {
     async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<CounterDifference>> {
         let (slot, weights) = (subject.slot(), self.weights_of(subject.kind()));
         let table = SubjectTable { table: self.table_number(slot), number: subject_number(subject), subject };
-        let mut session = self.long_session(self.database_of(slot)).await?;
+        let mut session = self.long_session("reconcile", self.database_of(slot)).await?;
         session.execute_text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
         session.begin().await?;
         let found = table.compare(&mut session).await?;

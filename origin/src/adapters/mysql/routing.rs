@@ -78,8 +78,8 @@ impl MysqlStore {
     ///
     /// The rows of a slot that moves stay where they were until every process has had time to refresh
     /// its map. A process whose map is older asks the database whether it still has the slots.
-    pub(super) async fn reading(&self, shard: usize, slots: &[Slot]) -> Result<MysqlSession> {
-        let mut session = self.session(shard).await?;
+    pub(super) async fn reading(&self, operation: &'static str, shard: usize, slots: &[Slot]) -> Result<MysqlSession> {
+        let mut session = self.session(operation, shard).await?;
         if !self.slot_map.get().is_trusted() {
             let find = format!(
                 "SELECT COUNT(*) FROM {IDS_TABLE} JOIN slot s ON s.slot = j.id WHERE s.state IN {READABLE_STATES}"
@@ -94,14 +94,20 @@ impl MysqlStore {
     }
 
     /// The rows of one statement on a slot's tables.
-    pub(super) async fn rows_of(&self, slot: Slot, statement: SqlStatement) -> Result<Vec<MySqlRow>> {
-        self.reading(self.database_of(slot), &[slot]).await?.fetch_all(statement).await
+    pub(super) async fn rows_of(
+        &self,
+        operation: &'static str,
+        slot: Slot,
+        statement: SqlStatement,
+    ) -> Result<Vec<MySqlRow>> {
+        self.reading(operation, self.database_of(slot), &[slot]).await?.fetch_all(statement).await
     }
 
     /// The rows of one statement a part. Its first value is the ids of the part, which also replace
     /// `{ids}`; `bind` adds the other values.
     pub(super) async fn rows_by_id(
         &self,
+        operation: &'static str,
         ids: impl IntoIterator<Item = (Slot, i64)>,
         text: &str,
         bind: impl Fn(SqlStatement) -> SqlStatement + Sync,
@@ -111,7 +117,7 @@ impl MysqlStore {
             let ids = json_array(keys);
             let text = text.replace("{ids}", &ids[1..ids.len() - 1]);
             let statement = bind(part.sql(&text).bind(ids));
-            self.reading(part.shard, &slots).await?.fetch_all(statement).await
+            self.reading(operation, part.shard, &slots).await?.fetch_all(statement).await
         }));
         Ok(found.await?.into_iter().flatten().collect())
     }

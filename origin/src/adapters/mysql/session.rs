@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::adapters::mysql::statement::SqlStatement;
 use crate::ports::store::{Result, StoreError};
+use crate::telemetry::CallTimer;
 
 /// How long a statement may take, as measured here. The server's own limit is a little shorter
 /// ([`SESSION_SETTINGS`]), so that the connection survives.
@@ -57,12 +58,26 @@ pub(super) struct MysqlSession {
     busy: bool,
     in_transaction: bool,
     _permit: OwnedSemaphorePermit,
+    /// Measures the use of the connection, from here until the session is dropped.
+    _timer: CallTimer,
 }
 
 impl MysqlSession {
-    pub(super) fn new(idle: Arc<IdleConnections>, connection: MySqlConnection, permit: OwnedSemaphorePermit) -> Self {
-        let timeout = STATEMENT_TIMEOUT;
-        Self { idle, connection: Some(connection), timeout, busy: false, in_transaction: false, _permit: permit }
+    pub(super) fn new(
+        operation: &'static str,
+        idle: Arc<IdleConnections>,
+        connection: MySqlConnection,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            idle,
+            connection: Some(connection),
+            timeout: STATEMENT_TIMEOUT,
+            busy: false,
+            in_transaction: false,
+            _permit: permit,
+            _timer: CallTimer::start("mysql", operation),
+        }
     }
 
     /// The rows of a statement.

@@ -18,7 +18,7 @@ impl StoredSettings for MysqlStore {
         let version = self.read_dictionary_version().await?;
         let text = "SELECT term, category, action FROM word ORDER BY term";
         let mut terms = Vec::new();
-        for r in self.first_pool().session().await?.fetch_all(sql(text)).await? {
+        for r in self.first_pool().session("read_dictionary").await?.fetch_all(sql(text)).await? {
             let action = serde_json::from_value(Value::String(r.try_get(2)?)).map_err(damaged)?;
             let term = String::from_utf8(r.try_get(0)?).map_err(damaged)?;
             terms.push(Term { term, category: r.try_get(1)?, action });
@@ -28,12 +28,12 @@ impl StoredSettings for MysqlStore {
 
     async fn read_dictionary_version(&self) -> Result<u64> {
         let text = "SELECT CAST(value AS SIGNED) FROM setting WHERE name = 'words_version'";
-        let found = self.first_pool().session().await?.fetch_first(sql(text)).await?;
+        let found = self.first_pool().session("read_dictionary_version").await?.fetch_first(sql(text)).await?;
         Ok(found.map(|r| count_at(&r, 0)).transpose()?.unwrap_or(0))
     }
 
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        let mut session = self.first_pool().session().await?;
+        let mut session = self.first_pool().session("read_secret").await?;
         let put = "INSERT IGNORE INTO setting (name, value) VALUES (?, ?)";
         session.execute(sql(put).bind(name).bind(&fresh[..])).await?;
         let found = session.fetch_first(sql("SELECT value FROM setting WHERE name = ?").bind(name)).await?;

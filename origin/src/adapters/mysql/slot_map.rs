@@ -58,7 +58,8 @@ impl CurrentSlotMap {
 
 async fn read(first: &MysqlPool, databases: usize) -> Result<SlotMap> {
     let read_at = Instant::now();
-    let rows = first.session().await?.fetch_all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
+    let rows =
+        first.session("read_slot_map").await?.fetch_all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
     let mut shards = Vec::with_capacity(usize::from(SLOT_COUNT));
     for (number, row) in rows.iter().enumerate() {
         let (slot, shard): (i16, i16) = (row.try_get(0)?, row.try_get(1)?);

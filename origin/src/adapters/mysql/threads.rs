@@ -71,7 +71,7 @@ impl ThreadReader for MysqlStore {
                 part.sql(&text).bind(top.root_id().signed())
             }
         };
-        let found = self.rows_of(slot, statement.bind(beyond).bind(count as i64)).await?;
+        let found = self.rows_of("list_floors", slot, statement.bind(beyond).bind(count as i64)).await?;
         found.iter().map(|r| Ok((count_at(r, 0)?, id_at(r, 1)?))).collect()
     }
 
@@ -97,7 +97,9 @@ impl ThreadReader for MysqlStore {
         }
         let text = format!("SELECT j.id, {} FROM {IDS_TABLE}", columns.join(", "));
         let mut by_root = HashMap::new();
-        for r in self.rows_by_id(roots.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await? {
+        for r in
+            self.rows_by_id("list_top_replies", roots.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await?
+        {
             let mut replies = Vec::new();
             for n in 1..=each {
                 replies.extend(optional_number_at(&r, n)?.map(comment_id).transpose()?);
@@ -124,7 +126,7 @@ impl ThreadReader for MysqlStore {
         );
         let statement = self.part(slot).sql(&text).bind(top.root_id().signed());
         let statement = statement.bind(after.unwrap_or(top.as_bytes())).bind(top.subtree_end());
-        let found = self.rows_of(slot, statement.bind(max_depth as i64).bind(count as i64)).await?;
+        let found = self.rows_of("list_subtree", slot, statement.bind(max_depth as i64).bind(count as i64)).await?;
         found.iter().map(comment_row).collect()
     }
 
@@ -139,12 +141,12 @@ impl ThreadReader for MysqlStore {
         let above = path.truncated(path.depth() - 1);
         let statement = bind_below(self.part(slot).sql(&text).bind(path.root_id().signed()), &above);
         let statement = statement.bind(parent.signed()).bind(path.id().signed()).bind(count as i64);
-        self.rows_of(slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
+        self.rows_of("list_siblings", slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
     }
 
     async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
         let statement = self.part(slot).sql("SELECT ids FROM snapshot_{n} WHERE slot = ? AND id = ?");
-        let found = self.rows_of(slot, statement.bind(slot.get()).bind(&id[..])).await?;
+        let found = self.rows_of("read_snapshot", slot, statement.bind(slot.get()).bind(&id[..])).await?;
         let bytes = found.first().map(|r| r.try_get::<Vec<u8>, _>(0)).transpose()?;
         bytes.map(|bytes| Snapshot::from_bytes(&bytes).ok_or_else(|| damaged("a snapshot"))).transpose()
     }
@@ -158,7 +160,7 @@ impl MysqlStore {
         }
         let slot = top.root_id().slot();
         let statement = self.part(slot).sql("SELECT replies FROM comment_{n} WHERE id = ?").bind(top.id().signed());
-        let found = self.rows_of(slot, statement).await?;
+        let found = self.rows_of("count_replies", slot, statement).await?;
         Ok(found.first().map(|r| count_at(r, 0)).transpose()?.unwrap_or(0) <= MAX_NARROW_REPLIES)
     }
 }

@@ -74,7 +74,7 @@ impl Transfer for MysqlStore {
                 vec!["?"; chunk.len()].join(", ")
             ));
             let statement = chunk.iter().fold(sql(text).bind(number), |statement, id| statement.bind(id.as_bytes()));
-            for r in self.rows_of(slot, statement).await? {
+            for r in self.rows_of("find_sources", slot, statement).await? {
                 found.insert(String::from_utf8(r.try_get(0)?).map_err(damaged)?, id_at(&r, 1)?);
             }
         }
@@ -84,7 +84,7 @@ impl Transfer for MysqlStore {
             "SELECT c.id FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
              WHERE c.subject = ?"
         );
-        for r in self.rows_by_id(native, &text, |s| s.bind(number)).await? {
+        for r in self.rows_by_id("find_sources", native, &text, |s| s.bind(number)).await? {
             let id = id_at(&r, 0)?;
             found.insert(id.to_string(), id);
         }
@@ -119,7 +119,7 @@ impl MysqlStore {
             let bytes: Option<Vec<u8>> = r.try_get(index)?;
             bytes.map(|bytes| String::from_utf8(bytes).map_err(damaged)).transpose()
         };
-        let found = self.rows_of(slot, statement).await?;
+        let found = self.rows_of("export_comments", slot, statement).await?;
         let exported = found.iter().map(|r| {
             let row = comment_row(r)?;
             Ok(ExportedComment {

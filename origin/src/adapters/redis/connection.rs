@@ -16,6 +16,7 @@ use ::redis::{Client, Cmd, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeli
 
 use crate::adapters::redis::circuit_breaker::CircuitBreakers;
 use crate::adapters::redis::script::ScriptCall;
+use crate::telemetry::measure_call;
 
 /// How long a connection attempt or a command may take.
 pub const REDIS_TIMEOUT: Duration = Duration::from_secs(1);
@@ -90,7 +91,7 @@ impl RedisConnection {
             }
         };
         let connection = Self { link, breakers: Arc::new(breakers) };
-        if let Err(error) = connection.query::<()>("", &::redis::cmd("PING")).await {
+        if let Err(error) = connection.query::<()>("ping", "", &::redis::cmd("PING")).await {
             tracing::warn!(nodes = urls.len(), %error, "Redis ({} nodes) does not answer yet", urls.len());
         }
         Ok(connection)
@@ -101,12 +102,12 @@ impl RedisConnection {
         matches!(self.link, RedisLink::SingleServer(_))
     }
 
-    /// Sends a command; `key` is one of its keys.
+    /// Sends a command, which is measured as `operation`; `key` is one of its keys.
     ///
     /// # Errors
     /// See [`RedisCallError`].
-    pub async fn query<T: FromRedisValue>(&self, key: &str, command: &Cmd) -> Result<T> {
-        let answer = self.call_guarded(key, async {
+    pub async fn query<T: FromRedisValue>(&self, operation: &'static str, key: &str, command: &Cmd) -> Result<T> {
+        let answer = self.call_guarded(operation, key, async {
             match self.link.clone() {
                 RedisLink::SingleServer(mut link) => command.query_async(&mut link).await,
                 RedisLink::Cluster(mut link) => command.query_async(&mut link).await,
@@ -115,12 +116,17 @@ impl RedisConnection {
         answer.await
     }
 
-    /// Sends several commands together; `key` is one of their keys, which all have the same hash tag.
+    /// Sends several commands together, measured as `operation`; `key` is one of their keys, which all have the same hash tag.
     ///
     /// # Errors
     /// See [`RedisCallError`].
-    pub async fn query_pipeline<T: FromRedisValue>(&self, key: &str, commands: &Pipeline) -> Result<T> {
-        let answer = self.call_guarded(key, async {
+    pub async fn query_pipeline<T: FromRedisValue>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        commands: &Pipeline,
+    ) -> Result<T> {
+        let answer = self.call_guarded(operation, key, async {
             match self.link.clone() {
                 RedisLink::SingleServer(mut link) => commands.query_async(&mut link).await,
                 RedisLink::Cluster(mut link) => commands.query_async(&mut link).await,
@@ -134,21 +140,26 @@ impl RedisConnection {
     /// # Errors
     /// See [`RedisCallError`].
     pub async fn run_script<T: FromRedisValue>(&self, call: &ScriptCall<'_>) -> Result<T> {
-        match self.query(call.key(), call.by_hash()).await {
+        match self.query(call.operation(), call.key(), call.by_hash()).await {
             Err(RedisCallError::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.query(call.key(), &call.with_code()).await
+                self.query(call.operation(), call.key(), &call.with_code()).await
             }
             answer => answer,
         }
     }
 
-    async fn call_guarded<T>(&self, key: &str, answer: impl Future<Output = ::redis::RedisResult<T>>) -> Result<T> {
+    async fn call_guarded<T>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        answer: impl Future<Output = ::redis::RedisResult<T>>,
+    ) -> Result<T> {
         let breaker = self.breakers.breaker_of(key);
         if !breaker.try_call(Instant::now()) {
             return Err(RedisCallError::BreakerOpen);
         }
         // The driver's timeouts are for one attempt; this one is for all of them.
-        let answer = match tokio::time::timeout(REDIS_TIMEOUT, answer).await {
+        let answer = match measure_call("redis", operation, tokio::time::timeout(REDIS_TIMEOUT, answer)).await {
             Ok(answer) => answer.map_err(RedisCallError::Redis),
             Err(_) => Err(RedisCallError::Timeout),
         };

@@ -55,7 +55,9 @@ impl Revisions for RedisRevisions {
             commands.zremrangebyrank(&key, 0, -(MAX_REVISIONS_KEPT as isize) - 1).ignore();
             commands.expire(&key, REVISIONS_TTL.as_secs() as i64).ignore();
         }
-        let appended = slots.values().map(|(key, commands)| self.connection.query_pipeline::<()>(key, commands));
+        let appended = slots
+            .values()
+            .map(|(key, commands)| self.connection.query_pipeline::<()>("revisions.append", key, commands));
         try_join_all(appended).await?;
         Ok(())
     }
@@ -64,7 +66,7 @@ impl Revisions for RedisRevisions {
         let key = self.key(subject);
         let mut command = ::redis::cmd("ZRANGEBYSCORE");
         command.arg(&key).arg(format!("({version}")).arg("+inf").arg("LIMIT").arg(0).arg(MAX_REVISIONS_KEPT);
-        let found: Vec<String> = self.connection.query(&key, &command).await?;
+        let found: Vec<String> = self.connection.query("revisions.since", &key, &command).await?;
         // A revision in the format of another release is skipped, which is a gap.
         Ok(found.iter().filter_map(|json| serde_json::from_str(json).ok()).collect())
     }

@@ -4,16 +4,17 @@ use std::fmt;
 
 use ::redis::{Cmd, ToRedisArgs};
 
-/// A script and its hash.
+/// A script, its hash, and the name by which its calls are measured.
 #[derive(Debug)]
 pub struct RedisScript {
+    operation: &'static str,
     code: &'static str,
     hash: String,
 }
 
 impl RedisScript {
-    pub fn new(code: &'static str) -> Self {
-        Self { code, hash: ::redis::Script::new(code).get_hash().to_owned() }
+    pub fn new(operation: &'static str, code: &'static str) -> Self {
+        Self { operation, code, hash: ::redis::Script::new(code).get_hash().to_owned() }
     }
 
     /// A call of it with these keys. In a cluster all of them have the same hash tag.
@@ -36,6 +37,10 @@ impl ScriptCall<'_> {
     pub fn arg(&mut self, argument: impl ToRedisArgs) -> &mut Self {
         self.command.arg(argument);
         self
+    }
+
+    pub(super) fn operation(&self) -> &'static str {
+        self.script.operation
     }
 
     /// The first key, which routes the call in a cluster.

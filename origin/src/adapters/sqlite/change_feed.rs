@@ -16,7 +16,7 @@ impl ChangeFeedReader for SqliteStore {
         if database > 0 {
             return Ok(vec![]);
         }
-        self.read(move |c| {
+        self.read("read_changes", move |c| {
             let sql = "SELECT f.seq, f.at, s.type, s.key, f.version, f.comment_id \
                        FROM feed f JOIN subject s ON s.id = f.subject WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?2";
             fetch_all(c, sql, params![after, limit as i64], |r| {

@@ -21,12 +21,12 @@ use crate::ports::store::{CommentReader, IdempotencyReader, Result};
 impl CommentReader for SqliteStore {
     async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         let keys = keys.to_vec();
-        self.read(move |c| keys.iter().map(|key| read_subject(c, key)).collect()).await
+        self.read("read_subjects", move |c| keys.iter().map(|key| read_subject(c, key)).collect()).await
     }
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let ids = json_ids(ids);
-        self.read(move |c| {
+        self.read("read_comments", move |c| {
             let sql = format!(
                 "SELECT {COMMENT_COLUMNS} FROM json_each(?1) j JOIN comment c ON c.id = j.value {COMMENT_JOINS}"
             );
@@ -74,7 +74,7 @@ impl IdempotencyReader for SqliteStore {
         since: u64,
     ) -> Result<Option<RememberedRequest>> {
         let key = key.to_owned();
-        self.read(move |c| {
+        self.read("find_remembered", move |c| {
             let mut statement = c.prepare_cached(
                 "SELECT request, comment_id, state FROM idempotency \
                  WHERE member_id = ?1 AND key = ?2 AND created_at > ?3",
@@ -88,7 +88,7 @@ impl IdempotencyReader for SqliteStore {
     }
 
     async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
-        self.read(move |c| {
+        self.read("read_first_text", move |c| {
             let sql = "SELECT content FROM content_history WHERE comment_id = ?1 ORDER BY edited_at LIMIT 1";
             Ok(c.prepare_cached(sql)?.query_row([id.signed()], |r| r.get(0)).optional()?)
         })

@@ -10,7 +10,7 @@ use crate::ports::store::{HealthCheck, Result};
 #[async_trait]
 impl HealthCheck for SqliteStore {
     async fn read_last_id(&self) -> Result<Option<CommentId>> {
-        self.read(|c| {
+        self.read("read_last_id", |c| {
             let id: Option<i64> = c.query_row("SELECT max(id) FROM comment", [], |r| r.get(0))?;
             Ok(id.and_then(|id| CommentId::try_from(id).ok()))
         })
@@ -18,7 +18,7 @@ impl HealthCheck for SqliteStore {
     }
 
     async fn find_damage(&self) -> Result<Vec<String>> {
-        self.read(|c| {
+        self.read("find_damage", |c| {
             let lines: Vec<String> = fetch_all(c, "PRAGMA quick_check(20)", [], |r| Ok(r.get(0)?))?;
             Ok(lines.into_iter().filter(|line| line != "ok").collect())
         })

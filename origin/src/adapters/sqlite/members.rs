@@ -16,7 +16,7 @@ use crate::ports::store::{MemberReader, Result};
 impl MemberReader for SqliteStore {
     async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
         let below = below.map_or(i64::MAX, CommentId::signed);
-        self.read(move |c| {
+        self.read("list_history", move |c| {
             let sql = "SELECT id FROM comment INDEXED BY comment_author \
                        WHERE author_id = ?1 AND id < ?2 AND state = 0 AND visibility = 0 ORDER BY id DESC LIMIT ?3";
             fetch_all(c, sql, params![member.signed(), below, count as i64], first_id)
@@ -25,7 +25,7 @@ impl MemberReader for SqliteStore {
     }
 
     async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        self.read(move |c| {
+        self.read("list_pending", move |c| {
             let sql = "SELECT id FROM comment WHERE author_id = ?1 \
                        AND (state = 1 OR (state = 0 AND visibility = 1)) ORDER BY id DESC LIMIT ?2";
             fetch_all(c, sql, params![member.signed(), count as i64], first_id)
@@ -35,7 +35,7 @@ impl MemberReader for SqliteStore {
 
     async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
         let ids = json_ids(ids);
-        self.read(move |c| {
+        self.read("read_reactions", move |c| {
             let sql = "SELECT r.comment_id, r.reaction FROM json_each(?1) j \
                        JOIN reaction r ON r.comment_id = j.value AND r.member_id = ?2";
             let found = fetch_all(c, sql, params![ids, member.signed()], |r| {
@@ -48,7 +48,7 @@ impl MemberReader for SqliteStore {
 
     async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
         let members = json_array(members.iter().map(|member| member.signed()));
-        self.read(move |c| {
+        self.read("read_names", move |c| {
             let sql = "SELECT m.id, m.name FROM json_each(?1) j JOIN member m ON m.id = j.value";
             let found = fetch_all(c, sql, [members], |r| Ok((member_id(r.get(0)?)?, r.get(1)?)))?;
             Ok(found.into_iter().collect())

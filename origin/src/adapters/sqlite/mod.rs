@@ -25,6 +25,7 @@ use tokio::sync::Semaphore;
 
 use crate::domain::row::WeightsByType;
 use crate::ports::store::{Result, StoreError, StoreFailure};
+use crate::telemetry::{CallTimer, measure_pool_wait};
 
 /// Concurrent reads. More would only wait for the same two or four cores.
 const MAX_READERS: usize = 4;
@@ -83,13 +84,18 @@ impl SqliteStore {
         })
     }
 
-    /// Runs `work` on a read-only connection, off the async threads.
-    async fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+    /// Runs `work` on a read-only connection, off the async threads. It is measured as `operation`.
+    async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let closed = || StoreError::Database("the store is closed".into());
-        let permit = self.permits.clone().acquire_owned().await.map_err(|_| closed())?;
+        let permit = measure_pool_wait("sqlite", self.permits.clone().acquire_owned()).await.map_err(|_| closed())?;
+        let timer = CallTimer::start("sqlite", operation);
         let (readers, file) = (self.readers.clone(), self.file.clone());
         let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+            let (_permit, _timer) = (permit, timer);
             let idle = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = idle.map_or_else(|| open_reader(&file), Ok)?;
             let answer = work(&connection);

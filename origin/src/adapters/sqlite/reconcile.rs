@@ -15,12 +15,13 @@ use crate::domain::reconcile::{
 };
 use crate::domain::row::{Votes, is_visible};
 use crate::ports::store::{Reconciler, Result};
+use crate::telemetry::CallTimer;
 
 #[async_trait]
 impl Reconciler for SqliteStore {
     async fn list_subjects_after(&self, after: Option<&SubjectKey>, count: usize) -> Result<Vec<SubjectKey>> {
         let after = after.map_or((String::new(), 0), |key| (key.kind().to_owned(), key.obj_id() as i64));
-        self.read(move |c| {
+        self.read("list_subjects_after", move |c| {
             let sql = "SELECT type, key FROM subject WHERE type > ?1 OR (type = ?1 AND obj_id > ?2) \
                        ORDER BY type, obj_id LIMIT ?3";
             fetch_all(c, sql, params![after.0, after.1, count as i64], |r| {
@@ -33,7 +34,7 @@ impl Reconciler for SqliteStore {
     async fn reconcile(&self, subject: &SubjectKey, repair: bool) -> Result<Vec<CounterDifference>> {
         let key = subject.clone();
         let found = self
-            .read(move |c| {
+            .read("reconcile", move |c| {
                 let tx = c.unchecked_transaction()?;
                 Ok(compare(&tx, &key)?.map_or_else(Vec::new, |(_, found)| found))
             })
@@ -42,6 +43,7 @@ impl Reconciler for SqliteStore {
             return Ok(found);
         }
         let mut writer = self.writer();
+        let _timer = CallTimer::start("sqlite", "repair");
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Compared again: this connection is the only writer.
         let Some((number, found)) = compare(&tx, subject)? else { return Ok(vec![]) };

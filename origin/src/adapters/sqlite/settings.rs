@@ -10,11 +10,12 @@ use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{count, damaged};
 use crate::domain::row::StoredDictionary;
 use crate::ports::store::{Result, StoredSettings};
+use crate::telemetry::CallTimer;
 
 #[async_trait]
 impl StoredSettings for SqliteStore {
     async fn read_dictionary(&self) -> Result<StoredDictionary> {
-        self.read(|c| {
+        self.read("read_dictionary", |c| {
             let version = dictionary_version(c)?;
             let terms = fetch_all(c, "SELECT term, category, action FROM word ORDER BY term", [], |r| {
                 let action = serde_json::from_value(Value::String(r.get(2)?)).map_err(damaged)?;
@@ -26,11 +27,12 @@ impl StoredSettings for SqliteStore {
     }
 
     async fn read_dictionary_version(&self) -> Result<u64> {
-        self.read(dictionary_version).await
+        self.read("read_dictionary_version", dictionary_version).await
     }
 
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
         let writer = self.writer();
+        let _timer = CallTimer::start("sqlite", "read_secret");
         writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
         Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
     }

@@ -28,22 +28,22 @@ impl ThreadReader for SqliteStore {
         count: usize,
     ) -> Result<Vec<(u64, CommentId)>> {
         let list = list.clone();
-        self.read(move |c| list_floors(c, &list, ascending, beyond, count)).await
+        self.read("list_floors", move |c| list_floors(c, &list, ascending, beyond, count)).await
     }
 
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
         match list.clone() {
             CommentList::Roots(key) => {
                 let weights = self.weights_of(key.kind());
-                self.read(move |c| rank_roots(c, &key, sort, &weights)).await
+                self.read("list_ranked", move |c| rank_roots(c, &key, sort, &weights)).await
             }
-            CommentList::Under(top) => self.read(move |c| rank_replies(c, &top)).await,
+            CommentList::Under(top) => self.read("list_ranked", move |c| rank_replies(c, &top)).await,
         }
     }
 
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
         let roots = json_ids(roots);
-        self.read(move |c| {
+        self.read("list_top_replies", move |c| {
             // The subqueries are correlated, so each root costs two seeks of `each` entries.
             let best = "FROM reply_rank t WHERE t.root_id = j.value ORDER BY t.hot DESC, t.id DESC LIMIT ?2";
             let sql = format!(
@@ -70,7 +70,7 @@ impl ThreadReader for SqliteStore {
     ) -> Result<Vec<CommentRow>> {
         let after = after.unwrap_or(top.as_bytes()).to_vec();
         let (root, end) = (top.root_id().signed(), top.subtree_end());
-        self.read(move |c| {
+        self.read("list_subtree", move |c| {
             let sql = format!(
                 "SELECT {COMMENT_COLUMNS} FROM comment c INDEXED BY comment_path {COMMENT_JOINS} \
                  WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) \
@@ -84,7 +84,7 @@ impl ThreadReader for SqliteStore {
     async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
         let Some(parent) = path.parent_id() else { return Ok(vec![]) };
         let (root, id, above) = (path.root_id(), path.id(), path.truncated(path.depth() - 1));
-        self.read(move |c| {
+        self.read("list_siblings", move |c| {
             let sql = "SELECT id FROM comment INDEXED BY comment_path \
                        WHERE subject = (SELECT subject FROM comment WHERE id = ?1) \
                        AND path > ?2 AND path < ?3 AND parent_id = ?4 AND listed = 1 AND id <> ?5 \
@@ -97,7 +97,7 @@ impl ThreadReader for SqliteStore {
     }
 
     async fn read_snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>> {
-        self.read(move |c| {
+        self.read("read_snapshot", move |c| {
             let bytes: Option<Vec<u8>> =
                 c.prepare_cached("SELECT ids FROM snapshot WHERE id = ?1")?.query_row([id], |r| r.get(0)).optional()?;
             bytes.map(|bytes| Snapshot::from_bytes(&bytes).ok_or_else(|| damaged("a snapshot"))).transpose()

@@ -21,12 +21,12 @@ impl Transfer for SqliteStore {
         count: usize,
     ) -> Result<Vec<ExportedComment>> {
         let (subject, after) = (subject.cloned(), after.cloned());
-        self.read(move |c| export_comments(c, subject.as_ref(), after.as_ref(), count)).await
+        self.read("export_comments", move |c| export_comments(c, subject.as_ref(), after.as_ref(), count)).await
     }
 
     async fn find_sources(&self, subject: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
         let (subject, ids) = (subject.clone(), ids.to_vec());
-        self.read(move |c| find_sources(c, &subject, &ids)).await
+        self.read("find_sources", move |c| find_sources(c, &subject, &ids)).await
     }
 }
 

@@ -77,9 +77,9 @@ async fn contract_holds_in_redis() {
     assert!(claims(&other, "words").await, "its lease has expired");
     // Three minutes later.
     let score = ::redis::Cmd::zscore("{t}:hot", "T");
-    let halved: i64 = connection.query("{t}:hot", &score).await.unwrap();
+    let halved: i64 = connection.query("test", "{t}:hot", &score).await.unwrap();
     let past = ::redis::Cmd::zadd("{t}:hot", "T", halved + 180);
-    connection.query::<()>("{t}:hot", &past).await.unwrap();
+    connection.query::<()>("test", "{t}:hot", &past).await.unwrap();
     let most_read = other.most_read(9).await.unwrap();
     let sums: Vec<_> = most_read.iter().map(|subject| subject.reads).collect();
     assert_eq!(sums, [1, 0], "an eighth is left: {most_read:?}");

@@ -108,13 +108,13 @@ impl MysqlStore {
         for slot in slots {
             let owner = self.slot_map.get().shard(*slot);
             let number = self.table_number(*slot);
-            let mut session = self.long_session(owner).await?;
+            let mut session = self.long_session("reshard", owner).await?;
             if SlotState::read(&mut session, *slot).await? != SlotState::Owned {
                 return Err(StoreError::Moved);
             }
             let kept = count_comments(&mut session, number, *slot).await?;
             for shard in (0..self.pools.len()).filter(|shard| *shard != owner) {
-                let mut session = self.long_session(shard).await?;
+                let mut session = self.long_session("reshard", shard).await?;
                 if SlotState::read(&mut session, *slot).await? != SlotState::Elsewhere {
                     return Err(StoreError::Moved);
                 }
@@ -136,7 +136,7 @@ impl MysqlStore {
 
     /// The right to move slots, which one process has at a time.
     async fn lock_moves(&self) -> Result<NamedLock> {
-        let lock = NamedLock::acquire(self.long_session(0).await?, "shift", MOVE_LOCK_WAIT_S).await?;
+        let lock = NamedLock::acquire(self.long_session("reshard", 0).await?, "shift", MOVE_LOCK_WAIT_S).await?;
         lock.ok_or_else(|| StoreError::Unavailable("another process is moving slots; try again later".into()))
     }
 
@@ -146,7 +146,7 @@ impl MysqlStore {
         let owner = self.slot_map.get().shard(slot);
         let mut states = Vec::with_capacity(self.pools.len());
         for shard in 0..self.pools.len() {
-            states.push(SlotState::read(&mut self.long_session(shard).await?, slot).await?);
+            states.push(SlotState::read(&mut self.long_session("reshard", shard).await?, slot).await?);
         }
         if states[owner] == SlotState::Sealed {
             let is_target = |state| matches!(state, SlotState::Incoming | SlotState::Owned);
@@ -159,7 +159,7 @@ impl MysqlStore {
         }
         for (shard, state) in states.iter().enumerate() {
             if shard != owner && *state != SlotState::Elsewhere {
-                SlotState::Elsewhere.store(&mut self.long_session(shard).await?, slot).await?;
+                SlotState::Elsewhere.store(&mut self.long_session("reshard", shard).await?, slot).await?;
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ impl MysqlStore {
 
     /// Returns the source to the state before the copy.
     async fn undo(&self, slot: Slot, from: usize) -> Result<()> {
-        let mut session = self.long_session(from).await?;
+        let mut session = self.long_session("reshard", from).await?;
         session.begin().await?;
         if SlotState::lock(&mut session, slot).await? == SlotState::Copying {
             SlotState::Owned.store(&mut session, slot).await?;
@@ -178,7 +178,8 @@ impl MysqlStore {
 
     /// Copies the slot and seals it.
     async fn copy(&self, moves: &mut NamedLock, slot: Slot, from: usize, to: usize) -> Result<()> {
-        let (mut source, mut target) = (self.long_session(from).await?, self.long_session(to).await?);
+        let (mut source, mut target) =
+            (self.long_session("reshard", from).await?, self.long_session("reshard", to).await?);
         let rows = SlotRows::new(&mut source, self.table_number(slot), slot).await?;
         SlotState::Incoming.store(&mut target, slot).await?;
         rows.delete(&mut target).await?;
@@ -204,7 +205,8 @@ impl MysqlStore {
 
     /// Gives a sealed slot to its new database.
     async fn finish(&self, slot: Slot, from: usize, to: usize) -> Result<()> {
-        let (mut source, mut target) = (self.long_session(from).await?, self.long_session(to).await?);
+        let (mut source, mut target) =
+            (self.long_session("reshard", from).await?, self.long_session("reshard", to).await?);
         let find = "SELECT comments, reactions FROM slot WHERE slot = ? AND state = ?";
         let found = source.fetch_first(sql(find).bind(slot.get()).bind(SlotState::Sealed.number())).await?;
         let found = found.ok_or_else(|| damaged(format_args!("slot {} is not sealed", slot.get())))?;
@@ -215,7 +217,7 @@ impl MysqlStore {
         let take = sql(take).bind(owned).bind(comments).bind(reactions).bind(slot.get()).bind(owned);
         target.execute(take).await?;
         let map = "UPDATE slot_map SET shard = ?, version = version + 1 WHERE slot = ?";
-        self.session(0).await?.execute(sql(map).bind(to as i64).bind(slot.get())).await?;
+        self.session("reshard", 0).await?.execute(sql(map).bind(to as i64).bind(slot.get())).await?;
         SlotState::Elsewhere.store(&mut source, slot).await?;
         self.refresh_slot_map().await
     }

@@ -20,7 +20,7 @@ impl MysqlStore {
         let mut misplaced = Vec::new();
         for (shard, pool) in self.pools.iter().enumerate() {
             let address = pool.address();
-            let mut session = self.long_session(shard).await?;
+            let mut session = self.long_session("verify_shards", shard).await?;
             for (slot, state) in SlotState::read_all(&mut session).await? {
                 let owned = owners.get(slot) == Some(&shard);
                 let expected = if owned { SlotState::Owned } else { SlotState::Elsewhere };
@@ -47,7 +47,7 @@ impl MysqlStore {
     /// When a database does not answer.
     pub async fn compare_copies(&self, slot: Slot, one: usize, other: usize) -> Result<Vec<String>> {
         let checksums = async |shard: usize| {
-            let mut session = self.long_session(shard).await?;
+            let mut session = self.long_session("verify_shards", shard).await?;
             SlotRows::new(&mut session, self.table_number(slot), slot).await?.checksums(&mut session).await
         };
         let (one, other) = (checksums(one).await?, checksums(other).await?);

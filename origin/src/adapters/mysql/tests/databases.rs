@@ -73,7 +73,7 @@ async fn slow_statements_time_out_and_their_connections_return() {
     let Some(databases) = TestDatabases::new(1) else { return };
     let store = databases.open().await;
     let begun = Instant::now();
-    let slow = async || store.session(0).await?.fetch_all(sql("SELECT SLEEP(10)")).await;
+    let slow = async || store.session("test", 0).await?.fetch_all(sql("SELECT SLEEP(10)")).await;
     let all = futures_util::future::join_all((0..60).map(|_| slow())).await;
     assert!(begun.elapsed() < Duration::from_millis(3_700), "{:?}", begun.elapsed());
     let late = all.iter().filter(
@@ -81,7 +81,7 @@ async fn slow_statements_time_out_and_their_connections_return() {
     );
     assert_eq!(late.count(), 60 - 24, "those that found no connection");
     // What was given up on holds nothing: all connections can be had again.
-    let again = futures_util::future::join_all((0..24).map(|_| store.session(0))).await;
+    let again = futures_util::future::join_all((0..24).map(|_| store.session("test", 0))).await;
     assert!(again.iter().all(Result::is_ok));
     drop(again);
     databases.drop_all().await;

@@ -46,7 +46,7 @@ impl TestDatabases {
 
     async fn drop_all(self) {
         let pool = MysqlPool::new(parse_address(&self.urls()[0]).unwrap());
-        let mut session = pool.session().await.unwrap();
+        let mut session = pool.session("test").await.unwrap();
         session.allow_long_work().await.unwrap();
         for name in &self.names {
             session.execute_text(format!("DROP DATABASE IF EXISTS `{name}`")).await.unwrap();
@@ -65,7 +65,7 @@ fn member(number: u64) -> MemberId {
 /// Stores a root comment with a like, under the lock of its slot, as a writer does.
 async fn put_comment(store: &MysqlStore, key: &SubjectKey, id: CommentId, author: MemberId) -> Result<()> {
     let (slot, subject, n) = (key.slot(), subject_number(key), store.table_number(key.slot()));
-    let mut s = store.session(store.database_of(slot)).await?;
+    let mut s = store.session("test", store.database_of(slot)).await?;
     s.begin().await?;
     let state = SlotState::lock(&mut s, slot).await?;
     state.ensure_owned()?;

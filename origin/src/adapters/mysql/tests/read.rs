@@ -40,7 +40,7 @@ async fn reads_return_the_stored_rows() {
     let expected = ReactionState { position: 3, reaction, visible, likes: 1, dislikes: 0, reacted: 0 };
     assert!(states.iter().all(|s| *s == expected), "{states:?}");
     // Two pairs of one comment, and the same pair twice, have an answer each; a hidden comment is not visible.
-    let mut session = store.session(store.database_of(ids[0].slot())).await.unwrap();
+    let mut session = store.session("test", store.database_of(ids[0].slot())).await.unwrap();
     let hide = format!("UPDATE comment_{} SET visibility = 1 WHERE id = {}", store.table_number(ids[0].slot()), ids[0]);
     session.execute_text(hide.clone()).await.unwrap();
     let asked = [pairs[0], (ids[0], member(77)), pairs[1], pairs[0]];
@@ -51,7 +51,7 @@ async fn reads_return_the_stored_rows() {
     // The votes for a comment without a row are counted from its reactions.
     let slot = key(1).slot();
     let early = CommentId::from_parts(1_800_000_000_000, slot, 1, 0);
-    let mut session = store.session(store.database_of(slot)).await.unwrap();
+    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
     let reactions = format!(
         "INSERT INTO reaction_{} VALUES ({early}, 1, 1), ({early}, 2, 1), ({early}, 3, 2)",
         store.table_number(slot)
@@ -119,7 +119,7 @@ async fn ranking_of_the_server_equals_fixed_point() {
         .iter()
         .map(|(id, c, created)| format!("({subject}, {id}, {}, {}, {}, {created})", c.likes, c.dislikes, c.replies))
         .collect();
-    let mut session = store.session(0).await.unwrap();
+    let mut session = store.session("test", 0).await.unwrap();
     session
         .execute_text(format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(",")))
         .await

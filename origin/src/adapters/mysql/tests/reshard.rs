@@ -69,7 +69,7 @@ async fn slot_moves_while_it_is_written() {
     assert!(!store.find_misplaced_rows().await.unwrap().is_empty(), "the old rows still exist");
     store.delete_old_copies(&[slot]).await.unwrap();
     assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
-    let mut session = store.session(1 - from).await.unwrap();
+    let mut session = store.session("test", 1 - from).await.unwrap();
     let n = store.table_number(slot);
     for table in ["comment", "content", "reaction", "root_rank", "idempotency"] {
         let found = session.fetch_first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
@@ -169,7 +169,7 @@ async fn moved_slot_has_the_rows_of_one_that_stayed() {
     assert!(moves >= 4);
     for slot in slots {
         let checksums = async |store: &MysqlStore| {
-            let mut session = store.session(store.database_of(slot)).await.unwrap();
+            let mut session = store.session("test", store.database_of(slot)).await.unwrap();
             SlotRows::new(&mut session, store.table_number(slot), slot)
                 .await
                 .unwrap()
@@ -196,7 +196,7 @@ async fn interrupted_move_is_finished_or_undone() {
     let id = |n: u64| CommentId::from_parts(1_700_000_000_000 + n, slot, 0, 0);
     put_comment(&store, &key, id(1), member(7)).await.unwrap();
     let set_state = async |shard: usize, state: SlotState| {
-        state.store(&mut store.session(shard).await.unwrap(), slot).await.unwrap();
+        state.store(&mut store.session("test", shard).await.unwrap(), slot).await.unwrap();
     };
     // Interrupted during the copy, with half a copy there and dirty rows here: it starts again.
     set_state(to, SlotState::Incoming).await;

@@ -93,7 +93,7 @@ impl BatchWriter for MysqlStore {
 
 /// Moves a slot past a position, unless it is past it already.
 pub(super) async fn skip_position(db: &MysqlStore, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
-    let mut session = db.session(db.database_of(slot)).await?;
+    let mut session = db.session("skip_position", db.database_of(slot)).await?;
     session.begin().await?;
     let done = async {
         let locked = slot_locks::lock_slots(&mut session, [slot].into_iter()).await?;
@@ -133,7 +133,7 @@ struct WrittenPart<'b> {
 }
 
 async fn write_part<'b>(db: &MysqlStore, shard: usize, batch: &[&'b LoggedOperation]) -> Result<WrittenPart<'b>> {
-    let mut session = db.session(shard).await?;
+    let mut session = db.session("persist", shard).await?;
     session.begin().await?;
     let done = write_in_transaction(db, &mut session, batch).await;
     session.finish(done).await
@@ -195,7 +195,7 @@ async fn write_member_rows(db: &MysqlStore, mut rows: MemberRows<'_>, begun: Ins
         let parts = rows.by_shard(|slot| db.database_of(slot));
         let written = parts.into_iter().map(|(shard, part)| async move {
             let done = async {
-                let mut session = db.session(shard).await?;
+                let mut session = db.session("persist_member_rows", shard).await?;
                 session.begin().await?;
                 let done = part.write(db, &mut session).await;
                 session.finish(done).await
@@ -217,7 +217,7 @@ async fn write_member_rows(db: &MysqlStore, mut rows: MemberRows<'_>, begun: Ins
 }
 
 async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
-    let mut session = db.first_pool().session().await?;
+    let mut session = db.first_pool().session("replace_dictionary").await?;
     session.begin().await?;
     let done = async {
         let mut script = BatchScript::new(&mut session);
@@ -253,7 +253,7 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
         ("idempotency", "created_at", limits::IDEMPOTENCY_WINDOW_MS),
     ];
     for shard in 0..db.count_databases() {
-        let mut session = db.session(shard).await?;
+        let mut session = db.session("delete_expired", shard).await?;
         let tables = ages
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));

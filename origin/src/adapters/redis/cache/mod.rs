@@ -56,12 +56,12 @@ impl RedisCache {
 
     pub(crate) fn with_lifetimes(connection: RedisConnection, name: &str, lifetimes: CacheLifetimes) -> Self {
         let scripts = CacheScripts {
-            get_values: RedisScript::new(include_str!("get_values.lua")),
-            put_values: RedisScript::new(include_str!("put_values.lua")),
-            apply_changes: RedisScript::new(include_str!("apply_changes.lua")),
-            read_floors: RedisScript::new(include_str!("read_floors.lua")),
-            begin_fill: RedisScript::new(include_str!("begin_fill.lua")),
-            fill_part: RedisScript::new(include_str!("fill_part.lua")),
+            get_values: RedisScript::new("cache.get_values", include_str!("get_values.lua")),
+            put_values: RedisScript::new("cache.put_values", include_str!("put_values.lua")),
+            apply_changes: RedisScript::new("cache.apply_changes", include_str!("apply_changes.lua")),
+            read_floors: RedisScript::new("cache.read_floors", include_str!("read_floors.lua")),
+            begin_fill: RedisScript::new("cache.begin_fill", include_str!("begin_fill.lua")),
+            fill_part: RedisScript::new("cache.fill_part", include_str!("fill_part.lua")),
         };
         Self { connection, names: CacheKeyNames::new(name), lifetimes, scripts }
     }
@@ -69,7 +69,7 @@ impl RedisCache {
     #[cfg(test)]
     pub(crate) async fn delete(&self, slot: Slot, key: &CacheKey) {
         let name = self.names.value(slot, key);
-        self.connection.query::<()>(&name, ::redis::cmd("DEL").arg(&name)).await.unwrap();
+        self.connection.query::<()>("test", &name, ::redis::cmd("DEL").arg(&name)).await.unwrap();
     }
 }
 
@@ -180,7 +180,7 @@ impl Cache for RedisCache {
         let name = self.names.rebuild_claim(list);
         let mut command = ::redis::cmd("SET");
         command.arg(&name).arg("").arg("NX").arg("PX").arg(milliseconds(lease));
-        let claimed: Option<String> = self.connection.query(&name, &command).await?;
+        let claimed: Option<String> = self.connection.query("cache.claim_rebuild", &name, &command).await?;
         Ok(claimed.is_some())
     }
 }

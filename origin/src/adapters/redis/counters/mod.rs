@@ -35,23 +35,24 @@ use crate::ports::failure::Failure;
 const MAX_BATCH: usize = 128;
 
 macro_rules! scripts {
-    ($($name:ident: $file:literal),* $(,)?) => {
+    ($($name:ident: $operation:literal, $file:literal;)*) => {
         $(static $name: LazyLock<RedisScript> = LazyLock::new(|| {
-            RedisScript::new(concat!(include_str!("../run_id.lua"), include_str!("lua/common.lua"), include_str!($file)))
+            let code = concat!(include_str!("../run_id.lua"), include_str!("lua/common.lua"), include_str!($file));
+            RedisScript::new($operation, code)
         });)*
     };
 }
 
 scripts! {
-    FOLD: "lua/fold.lua",
-    READ_COUNTS: "lua/read_counts.lua",
-    READ_PENDING_REACTIONS: "lua/read_pending_reactions.lua",
-    SETTLE: "lua/settle.lua",
-    IS_OPEN: "lua/is_open.lua",
-    BEGIN_RECOVERY: "lua/begin_recovery.lua",
-    FINISH_RECOVERY: "lua/finish_recovery.lua",
-    READ_VIEW: "lua/read_view.lua",
-    FORGET_VIEW: "lua/forget_view.lua",
+    FOLD: "counters.fold", "lua/fold.lua";
+    READ_COUNTS: "counters.read_counts", "lua/read_counts.lua";
+    READ_PENDING_REACTIONS: "counters.read_pending_reactions", "lua/read_pending_reactions.lua";
+    SETTLE: "counters.settle", "lua/settle.lua";
+    IS_OPEN: "counters.is_open", "lua/is_open.lua";
+    BEGIN_RECOVERY: "counters.begin_recovery", "lua/begin_recovery.lua";
+    FINISH_RECOVERY: "counters.finish_recovery", "lua/finish_recovery.lua";
+    READ_VIEW: "counters.read_view", "lua/read_view.lua";
+    FORGET_VIEW: "counters.forget_view", "lua/forget_view.lua";
 }
 
 /// The counters of one cluster.

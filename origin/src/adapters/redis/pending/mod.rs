@@ -43,10 +43,13 @@ const MAX_MEMBER_COMMENTS: usize = 50;
 /// The first byte of a reservation that is known to be appended.
 const IS_APPENDED: u8 = b'1';
 
-static RESERVE_KEY: LazyLock<RedisScript> =
-    LazyLock::new(|| RedisScript::new(concat!(include_str!("../run_id.lua"), include_str!("lua/reserve_key.lua"))));
-static RELEASE_KEY: LazyLock<RedisScript> = LazyLock::new(|| RedisScript::new(include_str!("lua/release_key.lua")));
-static MARK_APPENDED: LazyLock<RedisScript> = LazyLock::new(|| RedisScript::new(include_str!("lua/mark_appended.lua")));
+static RESERVE_KEY: LazyLock<RedisScript> = LazyLock::new(|| {
+    RedisScript::new("pending.reserve_key", concat!(include_str!("../run_id.lua"), include_str!("lua/reserve_key.lua")))
+});
+static RELEASE_KEY: LazyLock<RedisScript> =
+    LazyLock::new(|| RedisScript::new("pending.release_key", include_str!("lua/release_key.lua")));
+static MARK_APPENDED: LazyLock<RedisScript> =
+    LazyLock::new(|| RedisScript::new("pending.mark_appended", include_str!("lua/mark_appended.lua")));
 
 /// The pending comments of one cluster.
 #[derive(Debug)]
@@ -109,7 +112,8 @@ impl Pending for RedisPending {
 
     async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
         let key = self.reservation_key(member, key);
-        let value: Option<Vec<u8>> = self.connection.query(&key, ::redis::cmd("GET").arg(&key)).await?;
+        let value: Option<Vec<u8>> =
+            self.connection.query("pending.find_reservation", &key, ::redis::cmd("GET").arg(&key)).await?;
         value.map(|value| Ok(decode_reservation(&value)?.0)).transpose()
     }
 
@@ -125,7 +129,8 @@ impl Pending for RedisPending {
         let key = self.comment_key(id);
         let mut put = ::redis::cmd("SET");
         put.arg(&key).arg(&bytes).arg("PX").arg(PENDING_TTL.as_millis() as u64);
-        let put = async { Ok::<_, PendingError>(self.connection.query::<()>(&key, &put).await?) };
+        let put =
+            async { Ok::<_, PendingError>(self.connection.query::<()>("pending.put_comment", &key, &put).await?) };
 
         let reservation = row.idempotency.as_ref().map(|(key, _)| self.reservation_key(member, key));
         let keys: Vec<_> = [self.member_comments_key(member)].into_iter().chain(reservation).collect();
@@ -145,7 +150,8 @@ impl Pending for RedisPending {
             let keys: Vec<_> = ids.iter().map(|id| self.comment_key(*id)).collect();
             let mut command = ::redis::cmd("MGET");
             command.arg(&keys);
-            let bytes: Vec<Option<Vec<u8>>> = self.connection.query(&keys[0], &command).await?;
+            let bytes: Vec<Option<Vec<u8>>> =
+                self.connection.query("pending.read_comments", &keys[0], &command).await?;
             let found = ids.into_iter().zip(bytes).filter_map(|(id, bytes)| Some((id, bytes?)));
             found
                 .map(|(id, bytes)| Ok((id, decode(&bytes).map_err(damaged)?)))
@@ -159,7 +165,7 @@ impl Pending for RedisPending {
         let since = self.clock.now().saturating_sub(PENDING_TTL.as_millis() as u64);
         let mut command = ::redis::cmd("ZREVRANGEBYSCORE");
         command.arg(&key).arg("+inf").arg(since);
-        let ids: Vec<String> = self.connection.query(&key, &command).await?;
+        let ids: Vec<String> = self.connection.query("pending.list_member_comments", &key, &command).await?;
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 }

@@ -88,7 +88,7 @@ async fn reservation_is_certain_after_a_server_has_run_for_a_lifetime() {
     let reserved = before.reserve_key(&operation(NOW, 2, Some("b"))).await.unwrap();
     assert!(matches!(reserved, Reservation::New { is_certain: true }));
     // A snapshot may lack the last reservations.
-    before.connection.query::<()>("", &::redis::cmd("SAVE")).await.unwrap();
+    before.connection.query::<()>("test", "", &::redis::cmd("SAVE")).await.unwrap();
     let server = server.restart().await;
     let after = pending(&server, &clock).await;
     assert!(after.find_reservation(member(), "b").await.unwrap().is_some());

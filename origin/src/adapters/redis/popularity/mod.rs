@@ -44,8 +44,8 @@ impl RedisPopularity {
             connection,
             name: name.to_owned(),
             holder: format!("{:016x}", rand::random::<u64>()),
-            add_reads: RedisScript::new(include_str!("add_reads.lua")),
-            claim: RedisScript::new(include_str!("claim.lua")),
+            add_reads: RedisScript::new("popularity.add_reads", include_str!("add_reads.lua")),
+            claim: RedisScript::new("popularity.claim", include_str!("claim.lua")),
         }
     }
 

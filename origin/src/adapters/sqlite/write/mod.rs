@@ -19,6 +19,7 @@ use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, PersistedBatch};
 use crate::domain::positions::NextPositions;
 use crate::ports::store::{BatchWriter, Result, StoreError};
+use crate::telemetry::CallTimer;
 
 #[async_trait]
 impl BatchWriter for SqliteStore {
@@ -28,6 +29,7 @@ impl BatchWriter for SqliteStore {
         }
         let batch: Vec<&LoggedOperation> = batch.iter().collect();
         let mut writer = self.writer();
+        let _timer = CallTimer::start("sqlite", "persist");
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut loaded = LoadedRows::new(TableLayout::Embedded, NextPositions::default());
         while let Some(request) = loaded.next_request(&batch) {

@@ -64,7 +64,7 @@ async fn open_slot(counters: &RedisCounters, reached: u64) {
 
 async fn view_ttl(counters: &RedisCounters) -> i64 {
     let key = counters.keys.view(comment());
-    counters.connection.query(&key, ::redis::cmd("TTL").arg(&key)).await.unwrap()
+    counters.connection.query("test", &key, ::redis::cmd("TTL").arg(&key)).await.unwrap()
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn state_older_than_an_evicted_view_is_stale() {
     open_slot(&counters, 5).await;
     let evict = async || {
         let (view, order) = (counters.keys.view(comment()), counters.keys.order(comment()));
-        counters.connection.query::<()>(&view, ::redis::cmd("DEL").arg(&view).arg(&order)).await.unwrap();
+        counters.connection.query::<()>("test", &view, ::redis::cmd("DEL").arg(&view).arg(&order)).await.unwrap();
     };
     // The base moves because the job settles, and because a reader has a newer row.
     for (is_settled, offset) in [(true, 7), (false, 9)] {
@@ -212,7 +212,7 @@ async fn slots_are_lost_when_a_server_restarts_from_a_snapshot() {
     let before = connect(&server).await;
     open_slot(&before, 0).await;
     before.fold(request(1, 1, LIKE, state(0))).await.unwrap();
-    before.connection.query::<()>("", &::redis::cmd("SAVE")).await.unwrap();
+    before.connection.query::<()>("test", "", &::redis::cmd("SAVE")).await.unwrap();
     before.fold(request(2, 2, LIKE, state(0))).await.unwrap();
     let recovery = before.begin_recovery(&[slot()]).await.unwrap();
     let server = server.restart().await;

@@ -255,7 +255,7 @@ impl CounterModel {
     async fn command(&self, words: &[&str]) {
         let mut command = ::redis::cmd(words[0]);
         command.arg(&words[1..]);
-        self.counters.connection.query::<()>("", &command).await.unwrap();
+        self.counters.connection.query::<()>("test", "", &command).await.unwrap();
     }
 
     /// What the view must show now, and the members of whom it may lack something: one of their operations
@@ -319,7 +319,7 @@ impl CounterModel {
         self.expire().await;
         let mut keys = ::redis::cmd("KEYS");
         keys.arg(self.counters.keys.marker(slot()).replace("open", "*"));
-        let remaining: Vec<String> = self.counters.connection.query("", &keys).await.unwrap();
+        let remaining: Vec<String> = self.counters.connection.query("test", "", &keys).await.unwrap();
         assert!(remaining.iter().all(|key| key.contains(":open")), "{remaining:?}");
     }
 }
