@@ -1,5 +1,5 @@
-//! The documents say what is there: their links and paths exist, and the metrics they explain are
-//! the metrics there are.
+//! The documents match the repository: their links and paths exist, and the runbook explains every
+//! metric, warning and error of the origin, and no others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -88,20 +88,92 @@ fn paths_in_documents_exist() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The names in a text that begin with `gailou_` and are no crate's.
-fn metrics(text: &str, quote: char) -> BTreeSet<String> {
+/// The code of the origin without its tests.
+fn origin_code() -> String {
+    let is_product = |name: &&String| {
+        let is_test = |part: &str| matches!(part, "testing" | "tests" | "tests.rs" | "contract.rs");
+        name.starts_with("origin/src/") && !name.split('/').any(is_test)
+    };
+    let code = |name: &String| {
+        let text = read(name);
+        text.split("\nmod tests {").next().unwrap_or_default().to_owned()
+    };
+    files(".rs").iter().filter(is_product).map(code).collect()
+}
+
+/// The names of metrics after each occurrence of `before`.
+fn metrics(text: &str, before: &str) -> BTreeSet<String> {
     let named = |part: &str| {
         let name: String = part.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
         format!("gailou_{name}")
     };
-    text.split(&format!("{quote}gailou_")).skip(1).map(named).filter(|name| name != "gailou_test_").collect()
+    text.split(&format!("{before}gailou_")).skip(1).map(named).collect()
+}
+
+fn assert_same<T: Ord + std::fmt::Debug>(code: &BTreeSet<T>, runbook: &BTreeSet<T>) {
+    let missing: Vec<_> = code.difference(runbook).collect();
+    let outdated: Vec<_> = runbook.difference(code).collect();
+    assert!(missing.is_empty(), "docs/operations.md needs a row for each of these: {missing:#?}");
+    assert!(outdated.is_empty(), "docs/operations.md names what origin/src does not have: {outdated:#?}");
 }
 
 #[test]
-fn every_metric_is_explained() {
-    let code: String =
-        files(".rs").iter().filter(|name| name.starts_with("origin/src/")).map(|name| read(name)).collect();
-    let (there, explained) = (metrics(&code, '"'), metrics(&read("docs/operations.md"), '`'));
-    assert_eq!(there.difference(&explained).collect::<Vec<_>>(), Vec::<&String>::new(), "not in docs/operations.md");
-    assert_eq!(explained.difference(&there).collect::<Vec<_>>(), Vec::<&String>::new(), "no longer in the program");
+fn every_metric_has_a_row() {
+    let rows = metrics(&read("docs/operations.md"), "\n| `");
+    assert!(!rows.is_empty());
+    assert_same(&metrics(&origin_code(), "\""), &rows);
+}
+
+#[test]
+fn documents_name_existing_metrics() {
+    let existing = metrics(&origin_code(), "\"");
+    for name in files(".md") {
+        let unknown: Vec<_> = metrics(&read(&name), "`").into_iter().filter(|name| !existing.contains(name)).collect();
+        assert!(unknown.is_empty(), "{name}: {unknown:?}");
+    }
+}
+
+/// Warnings and errors in code: level and sentence. The sentence is the first literal that is no field.
+fn log_lines(code: &str) -> BTreeSet<(&'static str, String)> {
+    let mut lines = BTreeSet::new();
+    for (level, call) in [("WARN", "warn!("), ("ERROR", "error!(")] {
+        for arguments in code.split(call).skip(1) {
+            let parts: Vec<&str> = arguments.split('"').collect();
+            let is_field = |before: &str| !(before.is_empty() || before.trim_end().ends_with(','));
+            let sentence = parts.chunks_exact(2).find(|pair| !is_field(pair[0])).map(|pair| pair[1]);
+            lines.insert((level, sentence.expect("a log line has a sentence").to_owned()));
+        }
+    }
+    lines
+}
+
+/// The rows of the runbook's tables of log lines: level and sentence.
+fn runbook_lines(runbook: &str) -> BTreeSet<(&'static str, String)> {
+    let mut lines = BTreeSet::new();
+    for row in runbook.lines().filter_map(|line| line.strip_prefix("| ")) {
+        let [levels, sentence, meaning] = row.trim_end_matches(" |").splitn(3, " | ").collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        for level in ["WARN", "ERROR"].into_iter().filter(|level| levels.split(", ").any(|named| named == *level)) {
+            assert!(!meaning.is_empty(), "{sentence} has no meaning");
+            lines.insert((level, sentence.trim_matches('`').to_owned()));
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_warning_and_error_has_a_row() {
+    let rows = runbook_lines(&read("docs/operations.md"));
+    assert!(!rows.is_empty());
+    assert_same(&log_lines(&origin_code()), &rows);
+}
+
+#[test]
+fn sentence_of_a_log_line_is_no_field() {
+    let code = "a(); tracing::warn!(\n    topic = \"rebuild\",\n    %error,\n    \"Could not read {x}; going on\"\n); b(\"c\")";
+    assert_eq!(log_lines(code), BTreeSet::from([("WARN", "Could not read {x}; going on".to_owned())]));
+    let rows = "| level | line | meaning |\n|---|---|---|\n| ERROR, WARN | `Driver: {x}` | Check it. |";
+    let expected = ["ERROR", "WARN"].map(|level| (level, "Driver: {x}".to_owned()));
+    assert_eq!(runbook_lines(rows), BTreeSet::from(expected));
 }
