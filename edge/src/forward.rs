@@ -29,7 +29,7 @@ const DOWN_PERIOD_MS: u64 = 5_000;
 /// to half of it, so that isolates do not probe at the same moment.
 const PROBE_INTERVAL_MS: u64 = 1_000;
 /// How long an origin counts as just back, in milliseconds. In that time an old copy is served and
-/// refreshed once; otherwise every reader of an old page would ask the origin at once.
+/// refreshed once; otherwise every reader of a stale page would ask the origin at once.
 const RECOVERY_PERIOD_MS: u64 = 10_000;
 
 /// Request headers of the client that the origin receives. No cookies, nothing about the connection,

@@ -98,7 +98,7 @@ pub async fn answer_page(isolate: &Arc<Isolate>, ports: &Ports, request: PageReq
         && !past_caches
         && let Some(answer) = search.answer_stale().await
     {
-        // A slow origin must not receive every reader of an old page at once.
+        // A slow origin must not receive every reader of a stale page at once.
         return answer;
     }
 

@@ -36,7 +36,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
         let (page_cache, revisions) = (page_cache.clone(), revisions.clone());
         Box::new(move |persisted: &PersistedBatch| {
             revisions.append_now(revisions::revisions_of(persisted));
-            page_cache.committed(&persisted.changed);
+            page_cache.invalidate_subjects(&persisted.changed);
         })
     };
     let journal = Arc::new(EmbeddedJournal::start(store.clone(), clock.clone(), on_commit)?);

@@ -36,7 +36,7 @@ async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>
     build: impl Fn(CommentRow) -> F,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let row = thread::find(app, id).await?;
+        let row = thread::read_readable_row(app, id).await?;
         let subject = row.subject.clone();
         json_page(&build(row).await?, vec![subject])
     };
@@ -49,7 +49,7 @@ pub(super) async fn get_comment(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    comment_page(app, &read, (id, read.path()), |row| async move { thread::comment(app, &row) }).await
+    comment_page(app, &read, (id, read.path()), |row| async move { thread::show_comment(app, &row) }).await
 }
 
 pub(super) async fn list_ancestors(
@@ -58,7 +58,7 @@ pub(super) async fn list_ancestors(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::ancestors(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::list_ancestors(app, &row).await? }) };
     comment_page(app, &read, (id, read.path()), build).await
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn get_context(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::context(app, &row).await? }) };
+    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::read_context(app, &row).await? }) };
     comment_page(app, &read, (id, read.path()), build).await
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn list_replies(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let (app, page) = (&app, query.page);
-    let build = |row: CommentRow| async move { page::replies(app, &row, page).await };
+    let build = |row: CommentRow| async move { page::list_replies(app, &row, page).await };
     comment_page(app, &read, (id, &query.page_key(read.path())), build).await
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn get_tree(
 ) -> Result<Response, Refusal> {
     let (app, depth, limit, cursor) = (&app, query.depth, query.limit, query.cursor);
     let build = |row: CommentRow| async move {
-        Ok(DataEnvelope { data: thread::tree(app, &row, depth, limit, cursor).await? })
+        Ok(DataEnvelope { data: thread::read_tree(app, &row, depth, limit, cursor).await? })
     };
     comment_page(app, &read, (id, &query.page_key(read.path())), build).await
 }

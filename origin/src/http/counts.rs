@@ -24,7 +24,7 @@ pub(super) async fn get_counts(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let counts = DataEnvelope { data: subject::counts(&app, &keys).await? };
+        let counts = DataEnvelope { data: subject::count_subjects(&app, &keys).await? };
         let page = json_page(&counts, keys.clone())?;
         Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
     };
@@ -59,6 +59,6 @@ impl FromRequestParts<HttpState> for CountedSubjects {
 fn subject_named(app: &AppState, name: &str) -> Result<SubjectKey, Refusal> {
     let wrong = || Refusal::field("subject", "must be {type}/{key}");
     let (kind, key) = name.split_once('/').ok_or_else(wrong)?;
-    subject::threading(app, kind, None)?;
+    subject::threading_of(app, kind, None)?;
     SubjectKey::new(kind, key).map_err(|error| Refusal::field("subject", error.to_string()))
 }

@@ -20,10 +20,10 @@ pub(super) async fn get_changes(
     _: FromTheEdge,
     query: QueryParameters,
 ) -> Result<impl IntoResponse, Refusal> {
-    let span = if query.get("day") == Some("1") { Span::Day } else { Span::Tail };
-    let document = app.change_feed.document(span, app.now(), app.dictionary().version());
-    let document = document.ok_or_else(|| Refusal::new(Code::Unavailable, "the tables cannot be read"))?;
-    Ok(([(header::CONTENT_TYPE, JSON_TYPE), (header::CACHE_CONTROL, "no-store")], document.to_json()))
+    let span = if query.get("day") == Some("1") { Span::Full } else { Span::Tail };
+    let page = app.change_feed.page(span, app.now(), app.dictionary().version());
+    let page = page.ok_or_else(|| Refusal::new(Code::Unavailable, "the tables cannot be read"))?;
+    Ok(([(header::CONTENT_TYPE, JSON_TYPE), (header::CACHE_CONTROL, "no-store")], page.to_json()))
 }
 
 /// A request that the edge signed; without an edge secret, any request.

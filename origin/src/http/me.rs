@@ -25,7 +25,7 @@ pub(super) async fn get_overlay(
     AuthenticatedMember(reader): AuthenticatedMember,
     OverlayIds(ids): OverlayIds,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
-    Ok((PRIVATE_CACHING, Json(member::overlay(&app, &reader, &ids).await?)))
+    Ok((PRIVATE_CACHING, Json(member::read_overlay(&app, &reader, &ids).await?)))
 }
 
 /// The comments of the parameter `ids`.

@@ -24,7 +24,7 @@ pub(super) async fn list_member_comments(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let page = member::history(&app, id, query.limit, query.cursor).await?;
+        let page = member::list_history(&app, id, query.limit, query.cursor).await?;
         let subjects = view::subjects(&page.data);
         json_page(&page, subjects)
     };

@@ -27,7 +27,7 @@ pub(super) async fn get_subject(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let page = json_page(&subject::read(&app, &key).await?, vec![key.clone()])?;
+        let page = json_page(&subject::read_subject(&app, &key).await?, vec![key.clone()])?;
         Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
     };
     read.answer(read.path(), build).await
@@ -41,7 +41,7 @@ pub(super) async fn list_comments(
 ) -> Result<Response, Refusal> {
     let asked = query.page;
     let build = || async {
-        let page = json_page(&page::roots(&app, &key, asked).await?, vec![key.clone()])?;
+        let page = json_page(&page::list_roots(&app, &key, asked).await?, vec![key.clone()])?;
         // Only a first page is one of the lists that may be pushed to the edge.
         let list = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit));
         Ok(BuiltPage { reads: Some(list.unwrap_or_default()), ..page })

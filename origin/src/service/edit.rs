@@ -18,7 +18,7 @@ use crate::state::AppState;
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `WrongFields`,
 /// `ContentRejected`, or the journal's.
 pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
-    let before = find(app, id).await?;
+    let before = read_any_row(app, id).await?;
     if before.state != CommentState::Published {
         return Err(ServiceError::CommentNotFound);
     }
@@ -36,7 +36,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     let change =
         CommentChange::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
     let after = append_change(app, id, change, None).await?;
-    Ok(view::whole(&after, subject::threading_around(app, &after)?))
+    Ok(view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
 /// `DELETE /v1/comments/{id}`. Deleting a deleted comment changes nothing.
@@ -44,8 +44,8 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.
 pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<()> {
-    let before = find(app, id).await?;
-    let owner = subject::row(app, &before.subject).await?.owner_id;
+    let before = read_any_row(app, id).await?;
+    let owner = subject::read_row(app, &before.subject).await?.owner_id;
     if !may_delete(&before, member, owner) {
         return Err(if view::is_readable_by_id(&before) {
             ServiceError::Forbidden("only its author, the subject's owner or a moderator may delete a comment")
@@ -73,7 +73,7 @@ pub(super) fn may_delete(row: &CommentRow, reader: &Member, owner: Option<Member
 }
 
 /// The comment's row, whatever its state.
-pub(super) async fn find(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
+pub(super) async fn read_any_row(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
     app.store.read_comments(&[id]).await?.remove(&id).ok_or(ServiceError::CommentNotFound)
 }
 
@@ -86,6 +86,6 @@ pub(super) async fn append_change(
 ) -> ServiceResult<CommentRow> {
     match app.journal.append(Operation::Change { id, change, audit }).await? {
         OperationOutcome::NoComment => Err(ServiceError::CommentNotFound),
-        _ => find(app, id).await,
+        _ => read_any_row(app, id).await,
     }
 }

@@ -19,7 +19,7 @@ use crate::state::AppState;
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], or the store's.
-pub async fn history(
+pub async fn list_history(
     app: &AppState,
     member: MemberId,
     limit: usize,
@@ -43,8 +43,9 @@ pub async fn history(
     });
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
     // A comment whose type is not configured any more is left out.
-    let data =
-        seen.filter_map(|row| Some(view::public(row, app.threading_of(row.subject.kind(), row.mode)?))).collect();
+    let data = seen
+        .filter_map(|row| Some(view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))
+        .collect();
     Ok(CommentPage {
         data,
         page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() },
@@ -57,7 +58,7 @@ pub async fn history(
 ///
 /// # Errors
 /// The store's.
-pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> ServiceResult<Overlay> {
+pub async fn read_overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> ServiceResult<Overlay> {
     let pending = app.store.list_pending(reader.id, limits::MAX_PENDING_SHOWN).await?;
     let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
@@ -77,7 +78,7 @@ pub async fn overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> Serv
     }
     let mut own = Vec::with_capacity(pending.len());
     for row in pending.iter().filter_map(|id| rows.get(id)) {
-        own.push(view::whole(row, threading_around(app, row)?));
+        own.push(view::for_author(row, threading_around(app, row)?));
     }
     Ok(Overlay { data, pending: own })
 }

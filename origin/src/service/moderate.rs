@@ -6,7 +6,7 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Comment, CommentState, Subject};
 
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
-use crate::service::edit::{append_change, find};
+use crate::service::edit::{append_change, read_any_row};
 use crate::service::{ServiceError, ServiceResult, subject, view};
 use crate::state::AppState;
 
@@ -16,11 +16,11 @@ use crate::state::AppState;
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `WrongFields` when too many comments are pinned, or
 /// the journal's.
 pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
-    let before = find(app, id).await?;
+    let before = read_any_row(app, id).await?;
     if !before.visible() {
         return Err(ServiceError::CommentNotFound);
     }
-    let subject = subject::row(app, &before.subject).await?;
+    let subject = subject::read_row(app, &before.subject).await?;
     let by = match (subject.owner_id == Some(member.id), member.role >= Role::Moderator) {
         (true, _) => PinnedBy::Owner,
         (false, true) => PinnedBy::Moderator,
@@ -34,7 +34,7 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -
     }
     let audit = AuditEntry { actor: member.id, action: if pinned { "pin" } else { "unpin" }, reason: None };
     let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), Some(audit)).await?;
-    Ok(view::public(&after, subject::threading_around(app, &after)?))
+    Ok(view::for_every_reader(&after, subject::threading_around(app, &after)?))
 }
 
 /// What a moderator decides about a comment.
@@ -97,7 +97,7 @@ pub async fn decide(
 ) -> ServiceResult<Comment> {
     let audit = AuditEntry { actor: moderator.id, action: decision.name(), reason };
     let after = append_change(app, id, decision.change(), Some(audit)).await?;
-    Ok(view::whole(&after, subject::threading_around(app, &after)?))
+    Ok(view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
 /// `PUT /v1/admin/subjects/{type}/{key}`.
@@ -110,9 +110,9 @@ pub async fn change_subject(
     key: &SubjectKey,
     patch: SubjectPatch,
 ) -> ServiceResult<Subject> {
-    subject::threading(app, key.kind(), None)?;
+    subject::threading_of(app, key.kind(), None)?;
     let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
-    subject::read(app, key).await
+    subject::read_subject(app, key).await
 }

@@ -35,9 +35,9 @@ impl PageQuery {
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], `CursorExpired`, `UnknownSubjectType`, or the store's.
-pub async fn roots(app: &AppState, key: &SubjectKey, query: PageQuery) -> ServiceResult<CommentPage> {
-    let subject = subject::row(app, key).await?;
-    let threading = subject::threading(app, key.kind(), subject.mode)?;
+pub async fn list_roots(app: &AppState, key: &SubjectKey, query: PageQuery) -> ServiceResult<CommentPage> {
+    let subject = subject::read_row(app, key).await?;
+    let threading = subject::threading_of(app, key.kind(), subject.mode)?;
     let (ids, info) =
         walk(app, CursorList::roots(key), &CommentList::Roots(key.clone()), query, subject.version).await?;
     let top = top_replies(app, &ids).await?;
@@ -51,14 +51,14 @@ pub async fn roots(app: &AppState, key: &SubjectKey, query: PageQuery) -> Servic
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], `CursorExpired`, or the store's.
-pub async fn replies(app: &AppState, top: &CommentRow, query: PageQuery) -> ServiceResult<CommentPage> {
+pub async fn list_replies(app: &AppState, top: &CommentRow, query: PageQuery) -> ServiceResult<CommentPage> {
     let threading = subject::threading_around(app, top)?;
-    let subject = subject::row(app, &top.subject).await?;
+    let subject = subject::read_row(app, &top.subject).await?;
     let list = CommentList::Under(top.path.clone());
     let (ids, info) = walk(app, CursorList::Replies(top.id()), &list, query, subject.version).await?;
     let wanted: Vec<_> = ids.iter().chain(&subject.pinned).copied().collect();
     let rows = app.store.read_comments(&wanted).await?;
-    let data = listed(&ids, &rows).map(|row| view::public(row, threading)).collect();
+    let data = listed(&ids, &rows).map(|row| view::for_every_reader(row, threading)).collect();
     Ok(CommentPage { data, page: info, subject: Some(subject::subject_view(&subject, threading, &rows)) })
 }
 
@@ -89,9 +89,9 @@ fn with_replies(
     let shown: Vec<&CommentRow> = listed(top, rows).take(limits::TOP_REPLIES).collect();
     let visible = shown.iter().filter(|row| row.visible()).count() as u64;
     Comment {
-        top_replies: Some(shown.into_iter().map(|row| view::public(row, threading)).collect()),
+        top_replies: Some(shown.into_iter().map(|row| view::for_every_reader(row, threading)).collect()),
         more_replies: Some(root.replies.saturating_sub(visible)),
-        ..view::public(root, threading)
+        ..view::for_every_reader(root, threading)
     }
 }
 

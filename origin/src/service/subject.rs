@@ -14,9 +14,9 @@ use crate::state::AppState;
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`], or the store's.
-pub async fn read(app: &AppState, key: &SubjectKey) -> ServiceResult<Subject> {
-    let row = row(app, key).await?;
-    let threading = threading(app, key.kind(), row.mode)?;
+pub async fn read_subject(app: &AppState, key: &SubjectKey) -> ServiceResult<Subject> {
+    let row = read_row(app, key).await?;
+    let threading = threading_of(app, key.kind(), row.mode)?;
     let comments = app.store.read_comments(&row.pinned).await?;
     Ok(subject_view(&row, threading, &comments))
 }
@@ -25,7 +25,7 @@ pub async fn read(app: &AppState, key: &SubjectKey) -> ServiceResult<Subject> {
 ///
 /// # Errors
 /// The store's.
-pub async fn counts(app: &AppState, keys: &[SubjectKey]) -> ServiceResult<CountsBySubject> {
+pub async fn count_subjects(app: &AppState, keys: &[SubjectKey]) -> ServiceResult<CountsBySubject> {
     let rows = app.store.read_subjects(keys).await?;
     let counts =
         keys.iter().zip(rows).map(|(key, row)| (key.to_string(), row.map_or_else(<_>::default, |row| counts_of(&row))));
@@ -40,7 +40,7 @@ fn counts_of(row: &SubjectRow) -> SubjectCounts {
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] for a type that is not configured.
-pub fn threading(app: &AppState, kind: &str, mode: Option<Mode>) -> ServiceResult<Threading> {
+pub fn threading_of(app: &AppState, kind: &str, mode: Option<Mode>) -> ServiceResult<Threading> {
     app.threading_of(kind, mode).ok_or(ServiceError::UnknownSubjectType)
 }
 
@@ -49,11 +49,11 @@ pub fn threading(app: &AppState, kind: &str, mode: Option<Mode>) -> ServiceResul
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] for a type that is not configured.
 pub(super) fn threading_around(app: &AppState, row: &CommentRow) -> ServiceResult<Threading> {
-    threading(app, row.subject.kind(), row.mode)
+    threading_of(app, row.subject.kind(), row.mode)
 }
 
 /// The subject's row; an empty one where there is no comment yet.
-pub(super) async fn row(app: &AppState, key: &SubjectKey) -> ServiceResult<SubjectRow> {
+pub(super) async fn read_row(app: &AppState, key: &SubjectKey) -> ServiceResult<SubjectRow> {
     let found = app.store.read_subjects(std::slice::from_ref(key)).await?.pop().flatten();
     Ok(found.unwrap_or_else(|| SubjectRow::empty(key.clone())))
 }
@@ -64,7 +64,8 @@ pub(super) fn subject_view(
     threading: Threading,
     comments: &HashMap<CommentId, CommentRow>,
 ) -> Subject {
-    let pinned = row.pinned.iter().filter_map(|id| comments.get(id)).map(|c| view::public(c, threading)).collect();
+    let pinned =
+        row.pinned.iter().filter_map(|id| comments.get(id)).map(|c| view::for_every_reader(c, threading)).collect();
     Subject {
         version: row.version,
         r#type: row.key.kind().to_owned(),

@@ -24,11 +24,11 @@ const MISSING_REVISION_POLL_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// The store's, or the revisions'.
-pub async fn since(app: &AppState, key: &SubjectKey, after: Option<u64>) -> ServiceResult<LiveEventPage> {
+pub async fn read_events_since(app: &AppState, key: &SubjectKey, after: Option<u64>) -> ServiceResult<LiveEventPage> {
     let deadline = Instant::now() + MISSING_REVISION_TIMEOUT;
     loop {
         // The row is read before the revisions: of every commit it shows, the revision exists or is late.
-        let row = subject::row(app, key).await?;
+        let row = subject::read_row(app, key).await?;
         let from = after.unwrap_or(row.version);
         let revisions = app.revisions.since(key, from).await?;
         let (end, found) = follow_chain(from, &revisions, MAX_EVENTS);

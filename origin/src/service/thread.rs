@@ -22,7 +22,7 @@ const MAX_SIBLINGS: usize = 10;
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
-pub async fn find(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
+pub async fn read_readable_row(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
     let row = app.store.read_comments(&[id]).await?.remove(&id).filter(view::is_readable_by_id);
     row.ok_or(ServiceError::CommentNotFound)
 }
@@ -31,33 +31,33 @@ pub async fn find(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.
-pub fn comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
-    Ok(view::public(row, threading_around(app, row)?))
+pub fn show_comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
+    Ok(view::for_every_reader(row, threading_around(app, row)?))
 }
 
 /// The chain from the root to the comment.
 ///
 /// # Errors
 /// The store's.
-pub async fn ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<Vec<Comment>> {
+pub async fn list_ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<Vec<Comment>> {
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.read_comments(&ids).await?;
-    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect())
+    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::for_every_reader(r, threading)).collect())
 }
 
 /// What a permalink needs.
 ///
 /// # Errors
 /// The store's.
-pub async fn context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentContext> {
+pub async fn read_context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentContext> {
     let threading = threading_around(app, row)?;
-    let mut ancestors = ancestors(app, row).await?;
+    let mut ancestors = list_ancestors(app, row).await?;
     let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;
     let ids = app.store.list_siblings(&row.path, MAX_SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
-    let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::public(r, threading)).collect();
-    let root_page = page::roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
+    let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::for_every_reader(r, threading)).collect();
+    let root_page = page::list_roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
     Ok(CommentContext { ancestors, comment, siblings, root_page })
 }
 
@@ -65,7 +65,7 @@ pub async fn context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentC
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], or the store's.
-pub async fn tree(
+pub async fn read_tree(
     app: &AppState,
     top: &CommentRow,
     depth: usize,
@@ -150,6 +150,6 @@ impl Drawing<'_> {
             let cursor = Cursor { list: CursorList::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
             TreeMore { count, cursor: self.app.cursor_key.encode(&cursor) }
         });
-        CommentTree { comment: view::public(row, self.threading), children: nodes, more }
+        CommentTree { comment: view::for_every_reader(row, self.threading), children: nodes, more }
     }
 }

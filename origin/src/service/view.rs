@@ -7,12 +7,12 @@ use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 use crate::domain::row::CommentRow;
 
 /// The comment as every reader sees it.
-pub fn public(row: &CommentRow, threading: Threading) -> Comment {
-    if row.visible() { whole(row, threading) } else { tombstone(row, threading) }
+pub fn for_every_reader(row: &CommentRow, threading: Threading) -> Comment {
+    if row.visible() { for_author(row, threading) } else { tombstone(row, threading) }
 }
 
 /// The comment as its author sees it: with its content, whatever its state, unless it is deleted.
-pub fn whole(row: &CommentRow, threading: Threading) -> Comment {
+pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
     let id = row.id();
     Comment {
         id,
@@ -43,7 +43,13 @@ pub fn whole(row: &CommentRow, threading: Threading) -> Comment {
 }
 
 fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
-    Comment { author: None, content: String::new(), html: String::new(), mentions: vec![], ..whole(row, threading) }
+    Comment {
+        author: None,
+        content: String::new(),
+        html: String::new(),
+        mentions: vec![],
+        ..for_author(row, threading)
+    }
 }
 
 /// Whether every reader may read a comment by its id: it is visible, or it was once and has a

@@ -102,7 +102,7 @@ impl AppState {
     fn collect_metrics(&self) {
         describe_gauge!("gailou_words_version", "Version of the dictionary in force.");
         gauge!("gailou_words_version").set(self.dictionary().version() as f64);
-        if let Some(behind) = self.change_feed.behind(self.now()) {
+        if let Some(behind) = self.change_feed.age_ms(self.now()) {
             describe_gauge!("gailou_changes_behind_ms", "How long ago all tables were last read for the change feed.");
             gauge!("gailou_changes_behind_ms").set(behind as f64);
         }

@@ -1,6 +1,6 @@
 //! Answers that every reader shares, kept in memory for a quarter of a second at most.
 //!
-//! A commit that changes a subject makes its pages old at once. An old page is served only while it
+//! A commit that changes a subject makes its pages stale at once. A stale page is served only while it
 //! is younger than a few times the cost of its build, so that a flood of writes cannot make the origin
 //! build pages and nothing else. Callers that wait for one page share its build.
 //!
@@ -31,10 +31,10 @@ const PAGE_TTL: Duration = Duration::from_millis(250);
 const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// What a page takes beside its texts.
 const PAGE_OVERHEAD_BYTES: usize = 256;
-/// An old page is served while it is younger than this many times its build took.
-const OLD_PAGE_BUILD_TIMES: u32 = 4;
-/// Places for the last commits of subjects, 8 bytes each: half a megabyte.
-const CHANGE_PLACES: usize = 65_536;
+/// A stale page is served while it is younger than this many times its build took.
+const MAX_STALE_AGE_IN_BUILDS: u32 = 4;
+/// Buckets for the last commits of subjects, 8 bytes each: half a megabyte.
+const CHANGE_BUCKETS: usize = 65_536;
 /// Bytes of the digest in an entity tag: 96 bits.
 const ETAG_DIGEST_BYTES: usize = 12;
 
@@ -45,7 +45,7 @@ pub struct BuiltPage {
     pub content_type: &'static str,
     /// Headers of this page beside those of every page: names in small letters, values.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The subjects whose changes make it old; none for a page that no commit changes.
+    /// The subjects whose changes make it stale; none for a page that no commit changes.
     pub subjects: Vec<SubjectKey>,
     /// The comments it shows; `None` when they are too many, then the edge keeps no copy.
     pub cache_tags: Option<CacheTags>,
@@ -73,8 +73,8 @@ pub struct ReadyPage {
     /// The counters of its subjects; see [`BuiltPage::reads`].
     counters: Vec<Arc<ReadCounter>>,
     reads: ReadLists,
-    /// The places of its subjects among the changes.
-    places: Vec<usize>,
+    /// The buckets of its subjects.
+    buckets: Vec<usize>,
     /// Commits before it was built.
     commits: u64,
     built_at: Instant,
@@ -103,8 +103,8 @@ impl ReadyPage {
 #[derive(Debug)]
 pub struct PageCache {
     pages: moka::future::Cache<String, Arc<ReadyPage>>,
-    /// The last commit that changed a subject, by hash. Subjects that share a place make each other's
-    /// pages old now and then, which costs a build and nothing else.
+    /// The last commit that changed a subject, by hash. Subjects that share a bucket make each other's
+    /// pages stale now and then, which costs a build and nothing else.
     changes: Box<[AtomicU64]>,
     commits: AtomicU64,
     hasher: RandomState,
@@ -121,7 +121,7 @@ impl PageCache {
                 .weigher(weigh)
                 .time_to_live(PAGE_TTL)
                 .build(),
-            changes: (0..CHANGE_PLACES).map(|_| AtomicU64::new(0)).collect(),
+            changes: (0..CHANGE_BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
             hasher: RandomState::new(),
             clock,
@@ -129,20 +129,20 @@ impl PageCache {
         }
     }
 
-    /// Makes the pages of these subjects old. Called after the commit that changed them.
-    pub fn committed(&self, changed: &[(SubjectKey, u64)]) {
+    /// Makes the pages of these subjects stale. Called after the commit that changed them.
+    pub fn invalidate_subjects(&self, changed: &[(SubjectKey, u64)]) {
         let commit = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
         for (subject, _) in changed {
-            self.changes[self.place(subject)].store(commit, Ordering::SeqCst);
+            self.changes[self.bucket_of(subject)].store(commit, Ordering::SeqCst);
         }
     }
 
-    fn place(&self, subject: &SubjectKey) -> usize {
-        self.hasher.hash_one(subject) as usize % CHANGE_PLACES
+    fn bucket_of(&self, subject: &SubjectKey) -> usize {
+        self.hasher.hash_one(subject) as usize % CHANGE_BUCKETS
     }
 
-    fn is_old(&self, page: &ReadyPage) -> bool {
-        page.places.iter().any(|place| self.changes[*place].load(Ordering::SeqCst) > page.commits)
+    fn is_stale(&self, page: &ReadyPage) -> bool {
+        page.buckets.iter().any(|bucket| self.changes[*bucket].load(Ordering::SeqCst) > page.commits)
     }
 
     /// The page under this key, if it may be served and needs no wait.
@@ -153,11 +153,12 @@ impl PageCache {
     /// The page under this key, if it may be served.
     pub async fn get(&self, key: &str) -> Option<Arc<ReadyPage>> {
         let page = self.pages.get(key).await?;
-        let may_be_served = !self.is_old(&page) || page.built_at.elapsed() < page.build_time * OLD_PAGE_BUILD_TIMES;
+        let may_be_served =
+            !self.is_stale(&page) || page.built_at.elapsed() < page.build_time * MAX_STALE_AGE_IN_BUILDS;
         may_be_served.then_some(page)
     }
 
-    /// The page under this key, built when it is missing or old.
+    /// The page under this key, built when it is missing or stale.
     ///
     /// # Errors
     /// The builder's; callers that shared the build share its error.
@@ -172,11 +173,11 @@ impl PageCache {
         // Twice: the first may join a build that began before the caller's own write.
         for _ in 0..2 {
             let commits = self.commits.load(Ordering::SeqCst);
-            if self.pages.get(key).await.is_some_and(|page| self.is_old(&page)) {
+            if self.pages.get(key).await.is_some_and(|page| self.is_stale(&page)) {
                 self.pages.invalidate(key).await;
             }
             let page = self.pages.try_get_with_by_ref(key, self.build(build())).await?;
-            if page.commits >= commits || !self.is_old(&page) {
+            if page.commits >= commits || !self.is_stale(&page) {
                 return Ok(page);
             }
         }
@@ -198,7 +199,7 @@ impl PageCache {
                 .reads
                 .map_or(vec![], |_| built.subjects.iter().map(|s| self.counters.counter_of(s)).collect()),
             reads: built.reads.unwrap_or_default(),
-            places: built.subjects.iter().map(|s| self.place(s)).collect(),
+            buckets: built.subjects.iter().map(|s| self.bucket_of(s)).collect(),
             commits,
             built_at: Instant::now(),
             build_time: begun_at.elapsed(),
@@ -214,7 +215,7 @@ fn etag(body: &[u8]) -> String {
 #[async_trait]
 impl CommitListener for PageCache {
     async fn on_commit(&self, _: &[LoggedOperation], persisted: &PersistedBatch) {
-        self.committed(&persisted.changed);
+        self.invalidate_subjects(&persisted.changed);
     }
 }
 
@@ -259,10 +260,10 @@ mod tests {
         get(&cache, &subject, &builds).await;
         get(&cache, &subject, &builds).await;
         assert_eq!(builds.load(Ordering::SeqCst), 1);
-        cache.committed(&[(subject.clone(), 2)]);
-        // Longer than an old page of such a cheap build is served.
+        cache.invalidate_subjects(&[(subject.clone(), 2)]);
+        // Longer than a stale page of such a cheap build is served.
         tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(cache.get_now("k").is_none(), "an old page is not served");
+        assert!(cache.get_now("k").is_none(), "a stale page is not served");
         get(&cache, &subject, &builds).await;
         assert_eq!(builds.load(Ordering::SeqCst), 2);
     }

@@ -206,7 +206,7 @@ impl ChaosClient {
         }
     }
 
-    /// Reads during changes put old pages into caches.
+    /// Reads during changes put stale pages into caches.
     async fn read(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
         let subject = round.subjects.choose(&mut self.rng).expect("some");
         let sort = ["hot", "new", "old"].choose(&mut self.rng).expect("some");

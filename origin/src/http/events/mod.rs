@@ -48,7 +48,7 @@ pub(super) async fn watch_subject(
         Refusal::temporary(Code::Overloaded, detail, RECONNECT_INTERVAL, None)
     };
     let permit = streams.try_open().ok_or_else(too_many)?;
-    let first = subject_events::since(&app, &key, after).await?;
+    let first = subject_events::read_events_since(&app, &key, after).await?;
     let events = stream::events(app, key, after, &first, permit, streams.subscribe_shutdown());
     // The second header keeps a proxy from collecting events.
     let headers = [(header::CACHE_CONTROL, "no-store"), (HeaderName::from_static("x-accel-buffering"), "no")];
@@ -60,7 +60,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
     // No path has this form, so no request reaches it by the hot path.
     let name = format!("events {key} {}", after.map_or(String::new(), |after| after.to_string()));
     let build = || async {
-        let events = subject_events::since(app, key, after).await?;
+        let events = subject_events::read_events_since(app, key, after).await?;
         let body = serde_json::to_vec(&events).map_err(|error| ServiceError::Bug(error.to_string()))?;
         Ok(BuiltPage {
             body,

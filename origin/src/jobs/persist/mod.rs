@@ -175,7 +175,7 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
         if drain_until.is_some() && queue.is_empty() && tasks.is_empty() {
             break;
         }
-        let (batch, wait, due) = (job.settings.batch, job.batch_wait(stream), queue.due(Instant::now()));
+        let (batch, wait, retry_at) = (job.settings.batch, job.batch_wait(stream), queue.next_retry_at(Instant::now()));
         let reading = drain_until.is_none();
         tokio::select! {
             biased;
@@ -189,14 +189,14 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
                 tracing::warn!(topic = name, records, "Stopped before {records} records of {name} were stored; another process reads them");
                 break;
             }
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            () = sleep_until(retry_at.unwrap_or_else(Instant::now)), if retry_at.is_some() => {}
             records = consumer.poll_batch(batch, wait), if reading => {
                 let records = records.with_context(|| format!("reading {name}"))?;
                 state.follow_assignments(&mut *consumer);
                 records.into_iter().for_each(|record| state.take(record));
             }
         }
-        consumer.set_paused(&state.queue.full());
+        consumer.set_paused(&state.queue.partitions_to_pause());
         let waiting = state.queue.len() as u64;
         state.job.counts(stream).waiting.store(waiting, Ordering::Relaxed);
         lag.measure(&state.job, stream, state.queue.partitions());
@@ -309,11 +309,11 @@ impl ConsumeLoop {
 
     fn finish(&mut self, finished: Finished) {
         match finished {
-            Finished::Batch(batch, WriteOutcome::Stored) => self.queue.stored(batch),
+            Finished::Batch(batch, WriteOutcome::Stored) => self.queue.mark_stored(batch),
             Finished::Batch(batch, WriteOutcome::Retry { refused }) => {
-                self.queue.failed(batch, refused, Instant::now())
+                self.queue.return_failed(batch, refused, Instant::now())
             }
-            Finished::DeadLetter(record, assignment) => self.queue.done(&record, assignment),
+            Finished::DeadLetter(record, assignment) => self.queue.mark_done(&record, assignment),
             Finished::PositionCheck => {}
         }
     }

@@ -20,7 +20,7 @@ use crate::service::filter::filter_text;
 use crate::service::{ServiceError, ServiceResult, markdown, subject, view};
 use crate::state::AppState;
 
-use self::replay::replay_or;
+use self::replay::replay_or_refuse;
 
 /// A request that must not be carried out twice.
 #[derive(Debug, Clone)]
@@ -60,25 +60,29 @@ pub async fn publish(
 ) -> ServiceResult<Published> {
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
-    let (threading, row) = match decide(app, member, address, key, new, idempotency_key).await {
+    let (threading, row) = match check_and_build_row(app, member, address, key, new, idempotency_key).await {
         Ok(decided) => decided,
-        Err(refusal) => return replay_or(app, member, &subject, idempotency_key, refusal).await,
+        Err(refusal) => return replay_or_refuse(app, member, &subject, idempotency_key, refusal).await,
     };
     match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
         OperationOutcome::Published { floor } => {
             let held = row.state == CommentState::Review;
-            Ok(Published { comment: view::whole(&new_row(row, floor, threading), threading), held, replayed: false })
+            Ok(Published {
+                comment: view::for_author(&new_row(row, floor, threading), threading),
+                held,
+                replayed: false,
+            })
         }
         OperationOutcome::Replayed { .. } | OperationOutcome::Mismatch => {
             let missing = ServiceError::Bug("the first answer of a replayed request does not exist".into());
-            replay_or(app, member, &subject, idempotency_key, missing).await
+            replay_or_refuse(app, member, &subject, idempotency_key, missing).await
         }
         other => Err(ServiceError::Bug(format!("publishing was answered with {other:?}"))),
     }
 }
 
 /// Everything that can refuse, and the row that nothing refuses.
-async fn decide(
+async fn check_and_build_row(
     app: &AppState,
     member: &Member,
     address: &str,
@@ -87,7 +91,7 @@ async fn decide(
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<(Threading, NewCommentRow)> {
     let mode = check_may_post(app, member, &key).await?;
-    let threading = subject::threading(app, key.kind(), mode)?;
+    let threading = subject::threading_of(app, key.kind(), mode)?;
     let filtered = filter_text(&app.dictionary(), new.content)?;
     let parent = match new.parent_id {
         None => None,
@@ -137,7 +141,7 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
     let (state, mode) = match app.subject_states.get(key) {
         Some(known) => known,
         None => {
-            let row = subject::row(app, key).await?;
+            let row = subject::read_row(app, key).await?;
             app.subject_states.insert(key.clone(), (row.state, row.mode));
             (row.state, row.mode)
         }

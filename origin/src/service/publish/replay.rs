@@ -12,7 +12,7 @@ use crate::state::AppState;
 
 /// The first answer where the request was carried out before, else the refusal: what was done once is
 /// answered again, though it might be refused today.
-pub(super) async fn replay_or(
+pub(super) async fn replay_or_refuse(
     app: &AppState,
     member: &Member,
     subject: &SubjectKey,
@@ -55,5 +55,5 @@ async fn replay(app: &AppState, first: &RememberedRequest, key: &IdempotencyKey)
         parent_gone: false,
         ..row
     };
-    Ok(Published { comment: view::whole(&row, threading), held, replayed: true })
+    Ok(Published { comment: view::for_author(&row, threading), held, replayed: true })
 }

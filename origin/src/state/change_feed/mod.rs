@@ -35,7 +35,7 @@ const TAIL_SPAN_MS: u64 = 120_000;
 const CLOCK_SKEW_MS: u64 = 10_000;
 /// How far back the long page reaches, in milliseconds: half an hour longer than any cached page is
 /// served.
-const DAY_SPAN_MS: u64 = CHANGE_FEED_RETENTION_MS - 3 * MAX_BROKER_DELAY_MS;
+const FULL_SPAN_MS: u64 = CHANGE_FEED_RETENTION_MS - 3 * MAX_BROKER_DELAY_MS;
 /// After how long without an answer of any database there is no page, in milliseconds.
 const MAX_SILENCE_MS: u64 = 5_000;
 
@@ -45,7 +45,7 @@ pub enum Span {
     /// Two minutes.
     Tail,
     /// As long as cached pages are served.
-    Day,
+    Full,
 }
 
 /// The newest changes of all databases, at most [`ChangeFeedPage::MAX_ROWS`] comments.
@@ -65,20 +65,20 @@ impl ChangeFeed {
     }
 
     /// The changes; `None` until every database was read once, and while none answers.
-    pub fn document(&self, span: Span, now: u64, words: u64) -> Option<ChangeFeedPage> {
+    pub fn page(&self, span: Span, now: u64, words: u64) -> Option<ChangeFeedPage> {
         let tail = self.tail();
-        let newest = tail.databases.iter().filter_map(|database| database.read).max()?;
-        let read = tail.read()?;
+        let newest = tail.databases.iter().filter_map(|database| database.read_began).max()?;
+        let read = tail.oldest_read_began()?;
         (now.saturating_sub(newest) <= MAX_SILENCE_MS).then(|| {
             let (since, rows) =
-                tail.since(read.saturating_sub(if span == Span::Day { DAY_SPAN_MS } else { TAIL_SPAN_MS }));
+                tail.since(read.saturating_sub(if span == Span::Full { FULL_SPAN_MS } else { TAIL_SPAN_MS }));
             ChangeFeedPage::new(read, since, now.saturating_sub(read), words, rows)
         })
     }
 
     /// How long ago the last complete read began, in milliseconds; `None` before the first.
-    pub fn behind(&self, now: u64) -> Option<u64> {
-        Some(now.saturating_sub(self.tail().read()?))
+    pub fn age_ms(&self, now: u64) -> Option<u64> {
+        Some(now.saturating_sub(self.tail().oldest_read_began()?))
     }
 
     fn tail(&self) -> MutexGuard<'_, FeedTail> {
@@ -90,12 +90,12 @@ impl ChangeFeed {
     /// # Errors
     /// When the tables do not answer.
     pub async fn read_database(&self, tables: &dyn ChangeFeedReader, clock: &Clock, database: usize) -> Result<()> {
-        read(self, clock, database, |after| tables.read_changes(database, after, ROWS_PER_QUERY)).await
+        read_new_rows(self, clock, database, |after| tables.read_changes(database, after, ROWS_PER_QUERY)).await
     }
 }
 
 /// Reads the new rows of one database. `query` returns its next [`ROWS_PER_QUERY`] rows after a number.
-async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
+async fn read_new_rows<F: Future<Output = Result<Vec<ChangeRow>>>>(
     feed: &ChangeFeed,
     clock: &Clock,
     database: usize,
@@ -106,13 +106,13 @@ async fn read<F: Future<Output = Result<Vec<ChangeRow>>>>(
     loop {
         let rows = query(after).await?;
         // The clock is read after the query: its rows were committed by then.
-        feed.tail().take(database, &rows, clock.now());
+        feed.tail().add_rows(database, &rows, clock.now());
         match rows.last() {
             Some(last) if rows.len() >= ROWS_PER_QUERY => after = last.seq,
             _ => break,
         }
     }
-    feed.tail().databases[database].read = Some(began);
+    feed.tail().databases[database].read_began = Some(began);
     Ok(())
 }
 
@@ -124,7 +124,7 @@ struct DatabaseProgress {
     /// Known numbers beyond a gap, with the time they became known.
     ahead: BTreeMap<u64, u64>,
     /// When the last complete read began.
-    read: Option<u64>,
+    read_began: Option<u64>,
 }
 
 impl DatabaseProgress {
@@ -152,14 +152,14 @@ struct FeedTail {
 
 impl FeedTail {
     /// Adds the rows of a query that ended at `now`.
-    fn take(&mut self, database: usize, rows: &[ChangeRow], now: u64) {
+    fn add_rows(&mut self, database: usize, rows: &[ChangeRow], now: u64) {
         for row in rows {
-            let place = &mut self.databases[database];
-            if row.seq <= place.settled || place.ahead.contains_key(&row.seq) {
+            let progress = &mut self.databases[database];
+            if row.seq <= progress.settled || progress.ahead.contains_key(&row.seq) {
                 continue;
             }
-            let known = if place.read.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
-            place.ahead.insert(row.seq, known);
+            let known = if progress.read_began.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
+            progress.ahead.insert(row.seq, known);
             self.add(row.id, row.version, known);
         }
         self.databases[database].settle(now);
@@ -191,8 +191,8 @@ impl FeedTail {
     }
 
     /// When the last read of the database that is furthest behind began.
-    fn read(&self) -> Option<u64> {
-        self.databases.iter().map(|database| database.read).min().flatten()
+    fn oldest_read_began(&self) -> Option<u64> {
+        self.databases.iter().map(|database| database.read_began).min().flatten()
     }
 
     /// The changes since a time, and the time since which they are complete.

@@ -14,7 +14,7 @@ use crate::state::change_feed::*;
 const NOW: u64 = 1_800_000_000_000;
 const MINUTE: u64 = 60_000;
 
-fn taken(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
+fn row(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
     ChangeRow { seq, at, subject: SubjectKey::new("video", "1").unwrap(), version, id: CommentId::new(id).unwrap() }
 }
 
@@ -42,10 +42,10 @@ impl FeedBed {
 
     /// A row appears that was accepted just now.
     fn commit(&self, seq: u64, version: u64, id: u64) {
-        self.rows.borrow_mut().insert(seq, taken(seq, self.now(), version, id));
+        self.rows.borrow_mut().insert(seq, row(seq, self.now(), version, id));
     }
 
-    /// Reads, and says how many queries it took.
+    /// Reads, and returns how many queries it took.
     fn read(&self) -> usize {
         let clock = self.clock.clone();
         let clock = Clock::from_fn(move || clock.load(Ordering::SeqCst));
@@ -56,17 +56,17 @@ impl FeedBed {
                 self.rows.borrow().range(after + 1..).take(ROWS_PER_QUERY).map(|(_, row)| row.clone()).collect();
             std::future::ready(Ok(rows))
         };
-        block_on(read(&self.feed, &clock, 0, query)).unwrap();
+        block_on(read_new_rows(&self.feed, &clock, 0, query)).unwrap();
         self.queries.get()
     }
 
-    fn document(&self, span: Span) -> ChangeFeedPage {
-        self.feed.document(span, self.now(), 3).unwrap()
+    fn page(&self, span: Span) -> ChangeFeedPage {
+        self.feed.page(span, self.now(), 3).unwrap()
     }
 
     /// Ids and versions, by id.
     fn rows(&self, span: Span) -> Vec<(u64, u64)> {
-        let mut rows: Vec<_> = self.document(span).rows.iter().map(|row| (row.id.get(), row.version)).collect();
+        let mut rows: Vec<_> = self.page(span).rows.iter().map(|row| (row.id.get(), row.version)).collect();
         rows.sort_unstable();
         rows
     }
@@ -123,37 +123,37 @@ fn comment_is_listed_once_with_its_last_change() {
 }
 
 #[test]
-fn tail_ends_before_the_day() {
+fn short_page_reaches_less_far_than_the_full_one() {
     let bed = FeedBed::new();
     bed.read();
     bed.commit(1, 5, 10);
     bed.read();
     bed.pass(TAIL_SPAN_MS);
     bed.read();
-    assert_eq!(bed.document(Span::Tail).since, bed.now() - TAIL_SPAN_MS);
+    assert_eq!(bed.page(Span::Tail).since, bed.now() - TAIL_SPAN_MS);
     assert_eq!(bed.rows(Span::Tail), [(10, 5)]);
     bed.pass(CLOCK_SKEW_MS + 1);
     bed.read();
     assert_eq!(bed.rows(Span::Tail), []);
-    assert_eq!(bed.rows(Span::Day), [(10, 5)]);
-    assert_eq!(bed.document(Span::Day).since, bed.now() - DAY_SPAN_MS);
+    assert_eq!(bed.rows(Span::Full), [(10, 5)]);
+    assert_eq!(bed.page(Span::Full).since, bed.now() - FULL_SPAN_MS);
     bed.pass(CHANGE_FEED_RETENTION_MS);
     bed.read();
-    assert_eq!(bed.rows(Span::Day), []);
-    assert_eq!(bed.document(Span::Day).words, 3);
+    assert_eq!(bed.rows(Span::Full), []);
+    assert_eq!(bed.page(Span::Full).words, 3);
 }
 
 #[test]
 fn start_reads_every_row_once() {
     let bed = FeedBed::new();
     for seq in (1..=2_500).filter(|seq| seq % 500 != 7) {
-        bed.rows.borrow_mut().insert(seq, taken(seq, NOW - 60 * MINUTE, seq, seq));
+        bed.rows.borrow_mut().insert(seq, row(seq, NOW - 60 * MINUTE, seq, seq));
     }
-    bed.rows.borrow_mut().insert(3_000, taken(3_000, NOW - MINUTE, 9_000, 9_000));
+    bed.rows.borrow_mut().insert(3_000, row(3_000, NOW - MINUTE, 9_000, 9_000));
     assert_eq!(bed.read(), 3);
     assert_eq!(bed.settled(), 2_500, "what was missing an hour ago is not waited for");
-    assert_eq!(bed.rows(Span::Day).len(), 2_496);
-    assert_eq!(bed.rows(Span::Tail), [(9_000, 9_000)], "the log may have been behind");
+    assert_eq!(bed.rows(Span::Full).len(), 2_496);
+    assert_eq!(bed.rows(Span::Tail), [(9_000, 9_000)], "the broker may have been behind");
     assert_eq!(bed.read(), 1);
     bed.pass(LATE_COMMIT_MS);
     assert_eq!(bed.read(), 1);
@@ -169,18 +169,18 @@ fn dropped_rows_move_since() {
         bed.commit(seq, seq, seq);
     }
     bed.read();
-    assert_eq!(bed.document(Span::Tail).since, NOW - TAIL_SPAN_MS);
+    assert_eq!(bed.page(Span::Tail).since, NOW - TAIL_SPAN_MS);
     bed.pass(MINUTE);
     bed.commit(most + 1, most + 1, most + 1);
     bed.read();
-    for span in [Span::Tail, Span::Day] {
-        let document = bed.document(span);
-        assert_eq!((document.rows.len(), document.since), (ChangeFeedPage::MAX_ROWS, NOW + CLOCK_SKEW_MS), "{span:?}");
-        assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
+    for span in [Span::Tail, Span::Full] {
+        let page = bed.page(span);
+        assert_eq!((page.rows.len(), page.since), (ChangeFeedPage::MAX_ROWS, NOW + CLOCK_SKEW_MS), "{span:?}");
+        assert_eq!(ChangeFeedPage::parse(page.to_json().as_bytes()), Some(page));
     }
-    bed.pass(DAY_SPAN_MS + MINUTE);
+    bed.pass(FULL_SPAN_MS + MINUTE);
     bed.read();
-    assert_eq!(bed.document(Span::Day).since, bed.now() - DAY_SPAN_MS);
+    assert_eq!(bed.page(Span::Full).since, bed.now() - FULL_SPAN_MS);
 }
 
 #[test]
@@ -192,20 +192,20 @@ fn page_says_how_far_it_is_behind() {
         let clock = clock.clone();
         let clock = Clock::from_fn(move || clock.fetch_add(10, Ordering::SeqCst));
         let answer = || if good { Ok(vec![]) } else { Err(StoreError::Unavailable("away".into())) };
-        assert_eq!(block_on(read(&feed, &clock, database, |_| std::future::ready(answer()))).is_ok(), good);
+        assert_eq!(block_on(read_new_rows(&feed, &clock, database, |_| std::future::ready(answer()))).is_ok(), good);
     };
-    let says = |now: u64| feed.document(Span::Tail, now, 0).map(|document| (document.now, document.behind));
-    assert_eq!(says(NOW), None);
+    let read_page = |now: u64| feed.page(Span::Tail, now, 0).map(|page| (page.now, page.behind));
+    assert_eq!(read_page(NOW), None);
     at(NOW, 0, true);
-    assert_eq!(says(NOW), None, "the other one was never read");
+    assert_eq!(read_page(NOW), None, "the other one was never read");
     at(NOW + 100, 1, true);
-    assert_eq!(says(NOW + 300), Some((NOW, 300)), "from before the reading");
+    assert_eq!(read_page(NOW + 300), Some((NOW, 300)), "from before the reading");
     at(NOW + 9_000, 0, true);
     at(NOW + 9_000, 1, false);
-    assert_eq!(says(NOW + 9_500), Some((NOW + 100, 9_400)), "as the one that is furthest behind");
-    assert_eq!(feed.behind(NOW + 9_500), Some(9_400));
-    assert_eq!(says(NOW + 9_000 + MAX_SILENCE_MS), Some((NOW + 100, 8_900 + MAX_SILENCE_MS)));
-    assert_eq!(says(NOW + 9_001 + MAX_SILENCE_MS), None, "nothing can be read");
+    assert_eq!(read_page(NOW + 9_500), Some((NOW + 100, 9_400)), "as the one that is furthest behind");
+    assert_eq!(feed.age_ms(NOW + 9_500), Some(9_400));
+    assert_eq!(read_page(NOW + 9_000 + MAX_SILENCE_MS), Some((NOW + 100, 8_900 + MAX_SILENCE_MS)));
+    assert_eq!(read_page(NOW + 9_001 + MAX_SILENCE_MS), None, "nothing can be read");
 }
 
 proptest! {
@@ -234,7 +234,7 @@ proptest! {
             bed.read();
             let rows = bed.rows(Span::Tail);
             prop_assert!(expected.iter().all(|row| rows.contains(row)), "{:?} not in {:?}", expected, rows);
-            prop_assert_eq!(bed.rows(Span::Day).len(), bed.rows.borrow().len());
+            prop_assert_eq!(bed.rows(Span::Full).len(), bed.rows.borrow().len());
         }
         bed.pass(2 * LATE_COMMIT_MS);
         bed.read();

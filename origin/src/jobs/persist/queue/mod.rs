@@ -23,7 +23,7 @@ const MAX_WAITING_RECORDS: usize = 8_000;
 /// Bytes that may wait per partition: 128 MiB with 16 partitions.
 const MAX_WAITING_BYTES: usize = 8 << 20;
 /// Slots in one batch after 0, 1, 2, 3 or more failures in a row.
-const SLOTS_BY_CARE: [usize; 4] = [usize::MAX, 16, 4, 1];
+const MAX_SLOTS_BY_FAILURES: [usize; 4] = [usize::MAX, 16, 4, 1];
 /// Batches in flight to one database whose slots have failed before, beside the one healthy batch.
 const MAX_SUSPECT_BATCHES: usize = 3;
 /// How long a slot waits after its first failure; doubled by each further one.
@@ -67,7 +67,7 @@ struct SlotQueue {
     /// How many of the first records have failed before.
     suspects: usize,
     /// How many records may be in one batch; `None` for all.
-    most: Option<usize>,
+    max_records: Option<usize>,
     not_before: Option<Instant>,
 }
 
@@ -76,9 +76,9 @@ impl SlotQueue {
         !self.in_flight && !self.waiting.is_empty() && self.not_before.is_none_or(|at| at <= now)
     }
 
-    /// How careful the next batch is: an index into [`SLOTS_BY_CARE`].
-    fn care(&self) -> usize {
-        self.failures.min(SLOTS_BY_CARE.len() - 1)
+    /// How careful the next batch is: an index into [`MAX_SLOTS_BY_FAILURES`].
+    fn caution(&self) -> usize {
+        self.failures.min(MAX_SLOTS_BY_FAILURES.len() - 1)
     }
 }
 
@@ -96,7 +96,8 @@ struct PartitionProgress {
 }
 
 impl PartitionProgress {
-    fn done(&self) -> u64 {
+    /// The offset before which everything is done.
+    fn done_before(&self) -> u64 {
         self.taken.first().copied().unwrap_or(self.next)
     }
 }
@@ -185,72 +186,72 @@ impl RecordQueue {
     }
 
     /// Partitions to pause: too many of their records wait.
-    pub(crate) fn full(&self) -> BTreeSet<u32> {
+    pub(crate) fn partitions_to_pause(&self) -> BTreeSet<u32> {
         let is_full = |p: &PartitionProgress| p.taken.len() >= MAX_WAITING_RECORDS || p.bytes >= MAX_WAITING_BYTES;
         self.partitions.iter().filter(|(_, progress)| is_full(progress)).map(|(partition, _)| *partition).collect()
     }
 
-    /// When the next failed slot is due. A slot that is due already starts when a batch ends.
-    pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
+    /// When the next failed slot may be retried. A slot whose time has come already starts when a batch ends.
+    pub(crate) fn next_retry_at(&self, now: Instant) -> Option<Instant> {
         let waiting = self.slots.values().filter(|queue| !queue.in_flight && !queue.waiting.is_empty());
         waiting.filter_map(|queue| queue.not_before).filter(|at| *at > now).min()
     }
 
     /// The next batch to write: of one database, of slots that have no batch in flight.
     pub(crate) fn pick(&mut self, now: Instant, shard: impl Fn(Slot) -> usize) -> Option<Batch> {
-        let ready = |(slot, queue): (&Slot, &SlotQueue)| queue.is_ready(now).then(|| (shard(*slot), queue.care()));
-        let (shard_index, care) =
-            self.slots.iter().filter_map(ready).find(|(shard_index, care)| self.has_room(*shard_index, *care))?;
+        let ready = |(slot, queue): (&Slot, &SlotQueue)| queue.is_ready(now).then(|| (shard(*slot), queue.caution()));
+        let (shard_index, caution) =
+            self.slots.iter().filter_map(ready).find(|(shard_index, caution)| self.has_room(*shard_index, *caution))?;
         let next_slot = self.next_slots.get(&shard_index).copied().unwrap_or(Slot::FIRST);
         let order = self.slots.range(next_slot..).chain(self.slots.range(..next_slot));
-        let candidates = order.filter(|queue| ready(*queue) == Some((shard_index, care)));
-        let slots: Vec<Slot> = candidates.map(|(slot, _)| *slot).take(SLOTS_BY_CARE[care]).collect();
+        let candidates = order.filter(|queue| ready(*queue) == Some((shard_index, caution)));
+        let slots: Vec<Slot> = candidates.map(|(slot, _)| *slot).take(MAX_SLOTS_BY_FAILURES[caution]).collect();
         let mut records = Vec::new();
         for slot in slots {
             let Some(queue) = self.slots.get_mut(&slot).filter(|_| records.len() < self.batch) else { break };
             let room = self.batch - records.len();
-            let count = queue.waiting.len().min(queue.most.unwrap_or(usize::MAX)).min(room);
+            let count = queue.waiting.len().min(queue.max_records.unwrap_or(usize::MAX)).min(room);
             queue.in_flight = true;
             records.extend(queue.waiting.drain(..count));
             self.next_slots.insert(shard_index, Slot::new(slot.get() + 1).unwrap_or(Slot::FIRST));
         }
-        let suspect = care > 0;
+        let suspect = caution > 0;
         self.in_flight.entry(shard_index).or_default()[usize::from(suspect)] += 1;
         Some(Batch { shard: shard_index, records, suspect })
     }
 
-    /// Whether one more batch of this care may be in flight to a database.
-    fn has_room(&self, shard: usize, care: usize) -> bool {
+    /// Whether one more batch of this caution may be in flight to a database.
+    fn has_room(&self, shard: usize, caution: usize) -> bool {
         let [healthy, suspect] = self.in_flight.get(&shard).copied().unwrap_or_default();
-        if care == 0 { healthy == 0 } else { suspect < MAX_SUSPECT_BATCHES }
+        if caution == 0 { healthy == 0 } else { suspect < MAX_SUSPECT_BATCHES }
     }
 
     /// Removes a batch that is in the tables.
-    pub(crate) fn stored(&mut self, batch: Batch) {
-        self.ended(&batch);
+    pub(crate) fn mark_stored(&mut self, batch: Batch) {
+        self.release_in_flight(&batch);
         for slot in batch.slots() {
             let Some(queue) = self.slots.get_mut(&slot) else { continue };
             queue.in_flight = false;
             queue.not_before = None;
             queue.suspects = queue.suspects.saturating_sub(batch.records.iter().filter(|e| e.slot == slot).count());
             if queue.suspects == 0 {
-                (queue.failures, queue.most) = (0, None);
+                (queue.failures, queue.max_records) = (0, None);
             } else {
-                queue.most = queue.most.map(|most| most.saturating_mul(4));
+                queue.max_records = queue.max_records.map(|count| count.saturating_mul(4));
             }
             if queue.waiting.is_empty() {
                 self.slots.remove(&slot);
             }
         }
         for queued in batch.records {
-            self.done(&queued.record, queued.assignment);
+            self.mark_done(&queued.record, queued.assignment);
         }
     }
 
     /// Returns a batch that is not known to be in the tables to its queues. What the database refused
     /// is retried at once, what it did not answer after a backoff.
-    pub(crate) fn failed(&mut self, batch: Batch, refused: bool, now: Instant) {
-        self.ended(&batch);
+    pub(crate) fn return_failed(&mut self, batch: Batch, refused: bool, now: Instant) {
+        self.release_in_flight(&batch);
         let slots = batch.slots();
         let alone = slots.len() == 1;
         for slot in &slots {
@@ -260,9 +261,9 @@ impl RecordQueue {
             let doubled = FIRST_BACKOFF.saturating_mul(1 << queue.failures.min(10).saturating_sub(1));
             queue.not_before = (!refused).then(|| now + doubled.min(MAX_BACKOFF));
             if alone {
-                queue.most = Some((batch.records.len() / 4).max(1));
+                queue.max_records = Some((batch.records.len() / 4).max(1));
                 // The batch had no other slot: dividing by slots would not help.
-                queue.failures = queue.failures.max(SLOTS_BY_CARE.len() - 1);
+                queue.failures = queue.failures.max(MAX_SLOTS_BY_FAILURES.len() - 1);
             }
         }
         let mut back: HashMap<Slot, usize> = HashMap::new();
@@ -285,7 +286,7 @@ impl RecordQueue {
         }
     }
 
-    fn ended(&mut self, batch: &Batch) {
+    fn release_in_flight(&mut self, batch: &Batch) {
         if let Some(in_flight) = self.in_flight.get_mut(&batch.shard) {
             let count = &mut in_flight[usize::from(batch.suspect)];
             *count = count.saturating_sub(1);
@@ -293,7 +294,7 @@ impl RecordQueue {
     }
 
     /// Marks a record as done: stored, or a dead letter.
-    pub(crate) fn done(&mut self, record: &Record, assignment: u64) {
+    pub(crate) fn mark_done(&mut self, record: &Record, assignment: u64) {
         let progress = self.partitions.get_mut(&record.partition).filter(|p| p.assignment == assignment);
         let Some(progress) = progress else { return };
         if progress.taken.remove(&record.offset) {
@@ -306,7 +307,7 @@ impl RecordQueue {
     pub(crate) fn committable(&mut self) -> Vec<(u32, u64)> {
         let mut offsets = Vec::new();
         for (partition, progress) in &mut self.partitions {
-            let done = progress.done();
+            let done = progress.done_before();
             if done > progress.committed && progress.next > 0 {
                 progress.committed = done;
                 offsets.push((*partition, done));

@@ -36,12 +36,12 @@ fn one_batch_per_database_and_slot_in_order() {
     take(&mut queue, 8, 5);
     assert!(queue.pick(now, shard).is_none(), "one batch a database at a time");
     assert!(queue.committable().is_empty());
-    queue.stored(first);
+    queue.mark_stored(first);
     assert_eq!(queue.committable(), [(0, 3)], "everything before the oldest that is open");
     let next = queue.pick(now, shard).unwrap();
     assert_eq!(offsets(&next), [(8, 5), (4, 3)], "the slot after the last one is first");
-    queue.stored(next);
-    queue.stored(other);
+    queue.mark_stored(next);
+    queue.mark_stored(other);
     assert_eq!(queue.committable(), [(0, 6)]);
     assert!(queue.is_empty() && queue.committable().is_empty());
 }
@@ -54,37 +54,37 @@ fn failed_batch_returns_to_its_queues_and_delays_no_other() {
     }
     let all = queue.pick(now, shard).unwrap();
     assert_eq!(all.records.len(), 40);
-    queue.failed(all, false, now);
+    queue.return_failed(all, false, now);
     assert!(queue.pick(now, shard).is_none(), "not at once");
     // A new slot does not wait for those that failed.
     take(&mut queue, 400, 100);
     let healthy = queue.pick(now, shard).unwrap();
     assert_eq!(offsets(&healthy), [(400, 100)]);
-    let later = queue.due(now).unwrap();
+    let later = queue.next_retry_at(now).unwrap();
     let parts: Vec<_> = std::iter::from_fn(|| queue.pick(later, shard)).collect();
     assert_eq!(parts.iter().map(|part| part.records.len()).collect::<Vec<_>>(), [16, 16, 8], "a few together");
     for part in parts {
         if part.records.iter().any(|queued| queued.slot.get() == 0) {
-            queue.failed(part, false, later);
+            queue.return_failed(part, false, later);
         } else {
-            queue.stored(part);
+            queue.mark_stored(part);
         }
     }
-    let later = queue.due(later).unwrap();
+    let later = queue.next_retry_at(later).unwrap();
     let parts: Vec<_> = std::iter::from_fn(|| queue.pick(later, shard)).collect();
     assert_eq!(parts.iter().map(|part| part.records.len()).collect::<Vec<_>>(), [4, 4, 4], "fewer together");
     for part in parts {
         if part.slots().contains(&Slot::FIRST) {
-            queue.failed(part, false, later);
+            queue.return_failed(part, false, later);
         } else {
-            queue.stored(part);
+            queue.mark_stored(part);
         }
     }
     let later = later + MAX_BACKOFF;
     let parts: Vec<_> = std::iter::from_fn(|| queue.pick(later, shard)).collect();
     assert!(parts.iter().any(|part| offsets(part) == [(0, 0)]), "alone at last: {parts:?}");
     for part in parts {
-        queue.stored(part);
+        queue.mark_stored(part);
     }
 }
 
@@ -96,15 +96,15 @@ fn refused_slot_is_retried_in_smaller_batches() {
     }
     let mut sizes = Vec::new();
     let mut done = Vec::new();
-    // The queued at 37 is poisoned until it is alone.
+    // The record at 37 is poisoned until it is alone.
     while let Some(batch) = queue.pick(now, shard) {
         sizes.push(batch.records.len());
         let poisoned = batch.records.iter().any(|queued| queued.record.offset == 37);
         if poisoned && batch.records.len() > 1 {
-            queue.failed(batch, true, now);
+            queue.return_failed(batch, true, now);
         } else {
             done.extend(offsets(&batch).into_iter().map(|(_, offset)| offset));
-            queue.stored(batch);
+            queue.mark_stored(batch);
         }
     }
     assert_eq!(done, (0..100).collect::<Vec<_>>(), "in order, each once");
@@ -127,19 +127,19 @@ fn revoked_partition_is_forgotten_and_begins_again() {
         take(&mut queue, 0, offset);
     }
     assert!(queue.pick(now, shard).is_none(), "the slot is still being written");
-    queue.failed(in_flight, false, now);
+    queue.return_failed(in_flight, false, now);
     assert_eq!(queue.committable(), [(0, 10)], "nothing of this assignment is done");
     let mut again = Vec::new();
     while let Some(batch) = queue.pick(now + MAX_BACKOFF, shard) {
         again.extend(offsets(&batch));
-        queue.stored(batch);
+        queue.mark_stored(batch);
     }
-    assert_eq!(again, [(0, 10), (0, 11)], "what was in batch is not put back: it was read again");
+    assert_eq!(again, [(0, 10), (0, 11)], "what was in flight is not put back: it was read again");
     assert_eq!(queue.committable(), [(0, 12)]);
-    // A record before the last one take: the partition was reset.
+    // A record before the last one taken: the partition was reset.
     take(&mut queue, 0, 3);
     let reset = queue.pick(now + MAX_BACKOFF, shard).unwrap();
-    queue.stored(reset);
+    queue.mark_stored(reset);
     assert_eq!(queue.committable(), [(0, 4)]);
 }
 
@@ -150,8 +150,8 @@ fn too_many_waiting_records_pause_their_partition() {
         take(&mut queue, 0, offset);
     }
     take(&mut queue, 1, 0);
-    assert_eq!(queue.full(), BTreeSet::from([0]));
+    assert_eq!(queue.partitions_to_pause(), BTreeSet::from([0]));
     let batch = queue.pick(Instant::now(), shard).unwrap();
-    queue.stored(batch);
-    assert!(queue.full().is_empty());
+    queue.mark_stored(batch);
+    assert!(queue.partitions_to_pause().is_empty());
 }
