@@ -1,5 +1,5 @@
-//! The documents match the repository: their links and paths exist, and the runbook explains every
-//! metric, warning and error of the origin, and no others.
+//! The documents match the repository: their links, paths, types and functions exist, and the runbook
+//! explains every metric, warning and error of the origin, and no others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,33 @@ fn paths_in_documents_exist() {
             let is_path = ROOTS.iter().any(|root| code.starts_with(root)) && !path.contains(['*', '{', ' ', '<', '…']);
             if is_path && !BUILT.iter().any(|built| path.starts_with(built)) && !root().join(path).exists() {
                 missing.push(format!("{name}: {path}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn items_in_documents_exist() {
+    let code: Vec<String> = files(".rs").iter().map(|name| read(name)).collect();
+    let declares = |text: &str, kinds: &[&str], name: &str| {
+        kinds.iter().any(|kind| {
+            text.match_indices(&format!("{kind} {name}"))
+                .any(|(at, found)| !text[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
+    };
+    let mut missing = Vec::new();
+    for name in files(".md") {
+        let text = prose(&read(&name));
+        for item in text.split('`').skip(1).step_by(2) {
+            let Some((owner, member)) = item.split_once("::") else { continue };
+            let is_type =
+                owner.starts_with(char::is_uppercase) && member.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let exists = |text: &String| {
+                declares(text, &["struct", "enum", "trait"], owner) && declares(text, &["fn", "const"], member)
+            };
+            if is_type && !code.iter().any(exists) {
+                missing.push(format!("{name}: {item}"));
             }
         }
     }
