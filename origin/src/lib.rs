@@ -14,6 +14,7 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod jobs;
+pub mod outage_log;
 pub mod ports;
 pub mod service;
 pub mod state;

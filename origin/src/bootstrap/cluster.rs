@@ -30,6 +30,7 @@ use crate::domain::id_generator::NodeLease;
 use crate::domain::positions::OperationStream;
 use crate::jobs::persist::PersistJob;
 use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
+use crate::outage_log::OutageLog;
 use crate::ports::broker::{Broker, Topic};
 use crate::ports::counters::CounterSlots as _;
 use crate::ports::dependencies::{Dependencies, DependencyStatus};
@@ -276,19 +277,32 @@ async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<
 
 /// Renews the lease of the node number until the state is dropped.
 async fn renew_lease(state: Weak<AppState>, tables: Arc<MysqlStore>, holder: String) {
+    let (all_taken, outage) = (OutageLog::default(), OutageLog::default());
     let mut tick = tokio::time::interval(NODE_LEASE_RENEWAL_INTERVAL);
     loop {
         tick.tick().await;
         let Some(state) = state.upgrade() else { return };
-        match take_lease(&tables, &holder).await {
-            Ok(Some(lease)) => state.ids.renew(lease),
-            Ok(None) => {
+        let leased = take_lease(&tables, &holder).await;
+        if leased.is_ok() {
+            outage.end(|| tracing::info!(holder, "The first database answers {holder} again"));
+        }
+        match leased {
+            Ok(Some(lease)) => {
+                state.ids.renew(lease);
+                all_taken.end(|| tracing::info!(holder, "{holder} has a node number and accepts new comments again"));
+            }
+            Ok(None) => all_taken.begin(|| {
                 tracing::error!(holder, "All node numbers are taken: {holder} cannot accept new comments");
-            }
-            Err(error) => {
-                let error = format!("{error:#}");
-                tracing::warn!(holder, error, "Could not renew the node number of {holder}");
-            }
+            }),
+            Err(error) => outage.begin(|| {
+                let (error, retry_ms) = (format!("{error:#}"), NODE_LEASE_RENEWAL_INTERVAL.as_millis());
+                tracing::warn!(
+                    holder,
+                    retry_ms,
+                    error,
+                    "Could not renew the node number of {holder}; retrying every {retry_ms} ms"
+                );
+            }),
         }
     }
 }

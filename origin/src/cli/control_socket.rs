@@ -29,6 +29,7 @@ use crate::cli::admin_command::AdminCommand;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::{EXIT_FAILED, EXIT_USAGE, stopped};
+use crate::outage_log::OutageLog;
 
 /// Its name in the data directory.
 const SOCKET_FILE_NAME: &str = "gailou.sock";
@@ -94,12 +95,14 @@ impl ControlSocket {
     pub(super) async fn serve(self, app: Arc<Process>, stop: watch::Receiver<bool>) {
         let one_writer = Arc::new(Mutex::new(()));
         let mut running = JoinSet::new();
+        let accept_outage = OutageLog::default();
         loop {
             tokio::select! {
                 () = stopped(stop.clone()) => break,
                 Some(_) = running.join_next() => {}
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) if self.may(&stream) => {
+                        accept_outage.end(|| tracing::info!("Accepted a connection of a command again"));
                         running.spawn(answer(app.clone(), stream, one_writer.clone(), stop.clone()));
                     }
                     Ok(_) => {
@@ -108,7 +111,9 @@ impl ControlSocket {
                     }
                     Err(error) => {
                         let (path, retry_ms) = (self.path.display(), ACCEPT_RETRY_INTERVAL.as_millis());
-                        tracing::warn!(%path, retry_ms, %error, "Could not accept a connection to {path}; retrying in {retry_ms} ms");
+                        accept_outage.begin(|| {
+                            tracing::warn!(%path, retry_ms, %error, "Could not accept a connection to {path}; retrying every {retry_ms} ms");
+                        });
                         tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                     }
                 },

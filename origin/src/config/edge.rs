@@ -47,7 +47,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let expected = "the Worker's address without a path, such as https://comments.example.com";
     values::parse_optional(deserializer, expected, |url| {
         let url = url.strip_suffix('/').unwrap_or(url);
-        let uri: axum::http::Uri = url.parse().ok()?;
+        let uri: http::Uri = url.parse().ok()?;
         let known = matches!(uri.scheme_str(), Some("http" | "https"));
         let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
         (known && bare).then(|| url.to_owned())

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::MatchedPath;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::wire::{Code, FieldError, Problem};
@@ -181,17 +182,23 @@ impl Refusal {
     }
 
     /// The refusal as the contract writes it, for the request with this id.
-    pub(super) fn into_problem(self, request_id: &HeaderValue, method: &Method, path: &str) -> Response {
+    pub(super) fn into_problem(
+        self,
+        request_id: &HeaderValue,
+        method: &Method,
+        route: Option<&MatchedPath>,
+    ) -> Response {
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         let (status, code) = (self.status(), self.code.parts().0);
         if status.is_server_error() {
             let cause = self.cause.as_deref().unwrap_or("unknown");
+            let route = route.map_or("none", MatchedPath::as_str);
             let status = status.as_u16();
             // 500 is a bug. 503 passes: the client retries.
             if self.code == Code::Internal {
-                tracing::error!(request_id, %method, path, status, code, cause, "Refused {method} {path} with {status}: {cause}");
+                tracing::error!(request_id, %method, route, status, code, cause, "Refused {method} {route} with {status}: {cause}");
             } else {
-                tracing::warn!(request_id, %method, path, status, code, cause, "Refused {method} {path} with {status}: {cause}");
+                tracing::warn!(request_id, %method, route, status, code, cause, "Refused {method} {route} with {status}: {cause}");
             }
         }
         let problem = Problem::new(self.code, self.detail.into_owned(), request_id, self.errors);

@@ -17,6 +17,7 @@ use tower_service::Service;
 use crate::http::hot_path::HotPath;
 use crate::http::router::router;
 use crate::http::state::HttpState;
+use crate::outage_log::OutageLog;
 use crate::state::AppState;
 
 /// How long a connection may take to send a request's head, and may be idle between two requests.
@@ -32,6 +33,7 @@ pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<
     server.http1().timer(TokioTimer::new()).header_read_timeout(REQUEST_HEAD_TIMEOUT);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(Some(REQUEST_HEAD_TIMEOUT));
     let connections = GracefulShutdown::new();
+    let accept_outage = OutageLog::default();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -43,11 +45,14 @@ pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<
             Err(error) => {
                 // Most likely too many files are open: other connections have to end first.
                 let (address, retry_ms) = (listener.local_addr().ok(), ACCEPT_RETRY_INTERVAL.as_millis());
-                tracing::warn!(?address, retry_ms, %error, "Could not accept a connection; retrying in {retry_ms} ms");
+                accept_outage.begin(|| {
+                    tracing::warn!(?address, retry_ms, %error, "Could not accept a connection; retrying every {retry_ms} ms");
+                });
                 tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                 continue;
             }
         };
+        accept_outage.end(|| tracing::info!("Accepted a connection again"));
         let _ = stream.set_nodelay(true);
         let hot_path = hot_path.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {

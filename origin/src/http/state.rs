@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 
 use crate::http::event_streams::OpenEventStreams;
+use crate::http::health::DependencyOutages;
 use crate::state::AppState;
 
 /// The state of every route.
@@ -12,11 +13,12 @@ use crate::state::AppState;
 pub(super) struct HttpState {
     pub(super) app: Arc<AppState>,
     pub(super) event_streams: Arc<OpenEventStreams>,
+    pub(super) dependency_outages: Arc<DependencyOutages>,
 }
 
 impl HttpState {
     pub(super) fn new(app: Arc<AppState>) -> Self {
-        Self { app, event_streams: Arc::default() }
+        Self { app, event_streams: Arc::default(), dependency_outages: Arc::default() }
     }
 }
 
@@ -29,5 +31,11 @@ impl FromRef<HttpState> for Arc<AppState> {
 impl FromRef<HttpState> for Arc<OpenEventStreams> {
     fn from_ref(state: &HttpState) -> Self {
         state.event_streams.clone()
+    }
+}
+
+impl FromRef<HttpState> for Arc<DependencyOutages> {
+    fn from_ref(state: &HttpState) -> Self {
+        state.dependency_outages.clone()
     }
 }

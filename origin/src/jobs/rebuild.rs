@@ -3,14 +3,17 @@
 //! A rebuild request may be lost: the next reader of the list appends another.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{ConstantBuilder, Retryable as _};
 use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::CommentId;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, cached_list};
+use crate::outage_log::OutageLog;
 use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
 use crate::ports::cache::{CacheError, CachedList, ListEnd, ListFilling, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES};
 use crate::ports::store::StoreError;
@@ -27,7 +30,7 @@ const BATCH_WAIT: Duration = Duration::from_millis(50);
 const MAX_CONCURRENT_FILLS: usize = 8;
 /// How often a list is loaded again because it changed meanwhile.
 const MAX_FILL_TRIES: usize = 5;
-/// How long to wait after a failure of the broker.
+/// How long to wait after a failure of the broker; jitter adds up to as much again.
 const BROKER_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a list was not filled.
@@ -41,14 +44,16 @@ pub enum FillError {
 
 /// Fills the requested lists until `stop` is cancelled.
 pub async fn run(cached_store: Arc<CachedStore>, broker: Arc<dyn Broker>, stop: CancellationToken) {
+    let outage = OutageLog::default();
+    let delays = ConstantBuilder::default().with_delay(BROKER_RETRY_INTERVAL).with_jitter().without_max_times();
     let work = async {
-        loop {
-            if let Err(error) = consume(&cached_store, &*broker).await {
-                let retry_ms = BROKER_RETRY_INTERVAL.as_millis();
-                tracing::warn!(topic = "rebuild", retry_ms, %error, "Could not read rebuild requests; retrying in {retry_ms} ms");
-            }
-            tokio::time::sleep(BROKER_RETRY_INTERVAL).await;
-        }
+        let consumption = (|| consume(&cached_store, &*broker, &outage)).retry(delays);
+        let consumption = consumption.notify(|error, _| {
+            let topic = Topic::Rebuild.name();
+            outage.begin(|| tracing::warn!(topic, %error, "Could not read {topic}; retrying until the broker answers"));
+        });
+        // Without a limit of attempts it never ends.
+        let _ = consumption.await;
     };
     // A request that is cut off is appended again by the next reader of its list.
     tokio::select! {
@@ -57,10 +62,15 @@ pub async fn run(cached_store: Arc<CachedStore>, broker: Arc<dyn Broker>, stop: 
     }
 }
 
-async fn consume(cached_store: &CachedStore, broker: &dyn Broker) -> Result<(), BrokerError> {
+async fn consume(
+    cached_store: &CachedStore,
+    broker: &dyn Broker,
+    outage: &OutageLog,
+) -> Result<Infallible, BrokerError> {
     let mut consumer = broker.subscribe(Topic::Rebuild)?;
     loop {
         fill_next_batch(cached_store, &mut *consumer).await?;
+        outage.end(|| tracing::info!("Read rebuild requests again"));
     }
 }
 

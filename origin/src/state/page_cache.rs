@@ -9,7 +9,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use futures_util::FutureExt;
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, PersistedBatch};
@@ -254,7 +255,7 @@ mod tests {
         cache.get_or_build("k", build).await.unwrap()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn page_is_built_once_until_its_subject_changes() {
         let (cache, subject, builds) = (cache(), subject("1"), AtomicUsize::new(0));
         get(&cache, &subject, &builds).await;
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(builds.load(Ordering::SeqCst), 1);
         cache.invalidate_subjects(&[(subject.clone(), 2)]);
         // Longer than a stale page of such a cheap build is served.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::advance(Duration::from_millis(1)).await;
         assert!(cache.get_now("k").is_none(), "a stale page is not served");
         get(&cache, &subject, &builds).await;
         assert_eq!(builds.load(Ordering::SeqCst), 2);

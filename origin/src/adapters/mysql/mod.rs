@@ -45,6 +45,7 @@ use session::MysqlSession;
 use slot_map::CurrentSlotMap;
 
 use crate::domain::row::WeightsByType;
+use crate::outage_log::OutageLog;
 use crate::ports::store::{Result, Sharding, StoreError};
 
 /// How often the slot map is refreshed.
@@ -102,11 +103,15 @@ impl MysqlStore {
 
     /// Refreshes the slot map for as long as this is polled.
     pub async fn keep_slot_map_fresh(&self) {
+        let (outage, database) = (OutageLog::default(), self.first_pool().address());
         loop {
             tokio::time::sleep(SLOT_MAP_REFRESH_INTERVAL).await;
-            if let Err(error) = self.refresh_slot_map().await {
-                let database = self.first_pool().address();
-                tracing::warn!(database, %error, "Could not refresh the slot map from {database}; retrying in 1 s");
+            match self.refresh_slot_map().await {
+                Ok(()) => outage.end(|| tracing::info!(database, "Refreshed the slot map from {database} again")),
+                Err(error) => outage.begin(|| {
+                    let retry_ms = SLOT_MAP_REFRESH_INTERVAL.as_millis();
+                    tracing::warn!(database, retry_ms, %error, "Could not refresh the slot map from {database}; retrying every {retry_ms} ms");
+                }),
             }
         }
     }

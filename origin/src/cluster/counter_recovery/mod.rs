@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::domain::positions::OperationStream;
+use crate::outage_log::OutageLog;
 use crate::ports::broker::{BrokerError, PartitionOffsets, Topic};
 use crate::ports::counters::{CounterSlots, CountersError};
 use crate::ports::failure::Failure;
@@ -68,12 +69,13 @@ impl CounterRecovery {
         let delays = ConstantBuilder::default().with_delay(RECOVERY_RETRY_DELAY).with_jitter().without_max_times();
         let recovered = (0..self.offsets.partition_count()).map(async |partition| {
             let recovery = (|| self.recover_partition(partition)).retry(delays);
-            let recovery = recovery.notify(|error, delay| {
-                let retry_ms = delay.as_millis();
-                tracing::warn!(partition, retry_ms, %error, "Could not recover the counters of partition {partition}; retrying in {retry_ms} ms");
-            });
+            let outage = OutageLog::default();
+            let recovery = recovery.notify(|error, _| outage.begin(|| {
+                tracing::warn!(partition, %error, "Could not recover the counters of partition {partition}; retrying until it succeeds");
+            }));
             // Without a limit of attempts it ends by success only.
             let _ = recovery.await;
+            outage.end(|| tracing::info!(partition, "Recovered the counters of partition {partition}"));
         });
         join_all(recovered).await;
     }

@@ -43,7 +43,7 @@ pub(super) async fn handle(State(state): State<HttpState>, request: Request, nex
         page.count_read();
     }
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
-        response = refusal.into_problem(&id, &method, &path);
+        response = refusal.into_problem(&id, &method, route.as_ref());
     }
     let headers = response.headers_mut();
     headers.insert(request_id::REQUEST_ID_HEADER, id);

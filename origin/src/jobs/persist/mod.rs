@@ -13,7 +13,7 @@ pub(crate) mod queue;
 mod tests;
 pub(crate) mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,6 +33,7 @@ use crate::jobs::persist::lag::LagMeter;
 use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
 use crate::jobs::persist::queue::{Batch, QueuedRecord, RecordQueue};
 use crate::jobs::persist::write::{WriteOutcome, dead_letter_unreadable, write};
+use crate::outage_log::OutageLog;
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 use crate::ports::journal::CommitListeners;
 use crate::ports::store::SlotTables;
@@ -164,10 +165,11 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
         queue: RecordQueue::new(job.settings.batch),
         tasks: JoinSet::new(),
         checked: Arc::default(),
+        outages: HashMap::new(),
         job,
         stream,
     };
-    let mut lag = LagMeter::default();
+    let (mut lag, commit_outage) = (LagMeter::default(), OutageLog::default());
     let mut drain_until = None;
     loop {
         state.start_batches();
@@ -181,7 +183,7 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
             biased;
             Some(finished) = tasks.join_next() => {
                 state.finish(finished.context("a task of the persist job panicked")??);
-                commit(&mut *consumer, &mut state.queue, name).await;
+                commit(&mut *consumer, &mut state.queue, name, &commit_outage).await;
             }
             () = stop.cancelled(), if reading => drain_until = Some(Instant::now() + DRAIN_TIMEOUT),
             () = sleep_until(drain_until.unwrap_or_else(Instant::now)), if !reading => {
@@ -201,20 +203,23 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
         state.job.counts(stream).waiting.store(waiting, Ordering::Relaxed);
         lag.measure(&state.job, stream, state.queue.partitions());
     }
-    commit(&mut *consumer, &mut state.queue, name).await;
+    commit(&mut *consumer, &mut state.queue, name, &commit_outage).await;
     consumer.close().await;
     tracing::info!(topic = name, "Stopped reading {name}");
     Ok(())
 }
 
-async fn commit(consumer: &mut dyn Consumer, queue: &mut RecordQueue, topic: &str) {
+async fn commit(consumer: &mut dyn Consumer, queue: &mut RecordQueue, topic: &str, outage: &OutageLog) {
     let offsets = queue.committable();
     if offsets.is_empty() {
         return;
     }
-    if let Err(error) = consumer.commit_offsets(&offsets).await {
+    match consumer.commit_offsets(&offsets).await {
+        Ok(()) => outage.end(|| tracing::info!(topic, "Committed offsets of {topic} again")),
         // The positions in the tables decide; a record that is read again changes nothing.
-        tracing::warn!(topic, %error, "Could not commit offsets of {topic}; its records may be read again");
+        Err(error) => outage.begin(|| {
+            tracing::warn!(topic, %error, "Could not commit offsets of {topic}; its records may be read again");
+        }),
     }
 }
 
@@ -225,6 +230,8 @@ struct ConsumeLoop {
     queue: RecordQueue,
     tasks: JoinSet<anyhow::Result<Finished>>,
     checked: Arc<CheckedSlots>,
+    /// By database.
+    outages: HashMap<usize, OutageLog>,
 }
 
 /// A task that has finished.
@@ -309,12 +316,34 @@ impl ConsumeLoop {
 
     fn finish(&mut self, finished: Finished) {
         match finished {
-            Finished::Batch(batch, WriteOutcome::Stored) => self.queue.mark_stored(batch),
-            Finished::Batch(batch, WriteOutcome::Retry { refused }) => {
-                self.queue.return_failed(batch, refused, Instant::now())
+            Finished::Batch(batch, outcome) => {
+                self.log_outage(&batch, &outcome);
+                match outcome {
+                    WriteOutcome::Stored => self.queue.mark_stored(batch),
+                    WriteOutcome::Retry { refused, .. } => self.queue.return_failed(batch, refused, Instant::now()),
+                }
             }
             Finished::DeadLetter(record, assignment) => self.queue.mark_done(&record, assignment),
             Finished::PositionCheck => {}
+        }
+    }
+
+    /// Logs when a database ceases and when it begins again to store batches.
+    fn log_outage(&mut self, batch: &Batch, outcome: &WriteOutcome) {
+        let (topic, database) = (topic(self.stream).name(), batch.shard);
+        let outage = self.outages.entry(database).or_default();
+        match outcome {
+            WriteOutcome::Stored => {
+                outage.end(|| tracing::info!(topic, database, "Database {database} stores records of {topic} again"));
+            }
+            WriteOutcome::Retry { error, .. } => outage.begin(|| {
+                tracing::warn!(
+                    topic,
+                    database,
+                    error,
+                    "Could not store records of {topic} in database {database}; retrying until they are stored"
+                );
+            }),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use backon::{ConstantBuilder, Retryable as _};
 use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
@@ -13,6 +14,7 @@ use crate::domain::positions::OperationStream;
 use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
 use crate::jobs::persist::queue::QueuedRecord;
 use crate::jobs::persist::{PersistJob, topic};
+use crate::outage_log::OutageLog;
 use crate::ports::broker::Record;
 use crate::ports::store::StoreError;
 
@@ -20,7 +22,7 @@ use crate::ports::store::StoreError;
 const MAX_TRIES_ALONE: u32 = 3;
 /// Between two of these tries: longer than a short failure of the database.
 const RETRY_ALONE_INTERVAL: Duration = Duration::from_millis(100);
-/// Between two attempts to write a dead letter.
+/// Between two attempts to write a dead letter; jitter adds up to as much again.
 const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What became of a batch.
@@ -28,9 +30,9 @@ const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 pub(crate) enum WriteOutcome {
     /// Every record is in the tables or among the dead letters.
     Stored,
-    /// The batch is not known to be stored. `refused`: the database answers, and at least one of the
-    /// records cannot be stored.
-    Retry { refused: bool },
+    /// The batch is not known to be stored, because of `error`. `refused`: the database answers, and at
+    /// least one of the records cannot be stored.
+    Retry { refused: bool, error: String },
 }
 
 /// Writes the batch of one database and notifies the listener.
@@ -48,12 +50,11 @@ pub(crate) async fn write(
         let slots = records.iter().filter(|r| r.record.partition == partition).map(|r| r.slot).collect();
         match check_positions(job, stream, partition, &slots, checked).await {
             PositionCheck::Consistent => {}
-            PositionCheck::Unknown(error) => return Ok(retry(job, stream, partition, &error, false)),
+            PositionCheck::Unknown(error) => return Ok(retry(job, stream, &error, false)),
             PositionCheck::Recreated(error) => return Err(error),
         }
     }
     let batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
-    let partition = records.first().map_or(0, |queued| queued.record.partition);
     let mut tries = 0;
     loop {
         let error = match job.tables.persist(&batch).await {
@@ -70,9 +71,12 @@ pub(crate) async fn write(
             Err(error) => error,
         };
         let refused = matches!(error, StoreError::Database(_) | StoreError::Damaged(_));
-        let [queued] = records else { return Ok(retry(job, stream, partition, &error, refused)) };
-        if !refused || !accepts_writes(job, queued.slot).await {
-            return Ok(retry(job, stream, partition, &error, false));
+        let [queued] = records else { return Ok(retry(job, stream, &error, refused)) };
+        if !refused {
+            return Ok(retry(job, stream, &error, false));
+        }
+        if let Err(error) = probe_writes(job, queued.slot).await {
+            return Ok(retry(job, stream, &error, false));
         }
         // The record is alone, and its database accepts other writes: the record is the cause.
         tries += 1;
@@ -83,41 +87,26 @@ pub(crate) async fn write(
     }
 }
 
-/// Whether the database of a slot accepts writes: one that is full or read-only refuses everything,
-/// and no record is the cause. It writes an empty snapshot, which expires like the others.
-async fn accepts_writes(job: &PersistJob, slot: Slot) -> bool {
+/// Fails when the database of a slot accepts no writes: one that is full or read-only refuses
+/// everything, and no record is the cause. It writes an empty snapshot, which expires like the others.
+async fn probe_writes(job: &PersistJob, slot: Slot) -> Result<(), StoreError> {
     let probe = Operation::Snapshot { slot, snapshot: Snapshot::rank(Vec::new()) };
-    match job.tables.persist(&[LoggedOperation::new(job.clock.now(), probe)]).await {
-        Ok(_) => true,
-        Err(error) => {
-            let slot = slot.get();
-            tracing::warn!(slot, %error, "The database of slot {slot} accepts no writes");
-            false
-        }
-    }
+    job.tables.persist(&[LoggedOperation::new(job.clock.now(), probe)]).await.map(drop)
 }
 
-fn retry(
-    job: &PersistJob,
-    stream: OperationStream,
-    partition: u32,
-    error: &dyn std::fmt::Display,
-    refused: bool,
-) -> WriteOutcome {
-    let topic = topic(stream).name();
-    tracing::warn!(topic, partition, %error, "Could not store a batch that begins in {topic}[{partition}]; retrying");
+fn retry(job: &PersistJob, stream: OperationStream, error: &dyn std::fmt::Display, refused: bool) -> WriteOutcome {
     job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
-    WriteOutcome::Retry { refused }
+    WriteOutcome::Retry { refused, error: error.to_string() }
 }
 
 /// Turns a record that cannot be stored into a dead letter, then skips its position.
 async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecord, error: &StoreError) -> WriteOutcome {
-    let Record { partition, offset, .. } = queued.record;
+    let offset = queued.record.offset;
     if let Err(error) = job.broker.put_dead_letter(&queued.record, &error.to_string(), job.clock.now()).await {
-        return retry(job, stream, partition, &error, false);
+        return retry(job, stream, &error, false);
     }
     if let Err(error) = job.tables.skip_position(stream, queued.slot, offset).await {
-        return retry(job, stream, partition, &error, false);
+        return retry(job, stream, &error, false);
     }
     count_dead_letter(job, stream, &queued.record, error);
     WriteOutcome::Stored
@@ -127,10 +116,14 @@ async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecor
 /// slot, so there is no position to skip.
 pub(crate) async fn dead_letter_unreadable(job: &PersistJob, stream: OperationStream, record: &Record, error: &str) {
     let (topic, partition, offset) = (topic(stream).name(), record.partition, record.offset);
-    while let Err(error) = job.broker.put_dead_letter(record, error, job.clock.now()).await {
-        tracing::warn!(topic, partition, offset, %error, "Could not write the dead letter of {topic}[{partition}] at offset {offset}; retrying");
-        sleep(DEAD_LETTER_RETRY_INTERVAL).await;
-    }
+    let delays = ConstantBuilder::default().with_delay(DEAD_LETTER_RETRY_INTERVAL).with_jitter().without_max_times();
+    let outage = OutageLog::default();
+    let put = (|| job.broker.put_dead_letter(record, error, job.clock.now())).retry(delays);
+    let put = put.notify(|error, _| outage.begin(|| {
+        tracing::warn!(topic, partition, offset, %error, "Could not write the dead letter of {topic}[{partition}] at offset {offset}; retrying until it is written");
+    }));
+    // Without a limit of attempts it ends by success only.
+    let _ = put.await;
     count_dead_letter(job, stream, record, &error);
 }
 

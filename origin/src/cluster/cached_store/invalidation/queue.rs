@@ -7,16 +7,15 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ConstantBuilder};
 use futures_util::future::join_all;
 use gailou_shared::id::Slot;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::cluster::cached_store::invalidation::INVALIDATION_TIMEOUT;
 use crate::cluster::cached_store::invalidation::changes::merge_changes;
+use crate::outage_log::OutageLog;
 use crate::ports::cache::{Cache, CacheChanges};
 
 /// How long to wait before a retry; jitter adds up to as much again.
 const INVALIDATION_RETRY_DELAY: Duration = Duration::from_millis(200);
-/// The least time between two warnings.
-const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 /// Values and moves that wait for one slot. More become one takedown of the slot.
 const MAX_QUEUED_CHANGES: usize = 2_000;
 
@@ -24,6 +23,7 @@ const MAX_QUEUED_CHANGES: usize = 2_000;
 pub(in crate::cluster::cached_store) struct InvalidationQueue {
     cache: Arc<dyn Cache>,
     queued: Mutex<QueuedChanges>,
+    outage: OutageLog,
 }
 
 #[derive(Default)]
@@ -31,12 +31,11 @@ struct QueuedChanges {
     slots: HashMap<Slot, CacheChanges>,
     /// Whether a task drains the queue.
     is_draining: bool,
-    warned_at: Option<Instant>,
 }
 
 impl InvalidationQueue {
     pub(in crate::cluster::cached_store) fn new(cache: Arc<dyn Cache>) -> Self {
-        Self { cache, queued: Mutex::default() }
+        Self { cache, queued: Mutex::default(), outage: OutageLog::default() }
     }
 
     /// A std mutex: held for one merge, never across an await.
@@ -48,16 +47,10 @@ impl InvalidationQueue {
     pub(super) fn enqueue(self: &Arc<Self>, slot: Slot, changes: CacheChanges, error: &str) {
         let mut queued = self.queued();
         merge_changes(queued.slots.entry(slot).or_default(), changes, MAX_QUEUED_CHANGES);
-        if queued.warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
-            queued.warned_at = Some(Instant::now());
-            let (slot, queued_slots) = (slot.get(), queued.slots.len());
-            tracing::warn!(
-                slot,
-                queued_slots,
-                error,
-                "Could not invalidate slot {slot} in the cache; retrying {queued_slots} slots"
-            );
-        }
+        self.outage.begin(|| {
+            let slot = slot.get();
+            tracing::warn!(slot, error, "Could not invalidate slot {slot} in the cache; retrying all that fail");
+        });
         if !std::mem::replace(&mut queued.is_draining, true) {
             drop(queued);
             tokio::spawn(self.clone().drain());
@@ -73,6 +66,7 @@ impl InvalidationQueue {
                 let mut queued = self.queued();
                 if queued.slots.is_empty() {
                     queued.is_draining = false;
+                    self.outage.end(|| tracing::info!("Invalidated every queued slot in the cache"));
                     return;
                 }
                 std::mem::take(&mut queued.slots)
