@@ -207,10 +207,10 @@ fn freshness_law(data: &[u8]) {
         }
     }
     if let Some(freshness) = Freshness::from_headers(&headers) {
-        let Freshness { fresh_seconds, revalidate_seconds, on_error_seconds, hot_seconds } = freshness;
+        let Freshness { fresh_seconds, revalidate_seconds, on_error_seconds, popular_seconds } = freshness;
         let all = [fresh_seconds, revalidate_seconds, on_error_seconds];
         assert!(all.iter().all(|seconds| *seconds <= MAX_PAGE_AGE_SECONDS));
-        assert!(hot_seconds == 0 || (5..=60).contains(&hot_seconds));
+        assert!(popular_seconds == 0 || (5..=60).contains(&popular_seconds));
     }
     let last = text.lines().last().unwrap_or_default();
     let _ = routes::has_no_cache(last);

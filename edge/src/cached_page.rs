@@ -32,7 +32,7 @@ const VERSION_TRUST_MS: u64 = 60_000;
 /// this, so that one wrong clock does not hold back correct pages for longer.
 const MAX_CLOCK_SKEW_MS: u64 = 60_000;
 /// The range to which the seconds of [`HOT_FOR_HEADER`] are clamped.
-const HOT_SECONDS_RANGE: RangeInclusive<u32> = 5..=60;
+const POPULAR_SECONDS_RANGE: RangeInclusive<u32> = 5..=60;
 /// Version of the stored form; other versions are ignored.
 const STORED_FORMAT_VERSION: u8 = 2;
 
@@ -62,9 +62,9 @@ pub struct Freshness {
     /// After `fresh_seconds`, serve it when the origin fails; at most a day.
     #[serde(rename = "on_error")]
     pub on_error_seconds: u32,
-    /// Serve it without asking, because the origin declared the subject hot and pushes its pages; else 0.
+    /// Serve it without asking, because the origin declared the subject popular and pushes its pages; else 0.
     #[serde(rename = "hot")]
-    pub hot_seconds: u32,
+    pub popular_seconds: u32,
 }
 
 /// What may be done with a page of some age.
@@ -96,7 +96,7 @@ pub struct CachedPage {
     /// The subject's version; 0 for a page that is not about one subject.
     pub version: u64,
     /// The comments it shows.
-    pub shows: CacheTags,
+    pub cache_tags: CacheTags,
     /// How long it may be served.
     pub freshness: Freshness,
     /// The last generation of the change feed that allowed it; not stored.
@@ -108,8 +108,8 @@ pub struct CachedPage {
 impl PartialEq for CachedPage {
     fn eq(&self, other: &Self) -> bool {
         let times = |page: &Self| (page.fetched_ms, page.made_ms, page.version, page.freshness);
-        (&self.body, &self.headers, &self.etag, &self.shows, times(self))
-            == (&other.body, &other.headers, &other.etag, &other.shows, times(other))
+        (&self.body, &self.headers, &self.etag, &self.cache_tags, times(self))
+            == (&other.body, &other.headers, &other.etag, &other.cache_tags, times(other))
     }
 }
 
@@ -122,7 +122,8 @@ struct StoredHead {
     version: u64,
     freshness: Freshness,
     etag: Option<String>,
-    shows: String,
+    #[serde(rename = "shows")]
+    cache_tags: String,
     headers: Vec<(String, String)>,
 }
 
@@ -150,7 +151,7 @@ impl CachedPage {
             fetched_ms: now_ms,
             made_ms: parse_number(&answer.headers, MADE_HEADER)?.min(now_ms + MAX_CLOCK_SKEW_MS),
             version: parse_number(&answer.headers, SUBJECT_VERSION_HEADER).unwrap_or(0),
-            shows: parse_shows(&answer.headers)?,
+            cache_tags: parse_cache_tags(&answer.headers)?,
             freshness,
             checked_generation: AtomicU64::new(0),
             prepared: OnceLock::new(),
@@ -168,7 +169,7 @@ impl CachedPage {
             fetched_ms: now_ms,
             made_ms: made_ms.unwrap_or(self.made_ms),
             version: parse_number(headers, SUBJECT_VERSION_HEADER).unwrap_or(self.version),
-            shows: parse_shows(headers).unwrap_or_else(|| self.shows.clone()),
+            cache_tags: parse_cache_tags(headers).unwrap_or_else(|| self.cache_tags.clone()),
             freshness: Freshness::from_headers(headers).unwrap_or(self.freshness),
             checked_generation: AtomicU64::new(0),
             prepared: OnceLock::new(),
@@ -196,8 +197,8 @@ impl CachedPage {
     #[must_use]
     pub fn state(&self, now_ms: u64) -> PageState {
         let age = self.age_seconds(now_ms);
-        let Freshness { fresh_seconds, revalidate_seconds, on_error_seconds, hot_seconds } = self.freshness;
-        let fresh = u64::from(fresh_seconds.max(hot_seconds));
+        let Freshness { fresh_seconds, revalidate_seconds, on_error_seconds, popular_seconds } = self.freshness;
+        let fresh = u64::from(fresh_seconds.max(popular_seconds));
         // `<`, so that a page with max-age=0 is never fresh.
         if age < fresh {
             PageState::Fresh
@@ -227,7 +228,7 @@ impl CachedPage {
     /// it shows, and about 1 KiB of headers and map entries.
     #[must_use]
     pub fn weight(&self, key: &str) -> usize {
-        self.body.len() * 2 + self.shows.entries().len() * 16 + key.len() * 2 + 1_024
+        self.body.len() * 2 + self.cache_tags.entries().len() * 16 + key.len() * 2 + 1_024
     }
 
     /// The stored form: one line of JSON about the page, then the body as it is.
@@ -241,7 +242,7 @@ impl CachedPage {
             version: self.version,
             freshness: self.freshness,
             etag: self.etag.as_ref().and_then(text),
-            shows: self.shows.encode(),
+            cache_tags: self.cache_tags.encode(),
             headers: self.headers.iter().filter_map(|(n, v)| Some((n.as_str().to_owned(), text(v)?))).collect(),
         };
         let mut bytes = serde_json::to_vec(&head).ok()?;
@@ -271,7 +272,7 @@ impl CachedPage {
             fetched_ms: head.fetched_ms,
             made_ms: head.made_ms,
             version: head.version,
-            shows: CacheTags::decode(&head.shows)?,
+            cache_tags: CacheTags::decode(&head.cache_tags)?,
             freshness: head.freshness,
             checked_generation: AtomicU64::new(0),
             prepared: OnceLock::new(),
@@ -295,12 +296,13 @@ impl Freshness {
             let found = directives(&cdn).find(|(name, _)| *name == directive);
             found.and_then(|(_, value)| value.parse().ok()).map(|s: u32| s.min(MAX_PAGE_AGE_SECONDS))
         };
-        let hot = text(HOT_FOR_HEADER).parse().ok();
+        let popular = text(HOT_FOR_HEADER).parse().ok();
         Some(Self {
             fresh_seconds: seconds("max-age")?,
             revalidate_seconds: seconds("stale-while-revalidate").unwrap_or(0),
             on_error_seconds: seconds("stale-if-error").unwrap_or(MAX_PAGE_AGE_SECONDS),
-            hot_seconds: hot.map_or(0, |s: u32| s.clamp(*HOT_SECONDS_RANGE.start(), *HOT_SECONDS_RANGE.end())),
+            popular_seconds: popular
+                .map_or(0, |s: u32| s.clamp(*POPULAR_SECONDS_RANGE.start(), *POPULAR_SECONDS_RANGE.end())),
         })
     }
 }
@@ -309,7 +311,7 @@ fn parse_number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
-fn parse_shows(headers: &HeaderMap) -> Option<CacheTags> {
+fn parse_cache_tags(headers: &HeaderMap) -> Option<CacheTags> {
     CacheTags::decode(headers.get(CACHE_TAGS_HEADER)?.to_str().ok()?)
 }
 
@@ -335,7 +337,7 @@ mod tests {
     fn freshness_comes_from_the_origins_headers() {
         let check = |list: &[(&'static str, &str)], expected: Option<[u32; 4]>| {
             let found = Freshness::from_headers(&headers(list))
-                .map(|f| [f.fresh_seconds, f.revalidate_seconds, f.on_error_seconds, f.hot_seconds]);
+                .map(|f| [f.fresh_seconds, f.revalidate_seconds, f.on_error_seconds, f.popular_seconds]);
             assert_eq!(found, expected, "{list:?}");
         };
         let cdn = |value| [("cdn-cache-control", value)];
@@ -366,7 +368,7 @@ mod tests {
         check(&page, 5_000, PageState::OnError);
         check(&page, 86_399_999, PageState::OnError);
         check(&page, 86_400_000, PageState::Expired);
-        let freshness = Freshness { hot_seconds: 30, ..page.freshness };
+        let freshness = Freshness { popular_seconds: 30, ..page.freshness };
         let hot = CachedPage { freshness, ..page.revalidated(&HeaderMap::new(), 0) };
         check(&hot, 10_000, PageState::Fresh);
         check(&hot, 30_000, PageState::Revalidate);

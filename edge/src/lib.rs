@@ -1,7 +1,7 @@
 //! The edge: the Cloudflare Worker between readers and the origin.
 //!
 //! It serves public pages from its caches ([`page_service`]) as far as the change feed allows
-//! ([`change_feed`]), stores the pages of hot subjects that the origin pushes ([`push`]), fans out
+//! ([`change_feed`]), stores the pages of popular subjects that the origin pushes ([`push`]), fans out
 //! event streams ([`event_stream`]), checks writes as far as that needs no database ([`writes`]), and
 //! forwards the rest ([`forward`]). It holds nothing that could be lost, ranks nothing and renders
 //! nothing. It is no trust boundary: the origin checks everything again.

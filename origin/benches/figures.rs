@@ -125,7 +125,7 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
             created_at: app.now(),
             html: gailou::service::markdown::html(&content),
             content,
-            written: None,
+            original_text: None,
             mentions: vec![],
             idempotency: None,
             imported: None,
@@ -134,8 +134,8 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
         waiting.spawn(async move {
             app.journal.append(Operation::Publish(Box::new(row))).await?;
             if n < liked {
-                let react = ReactionChange::Put(Reaction::Like);
-                app.journal.append(Operation::React { id, member: MemberId::guest(n), react }).await?;
+                let change = ReactionChange::Put(Reaction::Like);
+                app.journal.append(Operation::React { id, member: MemberId::guest(n), change }).await?;
             }
             anyhow::Ok(())
         });
@@ -269,7 +269,9 @@ async fn measure_journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Re
             let mut n = 0u64;
             while started.elapsed() < ROUND_DURATION {
                 let member = MemberId::guest(client << 32 | n);
-                app.journal.append(Operation::React { id, member, react: ReactionChange::Put(Reaction::Like) }).await?;
+                app.journal
+                    .append(Operation::React { id, member, change: ReactionChange::Put(Reaction::Like) })
+                    .await?;
                 n += 1;
             }
             anyhow::Ok(n)

@@ -51,7 +51,7 @@ impl KnownChanges {
     /// reach back to.
     pub(super) fn voids(&self, page: &CachedPage) -> bool {
         let is_changed = |(id, version): &(u64, u64)| self.rows.get(id).is_some_and(|last| last > version);
-        page.made_ms < self.since_ms || page.shows.entries().iter().any(is_changed)
+        page.made_ms < self.since_ms || page.cache_tags.entries().iter().any(is_changed)
     }
 
     /// Whether a feed page that reaches back to `since_ms` leaves no gap.

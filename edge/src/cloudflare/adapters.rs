@@ -23,7 +23,7 @@ use crate::ports::{
 /// The name of the KV binding.
 const KV_BINDING: &str = "PAGES";
 /// Largest body of an answer that is read whole, in bytes: an isolate has 128 MB for everything.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
+const MAX_ORIGIN_ANSWER_BYTES: usize = 16 << 20;
 /// How long the stores keep a value, in seconds: a day, and an hour for slow clocks.
 const STORE_TTL_SECONDS: u64 = 90_000;
 /// How long a colo may answer from its own copy of a KV value, in seconds: the platform's minimum.
@@ -121,10 +121,10 @@ async fn fetch(origin: &str, request: OriginRequest, signal: &web_sys::AbortSign
     Ok(OriginResponse { status, headers: http_headers(&response.headers()), body })
 }
 
-/// The body of an answer of at most [`MAX_ANSWER_BYTES`].
+/// The body of an answer of at most [`MAX_ORIGIN_ANSWER_BYTES`].
 async fn bounded_body(response: &web_sys::Response) -> Result<Bytes, JsValue> {
     let Some(stream) = response.body() else { return Ok(Bytes::new()) };
-    let body = axum::body::to_bytes(Body::new(worker::Body::new(stream)), MAX_ANSWER_BYTES).await;
+    let body = axum::body::to_bytes(Body::new(worker::Body::new(stream)), MAX_ORIGIN_ANSWER_BYTES).await;
     body.map_err(|error| JsValue::from(error.to_string()))
 }
 

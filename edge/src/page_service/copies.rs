@@ -49,7 +49,7 @@ pub(crate) async fn load_page(store: &dyn PageStore, key: &str, now_ms: u64) -> 
 /// that is due.
 pub(crate) fn store_copies(isolate: &Arc<Isolate>, ports: &Ports, key: &PageKey, page: &Arc<CachedPage>, share: bool) {
     // The addresses under which nothing was ever written are endless, so their pages are not shared.
-    let shows_something = page.version > 0 || !page.shows.entries().is_empty();
+    let shows_something = page.version > 0 || !page.cache_tags.entries().is_empty();
     let is_claimed = || {
         let (name, now) = (&key.path_query, page.fetched_ms);
         isolate.cooldowns.claim(name, CooldownAction::WriteGlobal, now, GLOBAL_WRITE_INTERVAL_MS)

@@ -57,8 +57,8 @@ async fn is_fresh_elsewhere(isolate: &Isolate, ports: &Ports, key: &str) -> bool
     if is_fresh(load_page(&*ports.colo_cache, key, now).await) {
         return true;
     }
-    let is_hot = get_from_memory(isolate, key).is_some_and(|page| page.freshness.hot_seconds > 0);
-    is_hot && is_fresh(load_page(&*ports.global_store, key, now).await)
+    let is_popular = get_from_memory(isolate, key).is_some_and(|page| page.freshness.popular_seconds > 0);
+    is_popular && is_fresh(load_page(&*ports.global_store, key, now).await)
 }
 
 /// Fetches a page from the origin. When the answer is older than the feed or than what was served, it

@@ -145,7 +145,7 @@ struct CacheSearch<'a> {
 }
 
 impl CacheSearch<'_> {
-    /// The answer from memory, the colo's cache, or for a hot page the global store.
+    /// The answer from memory, the colo's cache, or for a popular page the global store.
     async fn try_caches(&mut self) -> Option<Response> {
         let (isolate, ports, key) = (self.isolate, self.ports, &self.request.key);
         let now = ports.clock.now_ms();
@@ -159,7 +159,7 @@ impl CacheSearch<'_> {
         {
             return Some(answer);
         }
-        if self.best_copy.as_ref().is_none_or(|page| page.freshness.hot_seconds == 0) {
+        if self.best_copy.as_ref().is_none_or(|page| page.freshness.popular_seconds == 0) {
             return None;
         }
         let page = load_page(&*ports.global_store, &key.path_query, now).await?;

@@ -221,7 +221,7 @@ fn new_isolate_is_served_from_the_colo_cache() {
 }
 
 #[test]
-fn hot_page_is_served_from_the_global_store_for_its_hot_seconds() {
+fn popular_page_is_served_from_the_global_store_for_its_popular_seconds() {
     let hot = |body| {
         let mut answer = page_answer(body, "max-age=1, stale-while-revalidate=1");
         answer.headers.insert(HOT_FOR_HEADER, HeaderValue::from_static("30"));

@@ -1,4 +1,4 @@
-//! Pushes from the origin: the pages of hot subjects and the dictionary, written to the global store, so
+//! Pushes from the origin: the pages of popular subjects and the dictionary, written to the global store, so
 //! that readers anywhere are served without asking the origin.
 //!
 //! A push must be signed with the edge secret, or with the previous one during a rotation. A page is
@@ -126,7 +126,7 @@ fn pushed_headers(pushed: &PushedPage) -> Option<HeaderMap> {
     for (name, value) in &pushed.headers {
         headers.insert(HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?);
     }
-    headers.insert(CACHE_TAGS_HEADER, HeaderValue::from_str(&pushed.shows).ok()?);
+    headers.insert(CACHE_TAGS_HEADER, HeaderValue::from_str(&pushed.cache_tags).ok()?);
     headers.insert(MADE_HEADER, pushed.made.into());
     headers.insert(SUBJECT_VERSION_HEADER, pushed.version.into());
     Some(headers)

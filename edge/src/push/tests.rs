@@ -47,7 +47,7 @@ fn summary(answer: &TestResponse) -> (u64, u64) {
 }
 
 #[test]
-fn pushed_page_is_served_for_its_hot_seconds() {
+fn pushed_page_is_served_for_its_popular_seconds() {
     let mut bed = bed();
     let answer =
         push(&bed, &[page(LIST, "pushed", 3, START_MS), page(&format!("{LIST}?sort=new"), "new", 3, START_MS)]);

@@ -27,7 +27,7 @@ use crate::telemetry::measure_call;
 /// How long a push may take.
 pub const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest answer that is read.
-const MAX_ANSWER_BYTES: usize = 64 * 1_024;
+const MAX_PUSH_ANSWER_BYTES: usize = 64 * 1_024;
 
 /// The Worker at an address.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl WorkerClient {
             .body(Full::from(body))
             .map_err(unreachable)?;
         let (head, answer) = self.client.request(request).await.map_err(unreachable)?.into_parts();
-        let answer = Limited::new(answer, MAX_ANSWER_BYTES).collect().await;
+        let answer = Limited::new(answer, MAX_PUSH_ANSWER_BYTES).collect().await;
         let answer = answer.map_err(|error| EdgeError::Unreachable(error.to_string().into()))?;
         Ok((head.status, answer.to_bytes()))
     }

@@ -181,8 +181,8 @@ impl Process {
             }
             let edge = &state.config.edge;
             let pushed_elsewhere = edge.url.is_some() && push_metrics.is_none();
-            let hot = pushed_elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
-            self.spawn(share_read_counts::run(state.read_counters.clone(), state.popularity.clone(), hot));
+            let declared = pushed_elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
+            self.spawn(share_read_counts::run(state.read_counters.clone(), state.popularity.clone(), declared));
         }
         if let Some(metrics) = push_metrics
             && let Some(pusher) = pusher(state, metrics)
@@ -249,7 +249,7 @@ fn pushes(config: &Config, role: ProcessRole) -> bool {
 fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
     let edge = &state.config.edge;
     let (url, secret) = (edge.url.as_ref()?, edge.secret.as_ref()?);
-    tracing::info!(url, "Pushing pages of hot subjects and the dictionary to the edge at {url}");
+    tracing::info!(url, "Pushing pages of popular subjects and the dictionary to the edge at {url}");
     Some(Pusher {
         edge: Arc::new(WorkerClient::new(url, secret.clone(), state.clock.clone())),
         popularity: state.popularity.clone(),

@@ -107,7 +107,7 @@ fn edge(config: &Config) -> Finding {
     };
     let pushed = match &config.edge.url {
         None => "nothing is pushed to it".to_owned(),
-        Some(url) => format!("hot pages are pushed to {url}"),
+        Some(url) => format!("pages of popular subjects are pushed to {url}"),
     };
     Finding(Fine, "edge".into(), format!("{what}; {pushed}"))
 }

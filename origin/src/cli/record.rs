@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 /// Longest line that is read, in bytes: twice the longest comment with every character escaped,
 /// and room for names.
-pub(super) const LINE_BYTES: usize = 256 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 256 * 1024;
 /// Longest id of another system, in bytes.
-const SOURCE_BYTES: usize = 512;
+const MAX_SOURCE_BYTES: usize = 512;
 /// Times below this are seconds (until the year 5138), others milliseconds (from March 1973).
 const FIRST_MILLISECOND: u64 = 100_000_000_000;
 /// Largest count and largest time: what JSON carries exactly.
@@ -165,7 +165,7 @@ impl Fields {
     fn source(&self, name: &str) -> Result<Option<String>, String> {
         match self.text(name)? {
             None | Some("") => Ok(None),
-            Some(id) if id.len() > SOURCE_BYTES => Err(format!("`{name}` is longer than {SOURCE_BYTES} bytes")),
+            Some(id) if id.len() > MAX_SOURCE_BYTES => Err(format!("`{name}` is longer than {MAX_SOURCE_BYTES} bytes")),
             Some(id) if id.chars().any(char::is_control) => Err(format!("`{name}` holds control characters")),
             Some(id) => Ok(Some(id.to_owned())),
         }
@@ -344,7 +344,7 @@ mod tests {
         #[test]
         fn a_line_comes_back_as_it_was(line in any_line()) {
             let json = line.to_json().unwrap();
-            prop_assert!(!json.contains('\n') && json.len() <= LINE_BYTES);
+            prop_assert!(!json.contains('\n') && json.len() <= MAX_LINE_BYTES);
             prop_assert_eq!(Line::parse(json.as_bytes()), Ok(line));
         }
     }

@@ -23,7 +23,7 @@ use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
 /// How long requests in flight may take after the signal; then the process ends without them.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
+const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Runs until a signal stops it.
 pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
@@ -67,12 +67,12 @@ async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<b
     let too_slow = async {
         stopped(stop.clone()).await;
         tracing::info!("Stopping the server: waiting for the requests in flight");
-        tokio::time::sleep(DRAIN_TIMEOUT).await;
+        tokio::time::sleep(REQUEST_DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         () = http::serve(app.state.clone(), listener, stopped(stop.clone())) => {}
         () = too_slow => {
-            let drain_ms = DRAIN_TIMEOUT.as_millis();
+            let drain_ms = REQUEST_DRAIN_TIMEOUT.as_millis();
             tracing::warn!(drain_ms, "Stopped with requests in flight after {drain_ms} ms");
         }
     }

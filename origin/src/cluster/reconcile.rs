@@ -10,9 +10,9 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use tokio::time::sleep;
 
 use crate::cluster::cached_store::CachedStore;
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, ReactionCounts};
 use crate::ports::cache::CacheChanges;
-use crate::ports::counters::{CounterViews, ReactionCounts};
+use crate::ports::counters::CounterViews;
 use crate::ports::store::{CommentReader as _, Tables, ThreadReader as _};
 
 /// Comments that are compared together.

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use gailou_shared::id::{CommentId, MemberId};
 
 use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch, ReactionChange};
-use crate::ports::counters::{CountBase, Counters, CountersError, PersistedReaction, ReactionCounts};
+use crate::domain::row::ReactionCounts;
+use crate::ports::counters::{CountBase, Counters, CountersError, PersistedReaction};
 use crate::ports::store::{ReactionStateReader, StoreError};
 
 /// Why the counters were not settled. A later call settles what is missing.
@@ -35,8 +36,8 @@ pub async fn settle_batch(
 ) -> Result<(), SettleError> {
     let mut comments = OperationsByComment::new();
     for logged in batch {
-        if let (Operation::React { id, member, react }, Some(position)) = (&logged.operation, logged.position) {
-            comments.entry(*id).or_default().push((position, *member, *react));
+        if let (Operation::React { id, member, change }, Some(position)) = (&logged.operation, logged.position) {
+            comments.entry(*id).or_default().push((position, *member, *change));
         }
     }
     if comments.is_empty() {
@@ -45,10 +46,10 @@ pub async fn settle_batch(
     let mut settled = Vec::with_capacity(comments.len());
     for touched in &persisted.touched {
         // A row without the last operation is worth less than the slot's position, which is read below.
-        let has_all = |operations: &Vec<(u64, _, _)>| operations.iter().all(|o| o.0 < touched.reacted);
+        let has_all = |operations: &Vec<(u64, _, _)>| operations.iter().all(|o| o.0 < touched.reactions_offset);
         if comments.get(&touched.id).is_some_and(has_all) {
             let counts = ReactionCounts { likes: touched.likes, dislikes: touched.dislikes };
-            let base = CountBase { id: touched.id, counts, offset: touched.reacted };
+            let base = CountBase { id: touched.id, counts, offset: touched.reactions_offset };
             let operations = comments.remove(&touched.id).unwrap_or_default();
             settled.push(PersistedReaction { base, operations });
         }

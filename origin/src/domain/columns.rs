@@ -1,6 +1,6 @@
 //! How the product's types are stored in columns: the same numbers in every database.
 //!
-//! Not here: the numbers of a record in the broker's log, which has a format version of its own
+//! Not here: the numbers of a record in the broker, which has a format version of its own
 //! ([`super::codec`]).
 
 use gailou_shared::id::{CommentId, MemberId};

@@ -18,7 +18,7 @@ pub enum Operation {
     React {
         id: CommentId,
         member: MemberId,
-        react: ReactionChange,
+        change: ReactionChange,
     },
     Change {
         id: CommentId,
@@ -62,12 +62,12 @@ impl ReactionChange {
 /// A change to one comment.
 #[derive(Debug, Clone)]
 pub enum CommentChange {
-    /// Replaces the text and its HTML; `written` is the text as written, where the filter masked part of
+    /// Replaces the text and its HTML; `original_text` is the text as written, where the filter masked part of
     /// it. Mentions stay.
     Edit {
         content: String,
         html: String,
-        written: Option<String>,
+        original_text: Option<String>,
         state: CommentState,
     },
     /// Publishes, hides, rejects, deletes or restores.
@@ -137,16 +137,16 @@ pub enum OperationOutcome {
 pub struct LoggedOperation {
     /// Unix milliseconds.
     pub at: u64,
-    /// Its position in the log of its slot; `None` without a log. An operation with a position is never
+    /// Its position in the stream of its slot; `None` without a broker. An operation with a position is never
     /// refused: it was decided before it was appended, and it is applied unless its slot is past it.
     pub position: Option<u64>,
     pub operation: Operation,
 }
 
 impl LoggedOperation {
-    /// An operation that comes from no log.
-    pub fn new(at: u64, event: Operation) -> Self {
-        Self { at, position: None, operation: event }
+    /// An operation that comes from no broker.
+    pub fn new(at: u64, operation: Operation) -> Self {
+        Self { at, position: None, operation }
     }
 }
 
@@ -183,8 +183,8 @@ pub struct TouchedComment {
     pub takedown: bool,
     pub likes: u64,
     pub dislikes: u64,
-    /// See `Row::reacted`.
-    pub reacted: u64,
+    /// See [`crate::domain::row::CommentRow::reactions_offset`].
+    pub reactions_offset: u64,
 }
 
 /// How long rows of the change feed are kept, in milliseconds: 25 hours, one hour longer than the

@@ -1,4 +1,4 @@
-//! How far the tables have applied the log of each slot.
+//! How far the tables have applied the streams of each slot.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use gailou_shared::id::Slot;
 
 use crate::domain::operation::{LoggedOperation, Operation};
 
-/// The streams of operations that end in rows; a log keeps each in a topic of its own.
+/// The streams of operations that end in rows; the broker keeps each in a topic of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationStream {
     Comments,
@@ -17,16 +17,16 @@ pub enum OperationStream {
 #[derive(Debug, Default)]
 pub(crate) struct NextPositions(HashMap<(OperationStream, Slot), u64>);
 
-/// Where an operation is in the logs.
+/// Where an operation is in the streams.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LogPosition {
+pub(crate) struct StreamPosition {
     pub stream: OperationStream,
     pub slot: Slot,
     pub position: u64,
 }
 
-impl LogPosition {
-    /// `None` for an operation that comes from no log.
+impl StreamPosition {
+    /// `None` for an operation that comes from no broker.
     pub(crate) fn of(logged: &LoggedOperation) -> Option<Self> {
         let position = logged.position?;
         let (stream, slot) = match &logged.operation {
@@ -51,12 +51,12 @@ impl NextPositions {
 
     /// Whether the operation was applied before.
     pub(crate) fn is_applied(&self, logged: &LoggedOperation) -> bool {
-        LogPosition::of(logged).is_some_and(|at| at.position < self.next(at.stream, at.slot))
+        StreamPosition::of(logged).is_some_and(|at| at.position < self.next(at.stream, at.slot))
     }
 
     /// Moves the slot past the operation.
     pub(crate) fn advance(&mut self, logged: &LoggedOperation) {
-        if let Some(at) = LogPosition::of(logged) {
+        if let Some(at) = StreamPosition::of(logged) {
             self.0.insert((at.stream, at.slot), at.position + 1);
         }
     }

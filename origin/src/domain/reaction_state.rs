@@ -12,6 +12,6 @@ pub struct ReactionState {
     pub visible: Option<bool>,
     pub likes: u64,
     pub dislikes: u64,
-    /// See [`super::row::CommentRow::reacted`].
-    pub reacted: u64,
+    /// See [`super::row::CommentRow::reactions_offset`].
+    pub reactions_offset: u64,
 }

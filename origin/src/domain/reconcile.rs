@@ -6,13 +6,13 @@
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
 
-use crate::domain::row::Votes;
+use crate::domain::row::ReactionCounts;
 
 /// A counter that differs from what the rows add up to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterDifference {
     pub owner: CounterOwner,
-    pub counter: SubjectCounter,
+    pub counter: CounterKind,
     pub stored: u64,
     pub counted: u64,
 }
@@ -24,8 +24,9 @@ pub enum CounterOwner {
     Comment(CommentId),
 }
 
+/// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SubjectCounter {
+pub enum CounterKind {
     Likes,
     Dislikes,
     /// Visible descendants, or visible comments of a subject.
@@ -33,9 +34,9 @@ pub enum SubjectCounter {
     /// Visible roots of a subject.
     Roots,
     /// The last floor given.
-    Floors,
+    LastFloor,
     /// Floors that exist exactly once. Not repaired: floors never change.
-    Floor,
+    DistinctFloors,
     /// Whether lists contain it.
     Listed,
     /// Ancestors that exist. Not repaired.
@@ -45,7 +46,7 @@ pub enum SubjectCounter {
 impl CounterDifference {
     /// Whether storing the counted number repairs it.
     pub fn can_be_repaired(&self) -> bool {
-        !matches!(self.counter, SubjectCounter::Floor | SubjectCounter::Ancestors)
+        !matches!(self.counter, CounterKind::DistinctFloors | CounterKind::Ancestors)
     }
 }
 
@@ -56,14 +57,14 @@ impl std::fmt::Display for CounterDifference {
             CounterOwner::Comment(id) => write!(f, "comment {id}")?,
         }
         let counter = match self.counter {
-            SubjectCounter::Likes => "likes",
-            SubjectCounter::Dislikes => "dislikes",
-            SubjectCounter::Replies => "visible comments below",
-            SubjectCounter::Roots => "visible roots",
-            SubjectCounter::Floors => "floors given",
-            SubjectCounter::Floor => "floors that are there once",
-            SubjectCounter::Listed => "listed",
-            SubjectCounter::Ancestors => "ancestors",
+            CounterKind::Likes => "likes",
+            CounterKind::Dislikes => "dislikes",
+            CounterKind::Replies => "visible comments below",
+            CounterKind::Roots => "visible roots",
+            CounterKind::LastFloor => "floors given",
+            CounterKind::DistinctFloors => "floors that are there once",
+            CounterKind::Listed => "listed",
+            CounterKind::Ancestors => "ancestors",
         };
         write!(f, ": {counter} stored {}, counted {}", self.stored, self.counted)
     }
@@ -80,9 +81,9 @@ pub struct CountedComment {
     pub likes: u64,
     pub dislikes: u64,
     /// Likes and dislikes that it was imported with.
-    pub base: Votes,
+    pub base: ReactionCounts,
     /// Likes and dislikes among the rows of its reactions.
-    pub reactions: Votes,
+    pub reactions: ReactionCounts,
     pub replies: u64,
 }
 
@@ -128,12 +129,7 @@ impl CounterChecker {
         }
         let above = row.path.depth() as u64 - 1;
         if self.chain.len() as u64 != above {
-            self.compare(
-                CounterOwner::Comment(row.path.id()),
-                SubjectCounter::Ancestors,
-                above,
-                self.chain.len() as u64,
-            );
+            self.compare(CounterOwner::Comment(row.path.id()), CounterKind::Ancestors, above, self.chain.len() as u64);
         }
         if row.visible {
             self.comments += 1;
@@ -146,7 +142,7 @@ impl CounterChecker {
                 None => self.floors.push(floor),
             }
         } else if row.visible {
-            self.compare(CounterOwner::Comment(row.path.id()), SubjectCounter::Floor, 0, 1);
+            self.compare(CounterOwner::Comment(row.path.id()), CounterKind::DistinctFloors, 0, 1);
         }
         self.chain.push(OpenComment { row, below: 0, floors: vec![] });
     }
@@ -157,8 +153,8 @@ impl CounterChecker {
             self.close_last();
         }
         let floors = std::mem::take(&mut self.floors);
-        self.compare(CounterOwner::Subject, SubjectCounter::Roots, subject.roots, self.roots);
-        self.compare(CounterOwner::Subject, SubjectCounter::Replies, subject.comments, self.comments);
+        self.compare(CounterOwner::Subject, CounterKind::Roots, subject.roots, self.roots);
+        self.compare(CounterOwner::Subject, CounterKind::Replies, subject.comments, self.comments);
         self.compare_floors(CounterOwner::Subject, subject.floors, floors);
         self.found
     }
@@ -166,11 +162,11 @@ impl CounterChecker {
     fn close_last(&mut self) {
         let Some(OpenComment { row, below, floors }) = self.chain.pop() else { return };
         let owner = CounterOwner::Comment(row.path.id());
-        self.compare(owner, SubjectCounter::Likes, row.likes, row.base.likes + row.reactions.likes);
-        self.compare(owner, SubjectCounter::Dislikes, row.dislikes, row.base.dislikes + row.reactions.dislikes);
-        self.compare(owner, SubjectCounter::Replies, row.replies, below);
+        self.compare(owner, CounterKind::Likes, row.likes, row.base.likes + row.reactions.likes);
+        self.compare(owner, CounterKind::Dislikes, row.dislikes, row.base.dislikes + row.reactions.dislikes);
+        self.compare(owner, CounterKind::Replies, row.replies, below);
         let listed = row.visible || (row.floor.is_some() && below > 0);
-        self.compare(owner, SubjectCounter::Listed, u64::from(row.listed), u64::from(listed));
+        self.compare(owner, CounterKind::Listed, u64::from(row.listed), u64::from(listed));
         if row.path.depth() == 1 {
             self.compare_floors(owner, row.floors, floors);
         }
@@ -179,12 +175,12 @@ impl CounterChecker {
     /// Floors are assigned from 1 on, each once, and rows are never deleted.
     fn compare_floors(&mut self, owner: CounterOwner, given: u64, mut floors: Vec<u64>) {
         floors.sort_unstable();
-        self.compare(owner, SubjectCounter::Floors, given, floors.last().copied().unwrap_or(0));
+        self.compare(owner, CounterKind::LastFloor, given, floors.last().copied().unwrap_or(0));
         let once = floors.iter().zip(1..).filter(|(floor, n)| **floor == *n).count() as u64;
-        self.compare(owner, SubjectCounter::Floor, floors.len() as u64, once);
+        self.compare(owner, CounterKind::DistinctFloors, floors.len() as u64, once);
     }
 
-    fn compare(&mut self, owner: CounterOwner, counter: SubjectCounter, stored: u64, counted: u64) {
+    fn compare(&mut self, owner: CounterOwner, counter: CounterKind, stored: u64, counted: u64) {
         if stored != counted {
             self.found.push(CounterDifference { owner, counter, stored, counted });
         }
@@ -211,17 +207,13 @@ mod tests {
             listed: true,
             likes: 3,
             dislikes: 0,
-            base: Votes { likes: 1, dislikes: 0 },
-            reactions: Votes { likes: 2, dislikes: 0 },
+            base: ReactionCounts { likes: 1, dislikes: 0 },
+            reactions: ReactionCounts { likes: 2, dislikes: 0 },
             replies,
         }
     }
 
-    fn check(
-        rows: Vec<CountedComment>,
-        subject: CountedSubject,
-        expected: &[(CounterOwner, SubjectCounter, u64, u64)],
-    ) {
+    fn check(rows: Vec<CountedComment>, subject: CountedSubject, expected: &[(CounterOwner, CounterKind, u64, u64)]) {
         let mut checker = CounterChecker::default();
         rows.into_iter().for_each(|row| checker.feed(row));
         let found: Vec<_> =
@@ -243,10 +235,10 @@ mod tests {
             wrong,
             CountedSubject { comments: 5, ..subject },
             &[
-                (of(3), SubjectCounter::Likes, 4, 3),
-                (of(2), SubjectCounter::Replies, 0, 1),
-                (of(1), SubjectCounter::Floors, 3, 2),
-                (CounterOwner::Subject, SubjectCounter::Replies, 5, 4),
+                (of(3), CounterKind::Likes, 4, 3),
+                (of(2), CounterKind::Replies, 0, 1),
+                (of(1), CounterKind::LastFloor, 3, 2),
+                (CounterOwner::Subject, CounterKind::Replies, 5, 4),
             ],
         );
         let mut twice = rows();
@@ -255,12 +247,12 @@ mod tests {
             twice,
             subject,
             &[
-                (CounterOwner::Subject, SubjectCounter::Floors, 2, 1),
-                (CounterOwner::Subject, SubjectCounter::Floor, 2, 1),
+                (CounterOwner::Subject, CounterKind::LastFloor, 2, 1),
+                (CounterOwner::Subject, CounterKind::DistinctFloors, 2, 1),
             ],
         );
         let orphan = vec![row(&[1], 1, 0, 0), row(&[4, 5], 1, 0, 0)];
-        let found = |d: &CounterDifference| d.counter == SubjectCounter::Ancestors && d.owner == of(5);
+        let found = |d: &CounterDifference| d.counter == CounterKind::Ancestors && d.owner == of(5);
         let mut checker = CounterChecker::default();
         orphan.into_iter().for_each(|row| checker.feed(row));
         assert!(checker.finish(subject).iter().any(found));
@@ -275,6 +267,6 @@ mod tests {
         rows[1].listed = false;
         rows[0].replies = 0;
         let of = CounterOwner::Comment(id(1));
-        check(rows, CountedSubject { floors: 1, roots: 0, comments: 0 }, &[(of, SubjectCounter::Listed, 1, 0)]);
+        check(rows, CountedSubject { floors: 1, roots: 0, comments: 0 }, &[(of, CounterKind::Listed, 1, 0)]);
     }
 }

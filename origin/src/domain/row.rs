@@ -69,8 +69,8 @@ pub struct CommentRow {
     pub author: Author,
     pub likes: u64,
     pub dislikes: u64,
-    /// The log position after the last reaction in these counts; 0 without a log.
-    pub reacted: u64,
+    /// The offset after the last reaction in these counts; 0 without a broker.
+    pub reactions_offset: u64,
     /// Visible descendants.
     pub replies: u64,
     pub created_at: u64,
@@ -86,13 +86,13 @@ impl CommentRow {
     }
 
     /// Whether every reader may see it.
-    pub fn visible(&self) -> bool {
+    pub fn is_visible(&self) -> bool {
         is_visible(self.state, self.visibility)
     }
 
     /// Whether lists contain it: it is visible, or a tombstone with visible descendants.
-    pub fn listed(&self) -> bool {
-        self.visible() || (self.floor.is_some() && self.replies > 0)
+    pub fn is_listed(&self) -> bool {
+        self.is_visible() || (self.floor.is_some() && self.replies > 0)
     }
 }
 
@@ -101,9 +101,9 @@ pub fn is_visible(state: CommentState, visibility: Visibility) -> bool {
     state == CommentState::Published && visibility == Visibility::Everyone
 }
 
-/// Likes and dislikes.
+/// How many members like and dislike a comment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Votes {
+pub struct ReactionCounts {
     pub likes: u64,
     pub dislikes: u64,
 }
@@ -141,7 +141,7 @@ pub struct NewCommentRow {
     pub content: String,
     pub html: String,
     /// The text as written, where the filter masked part of it.
-    pub written: Option<String>,
+    pub original_text: Option<String>,
     pub mentions: Vec<MemberRef>,
     /// Key and request hash of a `POST` that must not be applied twice.
     pub idempotency: Option<(String, [u8; 32])>,

@@ -109,7 +109,7 @@ pub(super) fn send(page: &ReadyPage, if_none_match: Option<&HeaderValue>) -> Res
     }
     headers.insert(MADE_HEADER, page.made.into());
     headers.insert(SUBJECT_VERSION_HEADER, page.version.into());
-    if let Some(seconds) = page.hot_for() {
+    if let Some(seconds) = page.fresh_for_seconds() {
         headers.insert(HOT_FOR_HEADER, u16::from(seconds).into());
     }
     for (name, value) in page.headers {

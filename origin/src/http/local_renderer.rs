@@ -82,7 +82,7 @@ fn pushed_page(path_query: &str, headers: &HeaderMap, body: String) -> Option<Pu
     let kept = kept.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     Some(PushedPage {
         key: path_query.to_owned(),
-        shows: text(CACHE_TAGS_HEADER)?.to_owned(),
+        cache_tags: text(CACHE_TAGS_HEADER)?.to_owned(),
         made: number(MADE_HEADER)?,
         version: number(SUBJECT_VERSION_HEADER)?,
         headers: kept.collect(),

@@ -18,7 +18,7 @@ use crate::ports::cache::CACHE_FRESHNESS;
 use crate::ports::store::{ChangeFeedReader, Result};
 
 /// How often the feed is read.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const CHANGED_ROWS_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Rows of one query.
 const ROWS_PER_QUERY: usize = 1_000;
 /// How long a cache may hold a value without being invalidated, in milliseconds.
@@ -36,7 +36,7 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let mut positions: Vec<_> = (0..databases).map(|_| FeedPosition::default()).collect();
-    let mut tick = tokio::time::interval(POLL_INTERVAL);
+    let mut tick = tokio::time::interval(CHANGED_ROWS_POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

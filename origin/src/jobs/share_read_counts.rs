@@ -1,4 +1,4 @@
-//! Adds what this process counted to the sums of all processes, and declares the hot subjects.
+//! Adds what this process counted to the sums of all processes, and declares the popular subjects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::state::read_counters::{MAX_POPULAR_SUBJECTS, ReadCounters, select_pop
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Adds the counts every `REPORT_INTERVAL`, without end. With `declared` (reads a minute, seconds of
-/// freshness) it also declares which subjects are hot, because another process pushes them.
+/// freshness) it also declares which subjects are popular, because another process pushes them.
 pub async fn run(counters: Arc<ReadCounters>, popularity: Arc<dyn Popularity>, declared: Option<(u32, u8)>) {
     let mut tick = interval(REPORT_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut hot_before = vec![];
+    let mut popular_before = vec![];
     loop {
         tick.tick().await;
         if let Err(error) = popularity.add_reads(&counters.take_reads()).await {
             tracing::debug!(%error, "Could not add the read counts of this process");
         }
         let Some((per_minute, fresh_for)) = declared else { continue };
-        // While the sums are unknown, no subject is hot: then readers see new comments soonest.
+        // While the sums are unknown, no subject is popular: then readers see new comments soonest.
         let most_read = popularity.most_read(MAX_POPULAR_SUBJECTS).await;
-        hot_before = most_read.map_or(vec![], |most_read| select_popular(most_read, &hot_before, per_minute));
-        counters.declare_popular(&hot_before, fresh_for);
+        popular_before = most_read.map_or(vec![], |most_read| select_popular(most_read, &popular_before, per_minute));
+        counters.declare_popular(&popular_before, fresh_for);
     }
 }

@@ -16,6 +16,7 @@ use gailou_shared::wire::Reaction;
 
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::ReactionCounts;
 use crate::ports::failure::Failure;
 
 /// Why the counters did not answer.
@@ -30,13 +31,6 @@ pub enum CountersError {
     /// The reaction state of the request is older than the view. It must be read again.
     #[error("the reaction state is older than the counters")]
     StaleState,
-}
-
-/// How many members like and dislike a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReactionCounts {
-    pub likes: u64,
-    pub dislikes: u64,
 }
 
 /// One reaction to fold, with its offset and what the tables held before it.

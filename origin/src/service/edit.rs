@@ -33,8 +33,12 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     }
     let filtered = filter_text(&app.dictionary(), content)?;
     let html = markdown::html(&filtered.content);
-    let change =
-        CommentChange::Edit { content: filtered.content, html, written: filtered.written, state: filtered.state };
+    let change = CommentChange::Edit {
+        content: filtered.content,
+        html,
+        original_text: filtered.original_text,
+        state: filtered.state,
+    };
     let after = append_change(app, id, change, None).await?;
     Ok(view::for_author(&after, subject::threading_around(app, &after)?))
 }
@@ -64,7 +68,7 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceRe
 
 /// Whether the reader may edit the comment at `now`: authors may for 15 minutes, while it is visible.
 pub(super) fn may_edit(row: &CommentRow, reader: &Member, now: u64) -> bool {
-    row.author.id == reader.id && row.visible() && now < row.created_at + limits::EDIT_WINDOW_MS
+    row.author.id == reader.id && row.is_visible() && now < row.created_at + limits::EDIT_WINDOW_MS
 }
 
 /// Whether the reader may delete the comment: its author, the subject's owner and moderators may.

@@ -11,7 +11,7 @@ pub(super) struct FilteredText {
     /// The text as readers see it.
     pub(super) content: String,
     /// The text as it was written, where part of it is masked.
-    pub(super) written: Option<String>,
+    pub(super) original_text: Option<String>,
     pub(super) state: CommentState,
 }
 
@@ -21,11 +21,13 @@ pub(super) struct FilteredText {
 /// [`ServiceError::ContentRejected`] with the categories of the blocked words, never the words.
 pub(super) fn filter_text(dictionary: &Dictionary, text: String) -> ServiceResult<FilteredText> {
     match dictionary.check(&text) {
-        FilterVerdict::Pass => Ok(FilteredText { content: text, written: None, state: CommentState::Published }),
+        FilterVerdict::Pass => Ok(FilteredText { content: text, original_text: None, state: CommentState::Published }),
         FilterVerdict::Mask { text: masked, .. } => {
-            Ok(FilteredText { content: masked, written: Some(text), state: CommentState::Published })
+            Ok(FilteredText { content: masked, original_text: Some(text), state: CommentState::Published })
         }
-        FilterVerdict::Review { .. } => Ok(FilteredText { content: text, written: None, state: CommentState::Review }),
+        FilterVerdict::Review { .. } => {
+            Ok(FilteredText { content: text, original_text: None, state: CommentState::Review })
+        }
         FilterVerdict::Block { categories } => Err(ServiceError::ContentRejected(categories)),
     }
 }
@@ -44,10 +46,10 @@ mod tests {
         let dictionary = Dictionary::build(1, &terms).unwrap();
         let filtered = |text: &str| filter_text(&dictionary, text.into());
         let pass = filtered("hello").unwrap();
-        assert_eq!((pass.content.as_str(), pass.written, pass.state), ("hello", None, CommentState::Published));
+        assert_eq!((pass.content.as_str(), pass.original_text, pass.state), ("hello", None, CommentState::Published));
         let masked = filtered("hello maskme").unwrap();
         assert!(!masked.content.contains("maskme"), "{}", masked.content);
-        assert_eq!((masked.written.as_deref(), masked.state), (Some("hello maskme"), CommentState::Published));
+        assert_eq!((masked.original_text.as_deref(), masked.state), (Some("hello maskme"), CommentState::Published));
         assert_eq!(filtered("holdme").unwrap().state, CommentState::Review);
         let blocked = filtered("blockme").unwrap_err();
         assert!(matches!(&blocked, ServiceError::ContentRejected(categories) if *categories == ["ad"]));

@@ -41,7 +41,7 @@ pub async fn list_history(
     let next = ids.last().filter(|_| has_more).map(|last| {
         app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
     });
-    let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.visible());
+    let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.is_visible());
     // A comment whose type is not configured any more is left out.
     let data = seen
         .filter_map(|row| Some(view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))

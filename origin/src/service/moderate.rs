@@ -17,7 +17,7 @@ use crate::state::AppState;
 /// the journal's.
 pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
     let before = read_any_row(app, id).await?;
-    if !before.visible() {
+    if !before.is_visible() {
         return Err(ServiceError::CommentNotFound);
     }
     let subject = subject::read_row(app, &before.subject).await?;

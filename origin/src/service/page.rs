@@ -76,7 +76,7 @@ async fn top_replies(app: &AppState, roots: &[CommentId]) -> ServiceResult<HashM
 
 /// The rows of the ids that are still in lists, in the order of the ids.
 fn listed<'r>(ids: &[CommentId], rows: &'r HashMap<CommentId, CommentRow>) -> impl Iterator<Item = &'r CommentRow> {
-    ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.listed())
+    ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.is_listed())
 }
 
 fn with_replies(
@@ -87,7 +87,7 @@ fn with_replies(
 ) -> Comment {
     let top = top.map_or(&[][..], Vec::as_slice);
     let shown: Vec<&CommentRow> = listed(top, rows).take(limits::TOP_REPLIES).collect();
-    let visible = shown.iter().filter(|row| row.visible()).count() as u64;
+    let visible = shown.iter().filter(|row| row.is_visible()).count() as u64;
     Comment {
         top_replies: Some(shown.into_iter().map(|row| view::for_every_reader(row, threading)).collect()),
         more_replies: Some(root.replies.saturating_sub(visible)),

@@ -140,7 +140,7 @@ impl Drawing<'_> {
         let mut nodes = Vec::with_capacity(rows.len());
         for child in &rows {
             let below = if last_level { 0 } else { child.replies };
-            shown += u64::from(child.visible()) + below;
+            shown += u64::from(child.is_visible()) + below;
             nodes.push(self.node(child, below, children));
         }
         let count = left.saturating_sub(shown);

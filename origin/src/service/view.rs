@@ -8,7 +8,7 @@ use crate::domain::row::CommentRow;
 
 /// The comment as every reader sees it.
 pub fn for_every_reader(row: &CommentRow, threading: Threading) -> Comment {
-    if row.visible() { for_author(row, threading) } else { tombstone(row, threading) }
+    if row.is_visible() { for_author(row, threading) } else { tombstone(row, threading) }
 }
 
 /// The comment as its author sees it: with its content, whatever its state, unless it is deleted.
@@ -55,7 +55,7 @@ fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
 /// Whether every reader may read a comment by its id: it is visible, or it was once and has a
 /// tombstone now.
 pub fn is_readable_by_id(row: &CommentRow) -> bool {
-    row.visible() || row.floor.is_some() || row.state == CommentState::Deleted
+    row.is_visible() || row.floor.is_some() || row.state == CommentState::Deleted
 }
 
 /// The subjects of these comments, each once.

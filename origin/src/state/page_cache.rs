@@ -91,7 +91,7 @@ impl ReadyPage {
     }
 
     /// For how many seconds the edge may serve it without asking: all of its subjects are popular.
-    pub fn hot_for(&self) -> Option<u8> {
+    pub fn fresh_for_seconds(&self) -> Option<u8> {
         self.counters.iter().map(|counter| counter.fresh_for_seconds()).min().filter(|seconds| *seconds > 0)
     }
 

@@ -25,6 +25,8 @@ struct CurrentSnapshot {
     stored_at: u64,
 }
 
+/// Lists and sorts whose current snapshot is kept in memory.
+const MAX_LISTS_IN_MEMORY: u64 = 2_000;
 /// Snapshots kept in memory for continued walks: about 25 kB each.
 const MAX_SNAPSHOTS_IN_MEMORY: u64 = 400;
 
@@ -38,7 +40,7 @@ pub struct RankedSnapshots {
 
 impl RankedSnapshots {
     pub fn new() -> Self {
-        Self { last: Cache::new(2_000), named: Cache::new(MAX_SNAPSHOTS_IN_MEMORY) }
+        Self { last: Cache::new(MAX_LISTS_IN_MEMORY), named: Cache::new(MAX_SNAPSHOTS_IN_MEMORY) }
     }
 
     /// A stored snapshot by its id, loaded by `read` when it is not in memory.

@@ -41,7 +41,7 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         created_at: id.created_ms(),
         content: format!("comment {id}"),
         html: String::new(),
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: None,
         imported: None,
@@ -65,7 +65,7 @@ pub(crate) fn comment_row(subject: &SubjectKey, path: Path, content: &str) -> Co
         author: author(),
         likes: 0,
         dislikes: 0,
-        reacted: 0,
+        reactions_offset: 0,
         replies: 0,
         created_at: TEST_START_MS,
         edited_at: None,
@@ -82,5 +82,5 @@ pub(crate) fn publish(subject: &SubjectKey, id: CommentId) -> LoggedOperation {
 
 /// The operation of a like.
 pub(crate) fn like(id: CommentId, by: u64) -> LoggedOperation {
-    LoggedOperation::new(1, Operation::React { id, member: member(by), react: ReactionChange::Put(Reaction::Like) })
+    LoggedOperation::new(1, Operation::React { id, member: member(by), change: ReactionChange::Put(Reaction::Like) })
 }

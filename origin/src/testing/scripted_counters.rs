@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot};
 use gailou_shared::wire::Reaction;
 
+use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
-    CountBase, CounterSlots, Counters, CountersError, FoldRequest, FoldedReaction, PersistedReaction, ReactionCounts,
-    Recovery,
+    CountBase, CounterSlots, Counters, CountersError, FoldRequest, FoldedReaction, PersistedReaction, Recovery,
 };
 use crate::testing::faults::lock;
 

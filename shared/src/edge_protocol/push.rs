@@ -1,4 +1,4 @@
-//! A push: pages of hot subjects and the dictionary, posted by the origin to the edge.
+//! A push: pages of popular subjects and the dictionary, posted by the origin to the edge.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -36,7 +36,8 @@ pub struct PushedPage {
     /// Its body.
     pub body: String,
     /// The value of [`CACHE_TAGS_HEADER`](super::CACHE_TAGS_HEADER).
-    pub shows: String,
+    #[serde(rename = "shows")]
+    pub cache_tags: String,
     /// The value of [`MADE_HEADER`](super::MADE_HEADER), in Unix milliseconds.
     pub made: u64,
     /// The value of [`SUBJECT_VERSION_HEADER`](super::SUBJECT_VERSION_HEADER).

@@ -126,7 +126,7 @@ fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
         created_at: WRITTEN_AT_MS + n / SEQUENCE_COUNT,
         html: markdown::html(&content),
         content,
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: None,
         imported: None,

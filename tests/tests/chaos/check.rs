@@ -215,8 +215,8 @@ async fn check_reactions(
 ) -> BTreeMap<String, ReactionCounts> {
     let mut counted: BTreeMap<String, ReactionCounts> = BTreeMap::new();
     for (member, client) in members.iter_mut().zip(clients.iter().cycle()) {
-        let reacted: Vec<String> = member.reactions.keys().cloned().collect();
-        for ids in reacted.chunks(400) {
+        let reactions_offset: Vec<String> = member.reactions.keys().cloned().collect();
+        for ids in reactions_offset.chunks(400) {
             let requested: Vec<&str> = ids.iter().map(String::as_str).collect();
             let overlay = client.overlay(&member.me, &requested).await;
             for id in ids {

@@ -206,7 +206,7 @@ pub(crate) fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u
         created_at: id.created_ms(),
         content: text.into(),
         html: format!("<p>{text}</p>"),
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: None,
         imported: None,

@@ -18,7 +18,7 @@ const SORT_NAMES: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "c
 
 /// The headers of a response that are for the edge.
 struct EdgeHeaders {
-    shows: CacheTags,
+    cache_tags: CacheTags,
     made: u64,
     version: u64,
 }
@@ -26,9 +26,9 @@ struct EdgeHeaders {
 #[track_caller]
 fn edge_headers(response: &ApiResponse) -> EdgeHeaders {
     let number = |name: &str| response.header(name).parse().unwrap_or_else(|_| panic!("no {name}: {response:?}"));
-    let shows =
+    let cache_tags =
         CacheTags::decode(response.header(CACHE_TAGS_HEADER)).unwrap_or_else(|| panic!("no tags: {response:?}"));
-    EdgeHeaders { shows, made: number(MADE_HEADER), version: number(SUBJECT_VERSION_HEADER) }
+    EdgeHeaders { cache_tags, made: number(MADE_HEADER), version: number(SUBJECT_VERSION_HEADER) }
 }
 
 fn number(text: &str) -> u64 {
@@ -100,15 +100,15 @@ async fn every_page_has_a_tag_for_each_comment_it_shows() {
             let first = edge_headers(&answer);
             let mut expected = ids_in_html(&answer.text);
             collect_ids(&answer.json, &mut expected);
-            let shown: BTreeSet<u64> = first.shows.entries().iter().map(|(id, _)| *id).collect();
+            let shown: BTreeSet<u64> = first.cache_tags.entries().iter().map(|(id, _)| *id).collect();
             assert!(!expected.is_empty(), "{path} has no comments: {}", answer.text);
             if answer.json.is_null() {
                 assert!(shown.is_superset(&expected), "{path}: {expected:?} not in {shown:?}");
             } else {
                 assert_eq!(shown, expected, "{path}");
             }
-            let are_valid = first.shows.entries().iter().all(|(_, at)| (1..=version).contains(at));
-            assert!(are_valid, "{path}: {:?} of {version}", first.shows);
+            let are_valid = first.cache_tags.entries().iter().all(|(_, at)| (1..=version).contains(at));
+            assert!(are_valid, "{path}: {:?} of {version}", first.cache_tags);
             assert!([0, version].contains(&first.version), "{path}: {}", first.version);
             assert_eq!(first.made, origin.app.now(), "{path}");
             // The next response comes from memory, or is a 304.
@@ -116,7 +116,7 @@ async fn every_page_has_a_tag_for_each_comment_it_shows() {
                 origin.request(&format!("GET {path}")).header("if-none-match", answer.header("etag")).send().await;
             assert_eq!(again.status, 304, "{path}");
             for again in [origin.get(&path).await, again] {
-                assert_eq!(edge_headers(&again).shows.entries().len(), shown.len(), "{path}");
+                assert_eq!(edge_headers(&again).cache_tags.entries().len(), shown.len(), "{path}");
                 assert!(edge_headers(&again).made >= first.made, "{path}");
             }
         }
@@ -125,9 +125,9 @@ async fn every_page_has_a_tag_for_each_comment_it_shows() {
     }
     let origin = TestOrigin::start().await;
     let counts = edge_headers(&origin.get("/v1/counts?subject=video/1&subject=video/2").await);
-    assert_eq!((counts.shows.entries(), counts.version), (&[][..], 0));
+    assert_eq!((counts.cache_tags.entries(), counts.version), (&[][..], 0));
     let empty = edge_headers(&origin.get("/v1/subjects/video/empty/comments").await);
-    assert_eq!((empty.shows.entries(), empty.version), (&[][..], 0));
+    assert_eq!((empty.cache_tags.entries(), empty.version), (&[][..], 0));
     let missing = origin.get("/v1/comments/1").await;
     assert_eq!((missing.status, missing.header(CACHE_TAGS_HEADER)), (404, ""));
 }
@@ -167,7 +167,7 @@ async fn takedown_is_in_the_feed_and_newer_than_the_pages_that_showed_it() {
             let paths = paths_of(subject, &root, &reply);
             let mut before = Vec::new();
             for path in &paths {
-                before.push(edge_headers(&origin.get(path).await).shows.version_of(comment_id));
+                before.push(edge_headers(&origin.get(path).await).cache_tags.version_of(comment_id));
             }
             assert!(before.iter().flatten().count() >= 5, "{action}: {before:?}");
             match action {
@@ -183,7 +183,7 @@ async fn takedown_is_in_the_feed_and_newer_than_the_pages_that_showed_it() {
             for (path, before) in paths.iter().zip(before) {
                 assert!(before.is_none_or(|before| before < version), "{action} {path}: {before:?} {version}");
                 let is_outdated = |answer: &ApiResponse| {
-                    edge_headers(answer).shows.version_of(comment_id).is_some_and(|shown| shown < version)
+                    edge_headers(answer).cache_tags.version_of(comment_id).is_some_and(|shown| shown < version)
                 };
                 let after = poll_until(|| origin.get(path), |answer| !is_outdated(answer)).await;
                 assert!(!is_outdated(&after), "{action} {path} stays outdated");

@@ -11,7 +11,6 @@ mod comments;
 mod dirty_rows;
 mod error;
 mod health;
-mod log_positions;
 mod members;
 mod migrate;
 mod named_lock;
@@ -28,6 +27,7 @@ mod rows;
 mod session;
 mod settings;
 mod slot_map;
+mod slot_positions;
 mod slot_state;
 mod statement;
 #[cfg(test)]

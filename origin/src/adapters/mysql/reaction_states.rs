@@ -51,7 +51,7 @@ struct CountedRow {
     visible: bool,
     likes: u64,
     dislikes: u64,
-    reacted: u64,
+    reactions_offset: u64,
 }
 
 impl StateRows {
@@ -63,8 +63,8 @@ impl StateRows {
             }
             COMMENT_PART => {
                 let visible = visible(number_at(r, 2)?, number_at(r, 3)?)?;
-                let (likes, dislikes, reacted) = (count_at(r, 4)?, count_at(r, 5)?, count_at(r, 6)?);
-                self.comments.insert(number_at(r, 1)?, CountedRow { visible, likes, dislikes, reacted });
+                let (likes, dislikes, reactions_offset) = (count_at(r, 4)?, count_at(r, 5)?, count_at(r, 6)?);
+                self.comments.insert(number_at(r, 1)?, CountedRow { visible, likes, dislikes, reactions_offset });
             }
             _ => {
                 let reaction = Reaction::from_number(number_at(r, 3)?)?;
@@ -78,13 +78,8 @@ impl StateRows {
     fn state(&self, (id, member): &ReactionKey) -> Result<Option<ReactionState>> {
         let position = self.positions.get(&i64::from(id.slot().get())).copied().ok_or_else(no_slot)?;
         let reaction = self.reactions.get(&(id.signed(), member.signed())).copied();
-        Ok(self.comments.get(&id.signed()).map(|&CountedRow { visible, likes, dislikes, reacted }| ReactionState {
-            position,
-            reaction,
-            visible: Some(visible),
-            likes,
-            dislikes,
-            reacted,
+        Ok(self.comments.get(&id.signed()).map(|&CountedRow { visible, likes, dislikes, reactions_offset }| {
+            ReactionState { position, reaction, visible: Some(visible), likes, dislikes, reactions_offset }
         }))
     }
 }
@@ -197,7 +192,7 @@ fn early_state(r: &MySqlRow) -> Result<ReactionState> {
         visible,
         likes: votes(4, 7)?,
         dislikes: votes(5, 8)?,
-        reacted: optional_number_at(r, 6)?.map_or(0, count),
+        reactions_offset: optional_number_at(r, 6)?.map_or(0, count),
     })
 }
 

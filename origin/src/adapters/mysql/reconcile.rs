@@ -18,9 +18,9 @@ use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::slot_state::SlotState;
 use crate::adapters::mysql::statement::sql;
 use crate::domain::reconcile::{
-    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterOwner, SubjectCounter,
+    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterKind, CounterOwner,
 };
-use crate::domain::row::{Votes, is_visible};
+use crate::domain::row::{ReactionCounts, is_visible};
 use crate::ports::store::{Reconciler, Result, Sharding as _, StoreError};
 
 /// Rows read at a time.
@@ -97,15 +97,19 @@ impl SubjectTable<'_> {
             let rows = session.fetch_all(sql(text).bind(self.number).bind(after.clone())).await?;
             let Some(last) = rows.last() else { return Ok(checker.finish(counted)) };
             after = last.try_get::<Vec<u8>, _>(1)?;
-            let votes = self.count_votes(session, &rows).await?;
+            let counts = self.count_reactions(session, &rows).await?;
             for row in &rows {
-                checker.feed(counted_comment(row, &votes)?);
+                checker.feed(counted_comment(row, &counts)?);
             }
         }
     }
 
-    /// The votes among the reactions to these comments.
-    async fn count_votes(&self, session: &mut MysqlSession, rows: &[MySqlRow]) -> Result<HashMap<i64, Votes>> {
+    /// The counts of the reactions to these comments.
+    async fn count_reactions(
+        &self,
+        session: &mut MysqlSession,
+        rows: &[MySqlRow],
+    ) -> Result<HashMap<i64, ReactionCounts>> {
         let ids = rows.iter().map(|r| Ok(number_at(r, 0)?.to_string())).collect::<Result<Vec<_>>>()?;
         let text = format!(
             "SELECT comment_id, CAST(SUM(reaction = 1) AS SIGNED), CAST(SUM(reaction = 2) AS SIGNED) \
@@ -114,8 +118,10 @@ impl SubjectTable<'_> {
             ids.join(",")
         );
         let found = session.fetch_text(text).await?;
-        let votes = |r: &MySqlRow| -> Result<Votes> { Ok(Votes { likes: count_at(r, 1)?, dislikes: count_at(r, 2)? }) };
-        found.iter().map(|r| Ok((number_at(r, 0)?, votes(r)?))).collect()
+        let counts = |r: &MySqlRow| -> Result<ReactionCounts> {
+            Ok(ReactionCounts { likes: count_at(r, 1)?, dislikes: count_at(r, 2)? })
+        };
+        found.iter().map(|r| Ok((number_at(r, 0)?, counts(r)?))).collect()
     }
 
     async fn store_counters(
@@ -131,14 +137,14 @@ impl SubjectTable<'_> {
                 CounterOwner::Comment(id) => ("comment", id.signed()),
             };
             let set = match (difference.counter, difference.owner) {
-                (SubjectCounter::Likes, _) => "likes = ?",
-                (SubjectCounter::Dislikes, _) => "dislikes = ?",
-                (SubjectCounter::Replies, CounterOwner::Subject) => "comments = ?",
-                (SubjectCounter::Replies, CounterOwner::Comment(_)) => "replies = ?",
-                (SubjectCounter::Roots, _) => "roots = ?",
-                (SubjectCounter::Floors, _) => "floors = ?",
-                (SubjectCounter::Listed, _) => "listed_floor = IF(? = 1, floor, NULL)",
-                (SubjectCounter::Floor | SubjectCounter::Ancestors, _) => continue,
+                (CounterKind::Likes, _) => "likes = ?",
+                (CounterKind::Dislikes, _) => "dislikes = ?",
+                (CounterKind::Replies, CounterOwner::Subject) => "comments = ?",
+                (CounterKind::Replies, CounterOwner::Comment(_)) => "replies = ?",
+                (CounterKind::Roots, _) => "roots = ?",
+                (CounterKind::LastFloor, _) => "floors = ?",
+                (CounterKind::Listed, _) => "listed_floor = IF(? = 1, floor, NULL)",
+                (CounterKind::DistinctFloors | CounterKind::Ancestors, _) => continue,
             };
             let text = format!("UPDATE {kind}_{table} SET {set} WHERE id = ?");
             session.execute(sql(text).bind(difference.counted).bind(row)).await?;
@@ -191,7 +197,7 @@ impl SubjectTable<'_> {
     }
 }
 
-fn counted_comment(r: &MySqlRow, votes: &HashMap<i64, Votes>) -> Result<CountedComment> {
+fn counted_comment(r: &MySqlRow, counts: &HashMap<i64, ReactionCounts>) -> Result<CountedComment> {
     let (state, visibility) =
         (CommentState::from_number(number_at(r, 4)?)?, Visibility::from_number(number_at(r, 5)?)?);
     Ok(CountedComment {
@@ -202,8 +208,8 @@ fn counted_comment(r: &MySqlRow, votes: &HashMap<i64, Votes>) -> Result<CountedC
         listed: optional_number_at(r, 6)?.is_some(),
         likes: count_at(r, 7)?,
         dislikes: count_at(r, 8)?,
-        base: Votes { likes: count_at(r, 9)?, dislikes: count_at(r, 10)? },
-        reactions: votes.get(&number_at(r, 0)?).copied().unwrap_or_default(),
+        base: ReactionCounts { likes: count_at(r, 9)?, dislikes: count_at(r, 10)? },
+        reactions: counts.get(&number_at(r, 0)?).copied().unwrap_or_default(),
         replies: count_at(r, 11)?,
     })
 }

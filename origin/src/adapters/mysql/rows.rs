@@ -88,7 +88,7 @@ pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
         },
         likes: count_at(r, 12)?,
         dislikes: count_at(r, 13)?,
-        reacted: count_at(r, 14)?,
+        reactions_offset: count_at(r, 14)?,
         replies: count_at(r, 15)?,
         created_at: count_at(r, 16)?,
         edited_at: optional_number_at(r, 17)?.map(count),

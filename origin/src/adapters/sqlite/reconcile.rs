@@ -11,9 +11,9 @@ use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{StoredEnum, count, damaged, path};
 use crate::adapters::sqlite::write::insert_reply_ranks;
 use crate::domain::reconcile::{
-    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterOwner, SubjectCounter,
+    CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterKind, CounterOwner,
 };
-use crate::domain::row::{Votes, is_visible};
+use crate::domain::row::{ReactionCounts, is_visible};
 use crate::ports::store::{Reconciler, Result};
 use crate::telemetry::CallTimer;
 
@@ -82,8 +82,8 @@ fn compare(c: &Connection, key: &SubjectKey) -> Result<Option<(i64, Vec<CounterD
             listed: r.get::<_, i64>(5)? == 1,
             likes: number(6)?,
             dislikes: number(7)?,
-            base: Votes { likes: number(8)?, dislikes: number(9)? },
-            reactions: Votes { likes: number(11)?, dislikes: number(12)? },
+            base: ReactionCounts { likes: number(8)?, dislikes: number(9)? },
+            reactions: ReactionCounts { likes: number(11)?, dislikes: number(12)? },
             replies: number(10)?,
         });
     }
@@ -98,14 +98,14 @@ fn store_counters(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference
             CounterOwner::Comment(id) => ("comment", id.signed()),
         };
         let column = match (difference.counter, difference.owner) {
-            (SubjectCounter::Likes, _) => "likes",
-            (SubjectCounter::Dislikes, _) => "dislikes",
-            (SubjectCounter::Replies, CounterOwner::Subject) => "comments",
-            (SubjectCounter::Replies, CounterOwner::Comment(_)) => "replies",
-            (SubjectCounter::Roots, _) => "roots",
-            (SubjectCounter::Floors, _) => "floors",
-            (SubjectCounter::Listed, _) => "listed",
-            (SubjectCounter::Floor | SubjectCounter::Ancestors, _) => continue,
+            (CounterKind::Likes, _) => "likes",
+            (CounterKind::Dislikes, _) => "dislikes",
+            (CounterKind::Replies, CounterOwner::Subject) => "comments",
+            (CounterKind::Replies, CounterOwner::Comment(_)) => "replies",
+            (CounterKind::Roots, _) => "roots",
+            (CounterKind::LastFloor, _) => "floors",
+            (CounterKind::Listed, _) => "listed",
+            (CounterKind::DistinctFloors | CounterKind::Ancestors, _) => continue,
         };
         tx.execute(&format!("UPDATE {table} SET {column} = ?2 WHERE id = ?1"), params![id, difference.counted])?;
     }

@@ -55,7 +55,7 @@ pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
         },
         likes: count(r.get(12)?),
         dislikes: count(r.get(13)?),
-        reacted: 0,
+        reactions_offset: 0,
         replies: count(r.get(14)?),
         created_at: count(r.get(15)?),
         edited_at: r.get::<_, Option<i64>>(16)?.map(count),

@@ -19,7 +19,7 @@ use place::Entry;
 use crate::cli::EXIT_FAILED;
 use crate::cli::input::{Input, Lines, RawLine};
 use crate::cli::output::Console;
-use crate::cli::record::{LINE_BYTES, Line};
+use crate::cli::record::{Line, MAX_LINE_BYTES};
 use crate::state::AppState;
 
 /// What has become of the lines.
@@ -101,12 +101,12 @@ impl File {
         console: &mut dyn Console,
         report: &mut Report,
     ) -> anyhow::Result<()> {
-        let mut lines = Lines::new(input, LINE_BYTES);
+        let mut lines = Lines::new(input, MAX_LINE_BYTES);
         let mut number = 0;
         while let Some(raw) = lines.next().await? {
             number += 1;
             let parsed = match raw {
-                RawLine::TooLong => Err(format!("is longer than {LINE_BYTES} bytes")),
+                RawLine::TooLong => Err(format!("is longer than {MAX_LINE_BYTES} bytes")),
                 RawLine::Whole(bytes) => match without_mark(&bytes, number).trim_ascii() {
                     [] => continue,
                     bytes => Line::parse(bytes),

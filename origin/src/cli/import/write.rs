@@ -159,7 +159,7 @@ fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, MemberRef>) -> N
         created_at: line.created_at,
         html: markdown::html(&line.content),
         content: line.content,
-        written: None,
+        original_text: None,
         mentions: Vec::new(),
         idempotency: None,
         imported: Some(ImportedFrom {

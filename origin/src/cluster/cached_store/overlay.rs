@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::cached_store::{CachedStore, MAX_IDS_TO_WAIT_FOR, accept_partial};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{CommentRow, NewCommentRow};
-use crate::ports::counters::{CountBase, CountersError, ReactionCounts};
+use crate::domain::row::{CommentRow, NewCommentRow, ReactionCounts};
+use crate::ports::counters::{CountBase, CountersError};
 use crate::ports::store::Result;
 
 /// A missing id younger than this may still be on its way to the pending comments. A little more than an
@@ -101,7 +101,7 @@ impl CachedStore {
             author,
             likes: 0,
             dislikes: 0,
-            reacted: 0,
+            reactions_offset: 0,
             replies: 0,
             created_at,
             edited_at: None,
@@ -205,7 +205,7 @@ struct CountersAnswer<T> {
 
 fn count_base(row: &CommentRow) -> CountBase {
     let counts = ReactionCounts { likes: row.likes, dislikes: row.dislikes };
-    CountBase { id: row.id(), counts, offset: row.reacted }
+    CountBase { id: row.id(), counts, offset: row.reactions_offset }
 }
 
 fn slots_of(ids: impl Iterator<Item = CommentId>) -> Vec<Slot> {

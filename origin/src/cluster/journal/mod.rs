@@ -114,7 +114,7 @@ impl Journal for ClusterJournal {
         match logged.operation {
             Operation::Publish(ref row) if row.imported.is_some() => self.imports.write(logged).await,
             Operation::Publish(_) => self.publish(logged).await,
-            Operation::React { id, member, react } => self.react(id, member, react, logged).await,
+            Operation::React { id, member, change } => self.react(id, member, change, logged).await,
             Operation::Change { id, .. } => self.change(id, logged).await,
             Operation::Subject { .. }
             | Operation::Snapshot { .. }

@@ -8,8 +8,9 @@ use tokio::time::{Instant, sleep_until};
 use crate::cluster::journal::{ClusterJournal, WRITE_TIMEOUT, unknown};
 use crate::domain::operation::{LoggedOperation, OperationOutcome, ReactionChange};
 use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::ReactionCounts;
 use crate::ports::broker::Topic;
-use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction, ReactionCounts};
+use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction};
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 

@@ -35,7 +35,7 @@ impl VisibilityCache {
     pub(super) async fn is_visible(&self, id: CommentId) -> Result<bool, StoreError> {
         let read = async {
             let rows = self.comments.read_comments(&[id]).await?;
-            Ok(rows.get(&id).is_some_and(CommentRow::visible))
+            Ok(rows.get(&id).is_some_and(CommentRow::is_visible))
         };
         self.visible.try_get_with(id, read).await.map_err(|error: Arc<StoreError>| (*error).clone())
     }

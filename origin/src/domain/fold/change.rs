@@ -16,7 +16,7 @@ impl<'b> BatchFold<'b> {
         &mut self,
         id: CommentId,
         member: MemberId,
-        react: ReactionChange,
+        change: ReactionChange,
         position: Option<u64>,
     ) -> OperationOutcome {
         let id = self.resolve(id);
@@ -25,11 +25,11 @@ impl<'b> BatchFold<'b> {
             return OperationOutcome::NoComment;
         }
         if let (Some(comment), Some(position)) = (comment, position) {
-            comment.row.reacted = comment.row.reacted.max(position + 1);
+            comment.row.reactions_offset = comment.row.reactions_offset.max(position + 1);
             comment.changed = true;
         }
         let pair = self.pairs.entry((id, member)).or_default();
-        let (before, after) = (pair.now, react.fold(pair.now));
+        let (before, after) = (pair.now, change.fold(pair.now));
         pair.now = after;
         self.move_counts(id, before, after);
         match self.comments.get(&id) {
@@ -54,8 +54,8 @@ impl<'b> BatchFold<'b> {
                 (&mut comment.row.counts.likes, &mut comment.row.counts.dislikes)
             }
             None => {
-                let votes = self.early_votes.entry(id).or_default();
-                (&mut votes.likes, &mut votes.dislikes)
+                let counts = self.early_counts.entry(id).or_default();
+                (&mut counts.likes, &mut counts.dislikes)
             }
         };
         *likes = likes.saturating_add_signed(by(Reaction::Like));
@@ -87,11 +87,11 @@ impl<'b> BatchFold<'b> {
             CommentChange::Feature(true) => comment.row.flags |= FLAG_FEATURED,
             CommentChange::Feature(false) => comment.row.flags &= !FLAG_FEATURED,
             CommentChange::State(state) => self.set_state(id, *state, false, at)?,
-            CommentChange::Edit { content, html, written, state } => {
+            CommentChange::Edit { content, html, original_text, state } => {
                 comment.row.flags |= FLAG_EDITED;
                 comment.row.edited_at = Some(at);
                 self.set_state(id, *state, true, at)?;
-                self.changes.edits.push(TextEdit { id, at, content, html, written: written.as_deref() });
+                self.changes.edits.push(TextEdit { id, at, content, html, original_text: original_text.as_deref() });
             }
         }
         self.subjects[subject].changed = true;

@@ -10,10 +10,12 @@ use gailou_shared::wire::Reaction;
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_request::RowRequest;
-use crate::domain::fold::stored::{ScopedKey, StoredComment, StoredKey, StoredSubject, TableLayout};
+use crate::domain::fold::stored::{
+    ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
+};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::positions::NextPositions;
-use crate::domain::row::{NewCommentRow, Votes};
+use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// Rows by what was requested; `None` where no row exists.
 pub(super) type Lookups<K, V> = HashMap<K, Option<V>>;
@@ -31,10 +33,10 @@ pub(crate) struct LoadedRows<'b> {
     pub(super) comments: Lookups<CommentId, StoredComment>,
     pub(super) texts: Lookups<CommentId, String>,
     pub(super) pairs: Lookups<(CommentId, MemberId), Reaction>,
-    pub(super) keys: Lookups<ScopedKey<'b>, StoredKey>,
+    pub(super) idempotency_keys: Lookups<ScopedIdempotencyKey<'b>, StoredIdempotencyKey>,
     pub(super) sources: Lookups<(i64, &'b str), CommentId>,
     pub(super) aliases: Lookups<CommentId, CommentId>,
-    pub(super) early_votes: Lookups<CommentId, Votes>,
+    pub(super) early_counts: Lookups<CommentId, ReactionCounts>,
     early_reactions: Lookups<CommentId, Vec<MemberId>>,
 }
 
@@ -49,10 +51,10 @@ impl<'b> LoadedRows<'b> {
             comments: HashMap::new(),
             texts: HashMap::new(),
             pairs: HashMap::new(),
-            keys: HashMap::new(),
+            idempotency_keys: HashMap::new(),
             sources: HashMap::new(),
             aliases: HashMap::new(),
-            early_votes: HashMap::new(),
+            early_counts: HashMap::new(),
             early_reactions: HashMap::new(),
         }
     }
@@ -100,10 +102,10 @@ impl<'b> LoadedRows<'b> {
         mark(&mut self.comments, request.comments.iter().copied());
         mark(&mut self.texts, request.texts.iter().copied());
         mark(&mut self.pairs, request.pairs.iter().copied());
-        mark(&mut self.keys, request.keys.iter().copied());
+        mark(&mut self.idempotency_keys, request.idempotency_keys.iter().copied());
         mark(&mut self.sources, request.sources.iter().copied());
         mark(&mut self.aliases, request.aliases.iter().copied());
-        mark(&mut self.early_votes, request.early_votes.iter().copied());
+        mark(&mut self.early_counts, request.early_counts.iter().copied());
         mark(&mut self.early_reactions, request.early_reactions.iter().copied());
     }
 
@@ -114,9 +116,9 @@ impl<'b> LoadedRows<'b> {
             let Operation::Publish(new) = &logged.operation else { continue };
             let id = new.path.id();
             let mut original = id;
-            if let Some((key, _)) = self.layout.scoped_key(new) {
-                match self.keys.get(&key) {
-                    None => request.keys.push(key),
+            if let Some((key, _)) = self.layout.scoped_idempotency_key(new) {
+                match self.idempotency_keys.get(&key) {
+                    None => request.idempotency_keys.push(key),
                     Some(stored) => {
                         let stored = stored.filter(|stored| stored.is_valid_at(logged.at)).map(|stored| stored.id);
                         original = *by_key.entry(key).or_insert(stored.unwrap_or(id));
@@ -204,8 +206,8 @@ impl<'b> LoadedRows<'b> {
     /// The reactions that were stored before their comment. Where the comment becomes an alias, they
     /// are moved to its original one by one.
     fn request_early_reactions(&self, id: CommentId, original: Option<CommentId>, request: &mut RowRequest<'b>) {
-        match (self.early_votes.get(&id), original) {
-            (None, _) => request.early_votes.push(id),
+        match (self.early_counts.get(&id), original) {
+            (None, _) => request.early_counts.push(id),
             (Some(Some(_)), Some(original)) => match self.early_reactions.get(&id) {
                 None => request.early_reactions.push(id),
                 Some(members) => {
@@ -261,8 +263,8 @@ impl<'b> LoadedRows<'b> {
         }
     }
 
-    pub(crate) fn add_key(&mut self, key: ScopedKey<'b>, stored: StoredKey) {
-        self.keys.insert(key, Some(stored));
+    pub(crate) fn add_idempotency_key(&mut self, key: ScopedIdempotencyKey<'b>, stored: StoredIdempotencyKey) {
+        self.idempotency_keys.insert(key, Some(stored));
     }
 
     pub(crate) fn add_source(&mut self, source: (i64, &'b str), id: CommentId) {
@@ -276,7 +278,7 @@ impl LoadedRows<'_> {
         self.aliases.insert(id, Some(original));
     }
 
-    pub(crate) fn add_early_votes(&mut self, id: CommentId, votes: Votes) {
-        self.early_votes.insert(id, Some(votes));
+    pub(crate) fn add_early_counts(&mut self, id: CommentId, counts: ReactionCounts) {
+        self.early_counts.insert(id, Some(counts));
     }
 }

@@ -6,7 +6,7 @@
 //! applies them itself.
 //!
 //! Promises: the rows are the same whether a batch is folded at once or operation by operation, and an
-//! operation whose position was applied before changes none. An operation from a log is never refused:
+//! operation whose position was applied before changes none. An operation from the broker is never refused:
 //! it was decided before it was appended.
 
 mod change;
@@ -29,13 +29,15 @@ pub(crate) use loaded::LoadedRows;
 pub(crate) use row_changes::HistoryRow;
 pub(crate) use row_changes::{CommentInsert, CommentUpdate, RowChanges};
 pub(crate) use row_request::RowRequest;
-pub(crate) use stored::{FoldedRow, ScopedKey, StoredComment, StoredKey, StoredSubject, TableLayout};
+pub(crate) use stored::{
+    FoldedRow, ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
+};
 
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::positions::NextPositions;
-use crate::domain::row::{NewCommentRow, Votes};
+use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// The rows that a batch touches, while it is folded.
 pub(crate) struct BatchFold<'b> {
@@ -46,10 +48,10 @@ pub(crate) struct BatchFold<'b> {
     comments: HashMap<CommentId, CommentFold<'b>>,
     aliases: HashMap<CommentId, CommentId>,
     pairs: HashMap<(CommentId, MemberId), ReactionPair>,
-    /// The votes for comments that have no row yet.
-    early_votes: HashMap<CommentId, Votes>,
+    /// The reactions to comments that have no row yet.
+    early_counts: HashMap<CommentId, ReactionCounts>,
     texts: HashMap<CommentId, String>,
-    keys: HashMap<ScopedKey<'b>, StoredKey>,
+    idempotency_keys: HashMap<ScopedIdempotencyKey<'b>, StoredIdempotencyKey>,
     sources: HashMap<(usize, &'b str), CommentId>,
     authors: BTreeMap<MemberId, &'b Author>,
     changes: RowChanges<'b>,
@@ -75,8 +77,8 @@ struct CommentFold<'b> {
     subject: usize,
     author: MemberId,
     row: FoldedRow,
-    /// The votes that it was imported with: their members are unknown.
-    base: Votes,
+    /// The reactions that it was imported with: their members are unknown.
+    base: ReactionCounts,
     /// Its place in lists before the batch.
     before: ListedBefore,
     /// The comment, where this batch publishes it.
@@ -100,7 +102,7 @@ impl<'b> CommentFold<'b> {
             subject,
             author,
             row,
-            base: Votes::default(),
+            base: ReactionCounts::default(),
             before: ListedBefore::default(),
             new: None,
             changed: false,
@@ -174,9 +176,9 @@ impl<'b> BatchFold<'b> {
             comments,
             aliases: present_rows(loaded.aliases),
             pairs: loaded.pairs.into_iter().map(|(ids, before)| (ids, pair(before))).collect(),
-            early_votes: present_rows(loaded.early_votes),
+            early_counts: present_rows(loaded.early_counts),
             texts: present_rows(loaded.texts),
-            keys: present_rows(loaded.keys),
+            idempotency_keys: present_rows(loaded.idempotency_keys),
             sources,
             authors: BTreeMap::new(),
             changes: RowChanges::default(),
@@ -195,7 +197,7 @@ impl<'b> BatchFold<'b> {
         }
         let outcome = match &logged.operation {
             Operation::Publish(new) => self.publish(new, at, position.is_some())?,
-            Operation::React { id, member, react } => self.react(*id, *member, *react, position),
+            Operation::React { id, member, change } => self.react(*id, *member, *change, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. } | Operation::Dictionary(_) | Operation::DeleteExpired => OperationOutcome::Done,

@@ -8,13 +8,13 @@ use gailou_shared::wire::CommentState;
 use crate::domain::columns::{FLAG_EDITED, FLAG_PINNED, damaged};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_changes::{AliasRow, HistoryRow, SourceRow};
-use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, NewComment, ScopedKey, StoredKey};
+use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, NewComment, ScopedIdempotencyKey, StoredIdempotencyKey};
 use crate::domain::operation::OperationOutcome;
 use crate::domain::positions::OperationStream;
-use crate::domain::row::{NewCommentRow, Votes, is_visible};
+use crate::domain::row::{NewCommentRow, ReactionCounts, is_visible};
 
 impl<'b> BatchFold<'b> {
-    pub(super) fn publish(&mut self, new: &'b NewCommentRow, at: u64, from_log: bool) -> Result<OperationOutcome> {
+    pub(super) fn publish(&mut self, new: &'b NewCommentRow, at: u64, from_broker: bool) -> Result<OperationOutcome> {
         let id = new.path.id();
         if let Some(stored) = self.comments.get(&id) {
             if !self.is_same_comment(stored, new) {
@@ -27,16 +27,17 @@ impl<'b> BatchFold<'b> {
         if let Some(original) = self.aliases.get(&id).copied() {
             return Ok(OperationOutcome::Replayed { id: original, state: self.comment_mut(original)?.row.state });
         }
-        let key = self.layout.scoped_key(new);
-        let holder = key.and_then(|(key, _)| self.keys.get(&key)).filter(|stored| stored.is_valid_at(at)).copied();
+        let key = self.layout.scoped_idempotency_key(new);
+        let holder =
+            key.and_then(|(key, _)| self.idempotency_keys.get(&key)).filter(|stored| stored.is_valid_at(at)).copied();
         if let (Some((_, request)), Some(stored)) = (key, holder) {
             if stored.request == *request {
-                if from_log {
+                if from_broker {
                     self.add_alias(id, stored.id)?;
                 }
                 return Ok(OperationOutcome::Replayed { id: stored.id, state: stored.state });
             }
-            if !from_log {
+            if !from_broker {
                 return Ok(OperationOutcome::Mismatch);
             }
         }
@@ -44,7 +45,7 @@ impl<'b> BatchFold<'b> {
         if let Some(imported) = &new.imported {
             let source = imported.source.as_str();
             if let Some(original) = self.sources.get(&(subject, source)).copied() {
-                if from_log {
+                if from_broker {
                     self.add_alias(id, original)?;
                 }
                 return Ok(OperationOutcome::Present { id: original });
@@ -53,7 +54,10 @@ impl<'b> BatchFold<'b> {
             self.changes.sources.push(SourceRow { subject, source, id });
         }
         if let (Some((key, request)), None) = (key, holder) {
-            self.claim_key(key, StoredKey { request: *request, id, state: new.state, created_at: at });
+            self.claim_idempotency_key(
+                key,
+                StoredIdempotencyKey { request: *request, id, state: new.state, created_at: at },
+            );
         }
         let floor = self.insert_comment(new, subject)?;
         self.record_author(new);
@@ -70,9 +74,9 @@ impl<'b> BatchFold<'b> {
         (stored.author, stored.row.created_at) == (new.author.id, new.created_at) && text == Some(&new.content)
     }
 
-    fn claim_key(&mut self, key: ScopedKey<'b>, stored: StoredKey) {
-        self.keys.insert(key, stored);
-        self.changes.keys.push((key, stored));
+    fn claim_idempotency_key(&mut self, key: ScopedIdempotencyKey<'b>, stored: StoredIdempotencyKey) {
+        self.idempotency_keys.insert(key, stored);
+        self.changes.idempotency_keys.push((key, stored));
     }
 
     fn insert_comment(&mut self, new: &'b NewCommentRow, subject: usize) -> Result<Option<u64>> {
@@ -87,9 +91,10 @@ impl<'b> BatchFold<'b> {
             None
         };
         let imported = new.imported.as_ref();
-        let base = imported.map_or_else(Votes::default, |i| Votes { likes: i.likes, dislikes: i.dislikes });
+        let base =
+            imported.map_or_else(ReactionCounts::default, |i| ReactionCounts { likes: i.likes, dislikes: i.dislikes });
         // Reactions may precede their comment.
-        let early = self.early_votes.remove(&id).unwrap_or_default();
+        let early = self.early_counts.remove(&id).unwrap_or_default();
         let edited_at = imported.and_then(|i| i.edited_at);
         let pinned = imported.is_some_and(|i| i.pinned);
         let row = FoldedRow {
@@ -107,7 +112,7 @@ impl<'b> BatchFold<'b> {
                 dislikes: base.dislikes + early.dislikes,
                 replies: 0,
             },
-            reacted: self.positions.next(OperationStream::Reactions, id.slot()),
+            reactions_offset: self.positions.next(OperationStream::Reactions, id.slot()),
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
         let new_comment = Some(NewComment { row: new, parent });
@@ -135,7 +140,7 @@ impl<'b> BatchFold<'b> {
         self.comment_mut(original)?;
         self.aliases.insert(id, original);
         self.changes.aliases.push(AliasRow { id, original });
-        self.early_votes.remove(&id);
+        self.early_counts.remove(&id);
         let mut members: Vec<_> = self.pairs.keys().filter(|(of, _)| *of == id).map(|(_, member)| *member).collect();
         members.sort_unstable();
         for member in members {

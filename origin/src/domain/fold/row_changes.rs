@@ -4,10 +4,10 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::wire::{Author, Reaction};
 
-use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedKey, StoredKey};
+use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
 use crate::domain::operation::{AuditEntry, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
-use crate::domain::row::{NewCommentRow, Votes};
+use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// Rows to write. They name a subject by its index in `subjects`.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct RowChanges<'b> {
     /// Ranks of replies to delete before `added_reply_ranks` are inserted.
     pub removed_reply_ranks: Vec<ReplyRank>,
     pub added_reply_ranks: Vec<ReplyRank>,
-    pub keys: Vec<(ScopedKey<'b>, StoredKey)>,
+    pub idempotency_keys: Vec<(ScopedIdempotencyKey<'b>, StoredIdempotencyKey)>,
     pub sources: Vec<SourceRow<'b>>,
     pub aliases: Vec<AliasRow>,
     pub takedowns: Vec<Takedown>,
@@ -64,7 +64,7 @@ pub(crate) struct CommentInsert<'b> {
     /// The comment it answers, by the id that has the row.
     pub parent: Option<CommentId>,
     pub subject: usize,
-    pub base: Votes,
+    pub base: ReactionCounts,
     pub row: FoldedRow,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct CommentInsert<'b> {
 pub(crate) struct CommentUpdate {
     pub id: CommentId,
     pub row: FoldedRow,
-    /// Whether more changed than likes, dislikes, replies, floors and reacted.
+    /// Whether more changed than likes, dislikes, replies, floors and the offset of reactions.
     pub more_than_counts: bool,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct TextEdit<'b> {
     pub at: u64,
     pub content: &'b str,
     pub html: &'b str,
-    pub written: Option<&'b str>,
+    pub original_text: Option<&'b str>,
 }
 
 /// A member's reaction; `None`: its row is deleted.
@@ -196,7 +196,7 @@ impl<'b> BatchFold<'b> {
         changes.reactions.sort_unstable_by_key(|row| (row.id, row.member));
         changes.removed_reply_ranks.sort_unstable();
         changes.added_reply_ranks.sort_unstable();
-        changes.keys.sort_by_key(|(key, _)| *key);
+        changes.idempotency_keys.sort_by_key(|(key, _)| *key);
         changes.sources.sort_unstable();
         changes.aliases.sort_unstable();
         changes.history.sort_unstable();
@@ -221,7 +221,7 @@ fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) ->
         takedown: comment.takedown.is_some(),
         likes: row.counts.likes,
         dislikes: row.counts.dislikes,
-        reacted: row.reacted,
+        reactions_offset: row.reactions_offset,
     }
 }
 

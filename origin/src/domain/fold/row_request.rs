@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 
-use crate::domain::fold::stored::ScopedKey;
+use crate::domain::fold::stored::ScopedIdempotencyKey;
 
 /// The keys of rows to read, each kind sorted and without repetition.
 #[derive(Debug, Default)]
@@ -14,14 +14,14 @@ pub(crate) struct RowRequest<'b> {
     /// The texts of these comments before their first edits.
     pub texts: Vec<CommentId>,
     pub pairs: Vec<(CommentId, MemberId)>,
-    pub keys: Vec<ScopedKey<'b>>,
+    pub idempotency_keys: Vec<ScopedIdempotencyKey<'b>>,
     /// Import sources, by the number of the subject. An embedded store is asked for nothing beyond
     /// this field.
     pub sources: Vec<(i64, &'b str)>,
     /// Ids without rows, which may be second ids.
     pub aliases: Vec<CommentId>,
     /// Ids without rows whose likes and dislikes are to be counted from their reactions.
-    pub early_votes: Vec<CommentId>,
+    pub early_counts: Vec<CommentId>,
     /// Ids without rows whose reactions are all to be read; the answers are pairs.
     pub early_reactions: Vec<CommentId>,
 }
@@ -37,10 +37,10 @@ impl RowRequest<'_> {
         sort(&mut self.comments);
         sort(&mut self.texts);
         sort(&mut self.pairs);
-        sort(&mut self.keys);
+        sort(&mut self.idempotency_keys);
         sort(&mut self.sources);
         sort(&mut self.aliases);
-        sort(&mut self.early_votes);
+        sort(&mut self.early_counts);
         sort(&mut self.early_reactions);
     }
 
@@ -50,10 +50,10 @@ impl RowRequest<'_> {
             && self.comments.is_empty()
             && self.texts.is_empty()
             && self.pairs.is_empty()
-            && self.keys.is_empty()
+            && self.idempotency_keys.is_empty()
             && self.sources.is_empty()
             && self.aliases.is_empty()
-            && self.early_votes.is_empty()
+            && self.early_counts.is_empty()
             && self.early_reactions.is_empty()
     }
 }

@@ -11,10 +11,10 @@ use crate::domain::row::{NewCommentRow, is_visible};
 /// How an adapter's tables are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableLayout {
-    /// One database without a log: an idempotency key is unique in all of it, and no comment has a
+    /// One database without a broker: an idempotency key is unique in all of it, and no comment has a
     /// second id.
     Embedded,
-    /// Slots behind a log: an idempotency key is stored beside its comment and unique in its slot, and
+    /// Slots behind a broker: an idempotency key is stored beside its comment and unique in its slot, and
     /// a repeated request may have appended a second id.
     #[cfg(any(test, feature = "cluster"))]
     Sharded,
@@ -54,7 +54,7 @@ pub(crate) struct FoldedRow {
     pub pinned_at: Option<u64>,
     pub edited_at: Option<u64>,
     pub counts: EngagementCounts,
-    pub reacted: u64,
+    pub reactions_offset: u64,
 }
 
 impl FoldedRow {
@@ -69,14 +69,14 @@ impl FoldedRow {
 
 /// What an idempotency key stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct StoredKey {
+pub(crate) struct StoredIdempotencyKey {
     pub request: [u8; 32],
     pub id: CommentId,
     pub state: CommentState,
     pub created_at: u64,
 }
 
-impl StoredKey {
+impl StoredIdempotencyKey {
     /// Whether the key has not expired at this moment.
     pub(super) fn is_valid_at(&self, at: u64) -> bool {
         self.created_at > at.saturating_sub(limits::IDEMPOTENCY_WINDOW_MS)
@@ -86,7 +86,7 @@ impl StoredKey {
 /// A member's idempotency key, in the slot where it is unique ([`TableLayout::Embedded`]: always the
 /// first).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ScopedKey<'b> {
+pub(crate) struct ScopedIdempotencyKey<'b> {
     pub slot: Slot,
     pub member: MemberId,
     pub key: &'b str,
@@ -99,9 +99,12 @@ impl TableLayout {
     }
 
     /// The key of a new comment, and the hash of its request.
-    pub(super) fn scoped_key<'b>(self, new: &'b NewCommentRow) -> Option<(ScopedKey<'b>, &'b [u8; 32])> {
+    pub(super) fn scoped_idempotency_key<'b>(
+        self,
+        new: &'b NewCommentRow,
+    ) -> Option<(ScopedIdempotencyKey<'b>, &'b [u8; 32])> {
         let (key, request) = new.idempotency.as_ref()?;
         let slot = if self == Self::Embedded { Slot::FIRST } else { new.path.id().slot() };
-        Some((ScopedKey { slot, member: new.author.id, key }, request))
+        Some((ScopedIdempotencyKey { slot, member: new.author.id, key }, request))
     }
 }

@@ -41,7 +41,7 @@ use crate::telemetry::Collector;
 
 /// How long the loops may go on writing what they have taken, after the stop. The rest is not
 /// committed, and another process reads it.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+const PERSIST_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the loops need.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: Cancellati
                 state.finish(finished.context("a task of the persist job panicked")??);
                 commit(&mut *consumer, &mut state.queue, name, &commit_outage).await;
             }
-            () = stop.cancelled(), if reading => drain_until = Some(Instant::now() + DRAIN_TIMEOUT),
+            () = stop.cancelled(), if reading => drain_until = Some(Instant::now() + PERSIST_DRAIN_TIMEOUT),
             () = sleep_until(drain_until.unwrap_or_else(Instant::now)), if !reading => {
                 let records = state.queue.len();
                 tracing::warn!(topic = name, records, "Stopped before {records} records of {name} were stored; another process reads them");

@@ -295,5 +295,5 @@ async fn stop_stores_what_was_taken_and_waits_for_no_database() {
     let took = before.elapsed();
     assert_eq!(bed.tables.count_likes(comment(604, 1)), 10);
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 10, "up to the record that could not be stored");
-    assert!(took > DRAIN_TIMEOUT && took < DRAIN_TIMEOUT * 2, "{took:?}");
+    assert!(took > PERSIST_DRAIN_TIMEOUT && took < PERSIST_DRAIN_TIMEOUT * 2, "{took:?}");
 }

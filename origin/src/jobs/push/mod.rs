@@ -1,4 +1,4 @@
-//! Pushes the most read pages to the edge: pages of hot subjects when they change, and the dictionary.
+//! Pushes the most read pages to the edge: pages of popular subjects when they change, and the dictionary.
 //!
 //! The pages of a subject are pushed together, the next ones after the last were answered. In a
 //! cluster one process pushes a subject, by a lease; if two do so for a moment, the edge keeps the
@@ -42,9 +42,9 @@ const DICTIONARY_REFRESH_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Bytes of pages in one push: half of what the edge accepts, because JSON at most doubles a page.
 const MAX_PUSH_BYTES: usize = 4 * 1_024 * 1_024 - 64 * 1_024;
 /// How long nothing is pushed after a failure of the edge; doubled by each further failure.
-const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+const FIRST_PUSH_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest pause after failures of the edge.
-const MAX_BACKOFF: Duration = Duration::from_secs(30);
+const MAX_PUSH_BACKOFF: Duration = Duration::from_secs(30);
 /// The dictionary's name among the leases; the names of subjects contain a slash.
 const DICTIONARY_LEASE_NAME: &str = "dictionary";
 /// Everything but the unreserved characters of RFC 3986.
@@ -102,11 +102,11 @@ pub struct Pusher {
     pub edge: Arc<dyn EdgeClient>,
     pub popularity: Arc<dyn Popularity>,
     pub source: Arc<dyn PageSource>,
-    /// Marks hot subjects before their pages are rendered, because the pages say so.
+    /// Marks popular subjects before their pages are rendered, because the pages say so.
     pub read_counters: Arc<ReadCounters>,
-    /// Reads per minute that make a subject hot.
+    /// Reads per minute that make a subject popular.
     pub hot_per_minute: u32,
-    /// For how many seconds the pages of a hot subject are fresh.
+    /// For how many seconds the pages of a popular subject are fresh.
     pub fresh_for: u8,
     pub metrics: Arc<PushMetrics>,
 }
@@ -128,7 +128,7 @@ enum FinishedPush {
 pub async fn run(pusher: Arc<Pusher>) {
     let mut state = PushLoop {
         pusher,
-        hot: vec![],
+        popular: vec![],
         pushed: HashMap::new(),
         dictionary: None,
         dictionary_checked_at: None,
@@ -179,7 +179,7 @@ impl RunningPushes {
 
 struct PushLoop {
     pusher: Arc<Pusher>,
-    hot: Vec<PopularSubject>,
+    popular: Vec<PopularSubject>,
     /// What the edge has of the subjects that this process owns.
     pushed: HashMap<SubjectKey, PushedVersion>,
     /// The dictionary's version at the edge, and when it was pushed.
@@ -195,10 +195,10 @@ impl PushLoop {
     async fn start_pushes(&mut self, running: &mut RunningPushes) -> Result<(), PushError> {
         let pusher = self.pusher.clone();
         let most_read = pusher.popularity.most_read(MAX_POPULAR_SUBJECTS).await?;
-        self.hot = select_popular(most_read, &self.hot, pusher.hot_per_minute);
-        pusher.read_counters.declare_popular(&self.hot, pusher.fresh_for);
+        self.popular = select_popular(most_read, &self.popular, pusher.hot_per_minute);
+        pusher.read_counters.declare_popular(&self.popular, pusher.fresh_for);
         let names: Vec<_> = self
-            .hot
+            .popular
             .iter()
             .map(|popular| popular.subject.to_string())
             .chain([DICTIONARY_LEASE_NAME.to_owned()])
@@ -206,7 +206,7 @@ impl PushLoop {
         let owned = pusher.popularity.claim(&names, PUSH_LEASE).await?;
         let owns_dictionary = owned.last() == Some(&true);
         let owned_here: Vec<_> = self
-            .hot
+            .popular
             .iter()
             .zip(owned)
             .filter(|(_, owned_here)| *owned_here)
@@ -276,13 +276,13 @@ impl PushLoop {
             Some(PushError::Edge(error)) => {
                 self.pusher.metrics.failed.fetch_add(1, Ordering::Relaxed);
                 if self.backoff.is_none() {
-                    let retry_ms = FIRST_BACKOFF.as_millis();
+                    let retry_ms = FIRST_PUSH_BACKOFF.as_millis();
                     tracing::warn!(dependency = "edge", retry_ms, %error, "Could not push to the edge; retrying in {retry_ms} ms");
                 }
                 // Pushes that ran together fail together, and count as one failure.
-                let (last, until) = self.backoff.unwrap_or((FIRST_BACKOFF / 2, Instant::now()));
+                let (last, until) = self.backoff.unwrap_or((FIRST_PUSH_BACKOFF / 2, Instant::now()));
                 if Instant::now() >= until {
-                    let backoff = (last * 2).min(MAX_BACKOFF);
+                    let backoff = (last * 2).min(MAX_PUSH_BACKOFF);
                     self.backoff = Some((backoff, Instant::now() + backoff));
                 }
             }
@@ -305,7 +305,7 @@ async fn push_subject(
         if page.version > 0 {
             version = Some(version.map_or(page.version, |least: u64| least.min(page.version)));
         }
-        let size = page.body.len() + page.shows.len();
+        let size = page.body.len() + page.cache_tags.len();
         if size > MAX_PUSH_BYTES {
             tracing::warn!(key, size_bytes = size, "The page {key} is too large to be pushed: {size} bytes");
             continue;

@@ -57,7 +57,7 @@ pub trait CacheSource: Store + ReactionStateReader {}
 
 impl<T: Store + ReactionStateReader> CacheSource for T {}
 
-/// Tables behind the log of a cluster, as the journal and the persist job use them.
+/// Tables behind the broker of a cluster, as the journal and the persist job use them.
 pub trait SlotTables:
     CommentReader + IdempotencyReader + BatchWriter + Sharding + SlotPositions + ReactionStateReader
 {

@@ -1,4 +1,4 @@
-//! The port to how far the tables have applied the log of each slot.
+//! The port to how far the tables have applied the streams of each slot.
 
 use std::collections::HashMap;
 use std::fmt::Debug;

@@ -96,7 +96,8 @@ async fn check_and_build_row(
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
-            let parent = app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.visible() && p.subject == key);
+            let parent =
+                app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.is_visible() && p.subject == key);
             Some(parent.ok_or(ServiceError::ParentNotFound)?)
         }
     };
@@ -119,7 +120,7 @@ async fn check_and_build_row(
         created_at: now,
         html: markdown::html(&filtered.content),
         content: filtered.content,
-        written: filtered.written,
+        original_text: filtered.original_text,
         mentions: new.mentions.iter().map(named).collect(),
         idempotency: idempotency_key.map(|key| (key.key.clone(), key.request)),
         imported: None,
@@ -169,7 +170,7 @@ fn new_row(new: NewCommentRow, floor: Option<u64>, threading: Threading) -> Comm
         author: new.author,
         likes: 0,
         dislikes: 0,
-        reacted: 0,
+        reactions_offset: 0,
         replies: 0,
         created_at: new.created_at,
         edited_at: None,

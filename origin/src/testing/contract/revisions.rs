@@ -99,7 +99,7 @@ fn events_are_what_readers_see_of_a_commit() {
             takedown,
             likes: 0,
             dislikes: 0,
-            reacted: 0,
+            reactions_offset: 0,
         }
     };
     let check = |touched: TouchedComment, expected: &str| {

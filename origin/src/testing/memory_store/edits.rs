@@ -74,13 +74,13 @@ fn commit(state: &mut StoreState, before: Option<&CommentRow>, after: &CommentRo
         root: after.path.root_id(),
         parent: after.parent_id,
         floor: after.floor,
-        was_listed: before.is_some_and(CommentRow::listed),
-        listed: after.listed(),
-        visible: after.visible(),
+        was_listed: before.is_some_and(CommentRow::is_listed),
+        listed: after.is_listed(),
+        visible: after.is_visible(),
         takedown: before.is_some_and(|b| (&b.content, b.state) != (&after.content, after.state)),
         likes: after.likes,
         dislikes: after.dislikes,
-        reacted: after.reacted,
+        reactions_offset: after.reactions_offset,
     };
     PersistedBatch { outcomes: vec![], changed: vec![(after.subject.clone(), subject.version)], touched: vec![touched] }
 }

@@ -44,7 +44,7 @@ impl StoreState {
             CommentList::Roots(subject) => row.path.depth() == 1 && row.subject == *subject,
             CommentList::Under(path) => path.is_ancestor_of(&row.path),
         };
-        let listed = self.rows.values().filter(is_in_list).filter(|row| row.listed());
+        let listed = self.rows.values().filter(is_in_list).filter(|row| row.is_listed());
         let mut floors: Vec<_> = listed.filter_map(|row| Some((row.floor?, row.id()))).collect();
         floors.sort_unstable();
         floors

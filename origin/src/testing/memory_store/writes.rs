@@ -69,9 +69,9 @@ fn apply(state: &mut StoreState, logged: &LoggedOperation) -> OperationOutcome {
                 _ => OperationOutcome::Published { floor: None },
             }
         }
-        Operation::React { id, member, react } => {
+        Operation::React { id, member, change } => {
             let reaction = state.reactions.entry((*id, *member)).or_default();
-            *reaction = react.fold(*reaction);
+            *reaction = change.fold(*reaction);
             OperationOutcome::Done
         }
         Operation::Change { id, .. } if !state.rows.contains_key(id) => return OperationOutcome::NoComment,
@@ -144,10 +144,10 @@ impl ReactionStateReader for MemoryStore {
             Ok(ReactionState {
                 position,
                 reaction: state.reactions.get(&(*id, *member)).copied().flatten(),
-                visible: state.rows.get(id).map(CommentRow::visible),
+                visible: state.rows.get(id).map(CommentRow::is_visible),
                 likes: state.count_reactions(*id, Reaction::Like),
                 dislikes: state.count_reactions(*id, Reaction::Dislike),
-                reacted: position,
+                reactions_offset: position,
             })
         };
         pairs.iter().map(read).collect()

@@ -37,7 +37,7 @@ async fn reads_return_the_stored_rows() {
     );
     let states = store.read_reaction_states(&pairs).await.unwrap();
     let (visible, reaction) = (Some(true), Some(Reaction::Like));
-    let expected = ReactionState { position: 3, reaction, visible, likes: 1, dislikes: 0, reacted: 0 };
+    let expected = ReactionState { position: 3, reaction, visible, likes: 1, dislikes: 0, reactions_offset: 0 };
     assert!(states.iter().all(|s| *s == expected), "{states:?}");
     // Two pairs of one comment, and the same pair twice, have an answer each; a hidden comment is not visible.
     let mut session = store.session("test", store.database_of(ids[0].slot())).await.unwrap();
@@ -48,7 +48,7 @@ async fn reads_return_the_stored_rows() {
     let hidden = ReactionState { visible: Some(false), ..expected };
     assert_eq!(states, [hidden, ReactionState { reaction: None, ..hidden }, expected, hidden]);
     session.execute_text(hide.replace("= 1", "= 0")).await.unwrap();
-    // The votes for a comment without a row are counted from its reactions.
+    // The reactions to a comment without a row are counted from its reactions.
     let slot = key(1).slot();
     let early = CommentId::from_parts(1_800_000_000_000, slot, 1, 0);
     let mut session = store.session("test", store.database_of(slot)).await.unwrap();

@@ -113,7 +113,7 @@ impl RandomBatches {
             5 => CommentChange::Edit {
                 content: format!("{n} 中'"),
                 html: "e".into(),
-                written: None,
+                original_text: None,
                 state: CommentState::Published,
             },
             6 => {
@@ -125,8 +125,8 @@ impl RandomBatches {
                 return Operation::Snapshot { slot: id.slot(), snapshot };
             }
             8 | 9 => {
-                let (by, react) = (member(self.random.random_range(1..9)), ReactionChange::Take(Reaction::Like));
-                return Operation::React { id, member: by, react };
+                let (by, change) = (member(self.random.random_range(1..9)), ReactionChange::Take(Reaction::Like));
+                return Operation::React { id, member: by, change };
             }
             _ => return like(id, self.random.random_range(1..9)),
         };

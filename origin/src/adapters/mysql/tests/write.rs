@@ -37,7 +37,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         created_at: NOW + n,
         content: format!("it's 中文 {n} 😀 \\ ?"),
         html: "<p>".into(),
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: Some((format!("k'{n}"), [n as u8; 32])),
         imported: None,
@@ -49,7 +49,7 @@ pub(super) fn publish(new: &NewCommentRow) -> Operation {
 }
 
 pub(super) fn like(id: CommentId, by: u64) -> Operation {
-    Operation::React { id, member: member(by), react: ReactionChange::Put(Reaction::Like) }
+    Operation::React { id, member: member(by), change: ReactionChange::Put(Reaction::Like) }
 }
 
 fn logged(position: u64, operation: Operation) -> LoggedOperation {
@@ -111,7 +111,7 @@ async fn every_operation_leaves_its_rows() {
     let edit = |text: &str| CommentChange::Edit {
         content: text.into(),
         html: "e".into(),
-        written: None,
+        original_text: None,
         state: CommentState::Published,
     };
     persist(&[
@@ -122,7 +122,11 @@ async fn every_operation_leaves_its_rows() {
         change(16, CommentChange::Feature(true)),
         LoggedOperation::new(
             NOW,
-            Operation::React { id: paths[15].id(), member: member(1_015), react: ReactionChange::Take(Reaction::Like) },
+            Operation::React {
+                id: paths[15].id(),
+                member: member(1_015),
+                change: ReactionChange::Take(Reaction::Like),
+            },
         ),
     ])
     .await;
@@ -193,7 +197,7 @@ async fn second_ids_sources_and_early_reactions_are_found() {
     assert!(matches!(outcomes[1], OperationOutcome::Present { .. }), "{outcomes:?}");
     let outcomes = store.persist(&[logged(5, publish(&imported(5, "a'源")))]).await.unwrap().outcomes;
     assert!(matches!(outcomes[0], OperationOutcome::Present { .. }), "{outcomes:?}");
-    // The same operation twice in the log, and another comment under its id.
+    // The same operation twice in the broker, and another comment under its id.
     let outcomes = store.persist(&[logged(6, publish(&answer))]).await.unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Published { floor: Some(1) }]), "{outcomes:?}");
     let other = NewCommentRow { content: "other".into(), ..answer };
@@ -223,7 +227,7 @@ async fn refused_batch_leaves_no_row() {
     databases.drop_all().await;
 }
 
-/// Consumers that all believe they have the partition: each writes the whole log, in batches of its own.
+/// Consumers that all believe they have the partition: each writes the whole partition, in batches of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn overlapping_writers_apply_each_operation_once() {
     let Some(databases) = TestDatabases::new(2) else { return };
@@ -239,8 +243,9 @@ async fn overlapping_writers_apply_each_operation_once() {
     }
     for n in 0..10_000 {
         let id = paths[if n % 2 == 0 { 3 } else { n as usize % 1_000 }].id();
-        let react = if n % 7 == 6 { ReactionChange::Take(Reaction::Like) } else { ReactionChange::Put(Reaction::Like) };
-        reactions.push(logged(n, Operation::React { id, member: member(1 + n % 3_001), react }));
+        let change =
+            if n % 7 == 6 { ReactionChange::Take(Reaction::Like) } else { ReactionChange::Put(Reaction::Like) };
+        reactions.push(logged(n, Operation::React { id, member: member(1 + n % 3_001), change }));
     }
     let begun = Instant::now();
     let writers: Vec<_> = (0..6u64)
@@ -271,9 +276,9 @@ async fn overlapping_writers_apply_each_operation_once() {
     assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
     for logged_operation in &reactions {
-        let Operation::React { id, member, react } = logged_operation.operation else { continue };
+        let Operation::React { id, member, change } = logged_operation.operation else { continue };
         let pair = expected.entry((id, member)).or_default();
-        *pair = react.fold(*pair);
+        *pair = change.fold(*pair);
     }
     let expected = expected.into_values().flatten().count() as i64;
     assert_eq!(count_rows(&store, "reaction").await, expected);

@@ -97,7 +97,7 @@ async fn insert_comments(
         let mentions =
             if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
         let row = RowValues::new().number(id.signed()).text(new.content.as_str()).text(new.html.as_str());
-        rows.push((id.slot(), row.text(mentions.as_deref()).text(new.written.as_deref()).end()));
+        rows.push((id.slot(), row.text(mentions.as_deref()).text(new.original_text.as_deref()).end()));
     }
     let statement = "INSERT INTO content_{n} (id, content, html, mentions, written) VALUES {rows}";
     script.add_rows(statement, group_by_table(db, rows)).await
@@ -131,7 +131,7 @@ fn comment_row(comment: &CommentInsert<'_>, subject: i64) -> String {
         .count(row.counts.dislikes)
         .count(comment.base.likes)
         .count(comment.base.dislikes)
-        .count(row.reacted)
+        .count(row.reactions_offset)
         .count(row.counts.replies)
         .count(row.created_at)
         .count(row.edited_at)
@@ -142,9 +142,10 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
     let count = |count: u64| Some(signed(count));
     // Two statements, since a change of counts touches no index.
     let rows = updates.iter().map(|CommentUpdate { id, row, .. }| {
-        let counts = [row.counts.likes, row.counts.dislikes, row.counts.replies, row.floors, row.reacted].map(count);
-        let [likes, dislikes, replies, floors, reacted] = counts;
-        (id.slot(), json_numbers(&[Some(id.signed()), likes, dislikes, replies, floors, reacted]))
+        let counts =
+            [row.counts.likes, row.counts.dislikes, row.counts.replies, row.floors, row.reactions_offset].map(count);
+        let [likes, dislikes, replies, floors, reactions_offset] = counts;
+        (id.slot(), json_numbers(&[Some(id.signed()), likes, dislikes, replies, floors, reactions_offset]))
     });
     let columns = ["id BIGINT", "likes BIGINT", "dislikes BIGINT", "replies BIGINT", "floors BIGINT", "reacted BIGINT"];
     let statement = format!(
@@ -192,7 +193,7 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
                 "UPDATE content_{n} SET content = {}, html = {}, written = {} WHERE id = {id}",
                 value(Some(edit.content)),
                 value(Some(edit.html)),
-                value(edit.written)
+                value(edit.original_text)
             ))
             .await?;
     }
@@ -263,7 +264,7 @@ async fn write_keys(
     changes: &RowChanges<'_>,
     subjects: &[i64],
 ) -> Result<()> {
-    let keys = changes.keys.iter().map(|(key, stored)| {
+    let keys = changes.idempotency_keys.iter().map(|(key, stored)| {
         let row = RowValues::new().number(key.member.signed()).text(key.key).number(i64::from(key.slot.get()));
         let row = row.bytes(&stored.request[..]).number(stored.id.signed()).number(stored.state.number());
         (key.slot, row.count(stored.created_at).end())
@@ -332,7 +333,7 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     let texts = changes.inserts.iter().map(|c| c.id).chain(changes.edits.iter().map(|e| e.id));
     dirty.extend(texts.map(|id| (id.slot(), DirtyRow::Content(id))));
     dirty.extend(changes.reactions.iter().map(|row| (row.id.slot(), DirtyRow::Reaction(row.id, row.member))));
-    let keys = changes.keys.iter();
+    let keys = changes.idempotency_keys.iter();
     dirty.extend(keys.map(|(key, _)| (key.slot, DirtyRow::Idempotency(key.member, key.key.to_owned()))));
     dirty.extend(changes.aliases.iter().map(|row| (row.id.slot(), DirtyRow::Alias(row.id))));
     dirty

@@ -16,8 +16,8 @@ use crate::adapters::mysql::rows::{
 };
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{group_by_table, json_numbers, json_table};
-use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredKey, StoredSubject};
-use crate::domain::row::Votes;
+use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject};
+use crate::domain::row::ReactionCounts;
 use crate::ports::store::Result;
 
 /// Reads one kind of rows. In `statement`, `{rows}` stands for the table of the requested keys and `{n}`
@@ -126,7 +126,7 @@ fn stored_comment(r: &MySqlRow) -> Result<StoredComment> {
         pinned_at: optional_count(10)?,
         edited_at: optional_count(11)?,
         counts: EngagementCounts { likes: count_at(r, 12)?, dislikes: count_at(r, 13)?, replies: count_at(r, 14)? },
-        reacted: count_at(r, 15)?,
+        reactions_offset: count_at(r, 15)?,
     };
     Ok(StoredComment { subject: r.try_get(1)?, author: member_id(r.try_get(2)?)?, row })
 }
@@ -151,9 +151,9 @@ async fn load_reactions(
     }
     let statement = "SELECT r.comment_id, CAST(SUM(r.reaction = 1) AS SIGNED), CAST(SUM(r.reaction = 2) AS SIGNED) \
                      FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.comment_id = j.id GROUP BY r.comment_id";
-    for r in read(db, session, &["id BIGINT"], ids(&request.early_votes), statement).await? {
-        let votes = Votes { likes: count_at(&r, 1)?, dislikes: count_at(&r, 2)? };
-        loaded.add_early_votes(id_at(&r, 0)?, votes);
+    for r in read(db, session, &["id BIGINT"], ids(&request.early_counts), statement).await? {
+        let counts = ReactionCounts { likes: count_at(&r, 1)?, dislikes: count_at(&r, 2)? };
+        loaded.add_early_counts(id_at(&r, 0)?, counts);
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ async fn load_keys<'b>(
     request: &RowRequest<'b>,
     loaded: &mut LoadedRows<'b>,
 ) -> Result<()> {
-    let keys = request.keys.iter().enumerate().map(|(n, key)| {
+    let keys = request.idempotency_keys.iter().enumerate().map(|(n, key)| {
         (key.slot, format!("[{n},{},{},\"{}\"]", key.member, key.slot.get(), hex::encode_upper(key.key)))
     });
     let statement = "SELECT j.n, i.request, i.comment_id, i.state, i.created_at FROM {rows} STRAIGHT_JOIN idempotency_{n} i \
@@ -176,9 +176,9 @@ async fn load_keys<'b>(
         let hash: &[u8] = r.try_get(1)?;
         let hash = hash.try_into().map_err(|_| damaged("the hash of a request"))?;
         let (id, state) = (id_at(&r, 2)?, CommentState::from_number(r.try_get(3)?)?);
-        loaded.add_key(
-            *requested(&request.keys, &r)?,
-            StoredKey { request: hash, id, state, created_at: count_at(&r, 4)? },
+        loaded.add_idempotency_key(
+            *requested(&request.idempotency_keys, &r)?,
+            StoredIdempotencyKey { request: hash, id, state, created_at: count_at(&r, 4)? },
         );
     }
     let keys = request.sources.iter().enumerate().map(|(n, (subject, source))| {

@@ -1,5 +1,5 @@
 //! The locks of slots: a transaction that writes to a slot locks the slot's row, which says whether this
-//! database has the slot and how far its logs are applied.
+//! database has the slot and how far its streams are applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 

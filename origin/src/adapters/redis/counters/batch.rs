@@ -12,9 +12,10 @@ use gailou_shared::id::{CommentId, Slot};
 use tokio::sync::oneshot;
 
 use crate::adapters::redis::counters::letters::{change_letter, parse_reaction, reaction_letter};
-use crate::adapters::redis::counters::{CounterKeys, FOLD, MAX_BATCH};
+use crate::adapters::redis::counters::{CounterKeys, FOLD_SCRIPT, MAX_BATCH};
 use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
-use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction, ReactionCounts};
+use crate::domain::row::ReactionCounts;
+use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction};
 
 /// Scripts of a queue that may be in flight: one runs while the answers of the other travel.
 const MAX_SCRIPTS_IN_FLIGHT: usize = 2;
@@ -143,7 +144,7 @@ impl FoldBatcher {
             comment_counts.push(ids.len());
             keys.extend(self.keys.views(*slot, ids));
         }
-        let mut call = FOLD.call(&keys);
+        let mut call = FOLD_SCRIPT.call(&keys);
         for (folds, comments) in slots.values().zip(comment_counts) {
             call.arg(comments).arg(folds.len());
             for (FoldRequest { id, member, change, offset, state }, _) in folds {

@@ -24,9 +24,9 @@ use gailou_shared::wire::Reaction;
 use crate::adapters::redis::counters::batch::FoldBatcher;
 use crate::adapters::redis::counters::letters::{change_letter, parse_reaction};
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
+use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
     CountBase, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction, PersistedReaction,
-    ReactionCounts,
 };
 use crate::ports::failure::Failure;
 
@@ -44,15 +44,15 @@ macro_rules! scripts {
 }
 
 scripts! {
-    FOLD: "counters.fold", "lua/fold.lua";
-    READ_COUNTS: "counters.read_counts", "lua/read_counts.lua";
-    READ_PENDING_REACTIONS: "counters.read_pending_reactions", "lua/read_pending_reactions.lua";
-    SETTLE: "counters.settle", "lua/settle.lua";
-    IS_OPEN: "counters.is_open", "lua/is_open.lua";
-    BEGIN_RECOVERY: "counters.begin_recovery", "lua/begin_recovery.lua";
-    FINISH_RECOVERY: "counters.finish_recovery", "lua/finish_recovery.lua";
-    READ_VIEW: "counters.read_view", "lua/read_view.lua";
-    FORGET_VIEW: "counters.forget_view", "lua/forget_view.lua";
+    FOLD_SCRIPT: "counters.fold", "lua/fold.lua";
+    READ_COUNTS_SCRIPT: "counters.read_counts", "lua/read_counts.lua";
+    READ_PENDING_REACTIONS_SCRIPT: "counters.read_pending_reactions", "lua/read_pending_reactions.lua";
+    SETTLE_SCRIPT: "counters.settle", "lua/settle.lua";
+    IS_OPEN_SCRIPT: "counters.is_open", "lua/is_open.lua";
+    BEGIN_RECOVERY_SCRIPT: "counters.begin_recovery", "lua/begin_recovery.lua";
+    FINISH_RECOVERY_SCRIPT: "counters.finish_recovery", "lua/finish_recovery.lua";
+    READ_VIEW_SCRIPT: "counters.read_view", "lua/read_view.lua";
+    FORGET_VIEW_SCRIPT: "counters.forget_view", "lua/forget_view.lua";
 }
 
 /// The counters of one cluster.
@@ -133,7 +133,8 @@ impl Counters for RedisCounters {
         let args = |call: &mut ScriptCall<'_>, row: &CountBase| {
             call.arg(row.counts.likes).arg(row.counts.dislikes).arg(row.offset);
         };
-        let answers = self.run_by_slot::<Option<Vec<i64>>, _>(&READ_COUNTS, rows, |row| row.id, |_| 1, args).await?;
+        let answers =
+            self.run_by_slot::<Option<Vec<i64>>, _>(&READ_COUNTS_SCRIPT, rows, |row| row.id, |_| 1, args).await?;
         let mut counts = HashMap::new();
         for (ids, answer) in answers {
             let answer = answer.ok_or(CountersError::Lost)?;
@@ -159,7 +160,8 @@ impl Counters for RedisCounters {
         let answers = slots.into_iter().map(|(slot, ids)| async move {
             let views = ids.iter().map(|id| self.keys.view(*id));
             let keys: Vec<_> = std::iter::once(self.keys.marker(slot)).chain(views).collect();
-            let answer: Option<Vec<String>> = self.run(READ_PENDING_REACTIONS.call(&keys).arg(member.get())).await?;
+            let answer: Option<Vec<String>> =
+                self.run(READ_PENDING_REACTIONS_SCRIPT.call(&keys).arg(member.get())).await?;
             Ok::<_, CountersError>((ids, answer.ok_or(CountersError::Lost)?))
         });
         let answers = try_join_all(answers).await?.into_iter();
@@ -176,7 +178,7 @@ impl Counters for RedisCounters {
             }
         };
         let size = |row: &PersistedReaction| 1 + row.operations.len();
-        let answers = self.run_by_slot::<Vec<String>, _>(&SETTLE, rows, |row| row.base.id, size, args).await?;
+        let answers = self.run_by_slot::<Vec<String>, _>(&SETTLE_SCRIPT, rows, |row| row.base.id, size, args).await?;
         Ok(answers.into_iter().flat_map(|(_, unsettled)| unsettled).filter_map(|id| id.parse().ok()).collect())
     }
 }
@@ -184,7 +186,7 @@ impl Counters for RedisCounters {
 #[async_trait]
 impl CounterViews for RedisCounters {
     async fn read_view(&self, id: CommentId) -> Result<Option<CounterView>, CountersError> {
-        let call = READ_VIEW.call(&self.keys.views(id.slot(), [id]));
+        let call = READ_VIEW_SCRIPT.call(&self.keys.views(id.slot(), [id]));
         let view: Option<Vec<u64>> = self.run(&call).await?;
         Ok(match view.ok_or(CountersError::Lost)?[..] {
             [offset, likes, dislikes, current_likes, current_dislikes] => Some(CounterView {
@@ -196,7 +198,7 @@ impl CounterViews for RedisCounters {
     }
 
     async fn forget_view(&self, id: CommentId) -> Result<(), CountersError> {
-        self.run(&FORGET_VIEW.call(&self.keys.views(id.slot(), [id]))).await
+        self.run(&FORGET_VIEW_SCRIPT.call(&self.keys.views(id.slot(), [id]))).await
     }
 }
 

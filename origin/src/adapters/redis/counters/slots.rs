@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use gailou_shared::id::Slot;
 
-use crate::adapters::redis::counters::{BEGIN_RECOVERY, FINISH_RECOVERY, IS_OPEN, RedisCounters};
+use crate::adapters::redis::counters::{BEGIN_RECOVERY_SCRIPT, FINISH_RECOVERY_SCRIPT, IS_OPEN_SCRIPT, RedisCounters};
 use crate::ports::counters::{CounterSlots, CountersError, Recovery};
 
 /// How long a recovery may take.
@@ -17,7 +17,7 @@ const RECOVERY_TTL: Duration = Duration::from_secs(10);
 impl CounterSlots for RedisCounters {
     async fn find_lost_slots(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError> {
         let open = slots.iter().map(|slot| async {
-            let call = IS_OPEN.call(&[self.keys.marker(*slot)]);
+            let call = IS_OPEN_SCRIPT.call(&[self.keys.marker(*slot)]);
             Ok::<_, CountersError>((*slot, self.run::<bool>(&call).await?))
         });
         let open = try_join_all(open).await?.into_iter();
@@ -28,7 +28,7 @@ impl CounterSlots for RedisCounters {
         let token = format!("{:032x}", rand::random::<u128>());
         let begun = slots.iter().map(|slot| async {
             let keys = [self.keys.recovery_token(*slot, &token)];
-            self.run::<()>(BEGIN_RECOVERY.call(&keys).arg(RECOVERY_TTL.as_secs())).await
+            self.run::<()>(BEGIN_RECOVERY_SCRIPT.call(&keys).arg(RECOVERY_TTL.as_secs())).await
         });
         try_join_all(begun).await?;
         Ok(Recovery { slots: slots.to_vec(), token })
@@ -39,7 +39,7 @@ impl CounterSlots for RedisCounters {
             let Some(reached) = reached.get(slot) else { return Ok(false) };
             let token = self.keys.recovery_token(*slot, &recovery.token);
             let keys = [token, self.keys.marker(*slot), self.keys.index(*slot)];
-            self.run::<bool>(FINISH_RECOVERY.call(&keys).arg(reached)).await
+            self.run::<bool>(FINISH_RECOVERY_SCRIPT.call(&keys).arg(reached)).await
         });
         let opened = try_join_all(opened).await?;
         if opened.contains(&false) { Err(CountersError::Lost) } else { Ok(()) }

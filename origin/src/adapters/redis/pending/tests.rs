@@ -34,7 +34,7 @@ fn operation(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         created_at: at,
         content: format!("comment {number}"),
         html: format!("<p>comment {number}</p>"),
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: key.map(|key| (key.to_owned(), [7; 32])),
         imported: None,

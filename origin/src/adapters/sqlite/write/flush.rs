@@ -26,7 +26,7 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
         )?
         .execute(params![edit.id.signed(), edit.at])?;
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
-            .execute(params![edit.id.signed(), edit.content, edit.html, edit.written])?;
+            .execute(params![edit.id.signed(), edit.content, edit.html, edit.original_text])?;
     }
     write_reactions(tx, changes)?;
     write_ranks(tx, changes, &numbers)?;
@@ -129,7 +129,7 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
     let mentions =
         if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
     tx.prepare_cached("INSERT INTO content (id, content, html, mentions, written) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![comment.id.signed(), new.content, new.html, mentions, new.written])?;
+        .execute(params![comment.id.signed(), new.content, new.html, mentions, new.original_text])?;
     Ok(())
 }
 
@@ -198,7 +198,7 @@ fn write_ranks(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) 
 
 /// Idempotency keys, import sources and names.
 fn write_keys(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
-    for (key, stored) in &changes.keys {
+    for (key, stored) in &changes.idempotency_keys {
         let (member, state) = (key.member.signed(), stored.state.number());
         tx.prepare_cached(
             "INSERT OR REPLACE INTO idempotency (member_id, key, request, comment_id, state, created_at) \

@@ -6,7 +6,7 @@ use gailou_shared::wire::{CommentState, Reaction, Visibility};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, damaged, member_id, path};
-use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredKey, StoredSubject};
+use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject};
 use crate::ports::store::Result;
 
 pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &mut LoadedRows<'b>) -> Result<()> {
@@ -55,14 +55,17 @@ pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &
             loaded.add_reaction(*id, *member, Reaction::from_number(stored)?);
         }
     }
-    for key in &request.keys {
+    for key in &request.idempotency_keys {
         let mut statement = tx.prepare_cached(
             "SELECT request, comment_id, state, created_at FROM idempotency WHERE member_id = ?1 AND key = ?2",
         )?;
         let mut found = statement.query(params![key.member.signed(), key.key])?;
         if let Some(r) = found.next()? {
             let (id, state) = (comment_id(r.get(1)?)?, CommentState::from_number(r.get(2)?)?);
-            loaded.add_key(*key, StoredKey { request: r.get(0)?, id, state, created_at: count(r.get(3)?) });
+            loaded.add_idempotency_key(
+                *key,
+                StoredIdempotencyKey { request: r.get(0)?, id, state, created_at: count(r.get(3)?) },
+            );
         }
     }
     for source in &request.sources {
@@ -101,7 +104,7 @@ fn stored_comment(r: &Row<'_>) -> Result<StoredComment> {
         pinned_at: r.get::<_, Option<i64>>(9)?.map(count),
         edited_at: r.get::<_, Option<i64>>(10)?.map(count),
         counts: EngagementCounts { likes: count(r.get(11)?), dislikes: count(r.get(12)?), replies: count(r.get(13)?) },
-        reacted: 0,
+        reactions_offset: 0,
     };
     Ok(StoredComment { subject: r.get(0)?, author: member_id(r.get(1)?)?, row })
 }

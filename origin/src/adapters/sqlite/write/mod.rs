@@ -112,7 +112,7 @@ mod tests {
             created_at: NOW,
             content: "text".into(),
             html: String::new(),
-            written: None,
+            original_text: None,
             mentions: vec![],
             idempotency: None,
             imported: None,

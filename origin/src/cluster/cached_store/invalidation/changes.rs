@@ -57,7 +57,7 @@ pub(super) fn changes_of_rows<'a>(
         }
         if let Some(floor) = row.floor {
             let list = if id == root { CachedList::Roots(row.subject.clone()) } else { CachedList::Replies(root) };
-            let moved = ListMove { floor, is_listed: row.listed(), version };
+            let moved = ListMove { floor, is_listed: row.is_listed(), version };
             changes.lists.entry(list).or_default().insert(id, moved);
         }
     }

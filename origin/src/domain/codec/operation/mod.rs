@@ -51,7 +51,7 @@ struct FlatNewComment<'a> {
     created_at: u64,
     content: &'a str,
     html: &'a str,
-    written: Option<&'a str>,
+    original_text: Option<&'a str>,
     #[serde(borrow)]
     mentions: Vec<FlatNamed<'a>>,
     idempotency: Option<(&'a str, [u8; 32])>,
@@ -73,8 +73,8 @@ struct FlatImported<'a> {
 pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
     let operation = match &logged.operation {
         Operation::Publish(row) => FlatOperation::Publish(Box::new(flat_comment(row))),
-        Operation::React { id, member, react } => {
-            FlatOperation::React { id: id.get(), member: member.get(), change: change_number(*react) }
+        Operation::React { id, member, change } => {
+            FlatOperation::React { id: id.get(), member: member.get(), change: change_number(*change) }
         }
         Operation::Change { .. }
         | Operation::Subject { .. }
@@ -118,7 +118,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         created_at: row.created_at,
         content: &row.content,
         html: &row.html,
-        written: row.written.as_deref(),
+        original_text: row.original_text.as_deref(),
         mentions: row.mentions.iter().map(FlatNamed::of).collect(),
         idempotency: row.idempotency.as_ref().map(|(key, request)| (key.as_str(), *request)),
         imported: row.imported.as_ref().map(flat_imported),
@@ -136,7 +136,7 @@ fn parse_operation(flat: &FlatLoggedOperation<'_>) -> Option<LoggedOperation> {
         FlatOperation::React { id, member, change } => Operation::React {
             id: parse_comment_id(*id)?,
             member: MemberId::new(*member).ok()?,
-            react: parse_change(*change)?,
+            change: parse_change(*change)?,
         },
     };
     Some(LoggedOperation::new(flat.at, operation))
@@ -154,7 +154,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
         created_at: flat.created_at,
         content: flat.content.to_owned(),
         html: flat.html.to_owned(),
-        written: flat.written.map(str::to_owned),
+        original_text: flat.original_text.map(str::to_owned),
         mentions: parse_named(&flat.mentions)?,
         idempotency: flat.idempotency.map(|(key, request)| (key.to_owned(), request)),
         imported: flat.imported.as_ref().map(|imported| ImportedFrom {

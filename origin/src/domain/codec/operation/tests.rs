@@ -42,7 +42,7 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
     let place = (subject, path, of(id()), of(named()), state(), any::<bool>(), author, any::<u64>());
     let texts = (any::<String>(), any::<String>(), any::<Option<String>>());
     let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
-    (place, texts, rest).prop_map(|(place, (content, html, written), (mentions, idempotency, imported))| {
+    (place, texts, rest).prop_map(|(place, (content, html, original_text), (mentions, idempotency, imported))| {
         let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
         NewCommentRow {
             subject,
@@ -55,7 +55,7 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
             created_at,
             content,
             html,
-            written,
+            original_text,
             mentions,
             idempotency,
             imported,
@@ -67,7 +67,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     let react = (id(), member(), 0u8..4).prop_map(|(id, member, n)| Operation::React {
         id,
         member,
-        react: parse_change(n).unwrap(),
+        change: parse_change(n).unwrap(),
     });
     prop_oneof![row().prop_map(|row| Operation::Publish(Box::new(row))), react]
 }
@@ -103,7 +103,7 @@ fn react() -> Operation {
     Operation::React {
         id: CommentId::new(5).unwrap(),
         member: MemberId::new(7).unwrap(),
-        react: ReactionChange::Put(Reaction::Like),
+        change: ReactionChange::Put(Reaction::Like),
     }
 }
 
@@ -122,7 +122,7 @@ fn publish() -> Operation {
         created_at: 5,
         content: "written".into(),
         html: "<p>written</p>".into(),
-        written: Some("raw".into()),
+        original_text: Some("raw".into()),
         mentions: vec![named(1, ""), named(2, "x")],
         idempotency: Some(("k".into(), [7; 32])),
         imported: Some(imported),

@@ -9,18 +9,19 @@ use gailou_shared::wire::Reaction;
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_changes::{HistoryRow, ReactionRow, ReplyRank};
 use crate::domain::fold::{
-    BatchFold, FoldedRow, LoadedRows, RowChanges, RowRequest, StoredComment, StoredKey, StoredSubject, TableLayout,
+    BatchFold, FoldedRow, LoadedRows, RowChanges, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject,
+    TableLayout,
 };
 use crate::domain::operation::{LoggedOperation, OperationOutcome, PersistedBatch};
-use crate::domain::positions::{LogPosition, NextPositions, OperationStream};
-use crate::domain::row::Votes;
+use crate::domain::positions::{NextPositions, OperationStream, StreamPosition};
+use crate::domain::row::ReactionCounts;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FoldTableComment {
     pub(super) subject: i64,
     pub(super) author: MemberId,
     pub(super) parent: Option<CommentId>,
-    pub(super) base: Votes,
+    pub(super) base: ReactionCounts,
     pub(super) row: FoldedRow,
     /// The first text and the current one.
     pub(super) texts: (String, String),
@@ -42,7 +43,7 @@ pub(super) struct FoldTables {
     pub(super) reactions: BTreeMap<(CommentId, MemberId), Reaction>,
     pub(super) roots: BTreeMap<CommentId, EngagementCounts>,
     pub(super) replies: BTreeSet<ReplyRank>,
-    pub(super) keys: BTreeMap<(Slot, MemberId, String), StoredKey>,
+    pub(super) idempotency_keys: BTreeMap<(Slot, MemberId, String), StoredIdempotencyKey>,
     pub(super) sources: BTreeMap<(i64, String), CommentId>,
     pub(super) aliases: BTreeMap<CommentId, CommentId>,
     pub(super) history: BTreeSet<HistoryRow>,
@@ -66,7 +67,7 @@ impl FoldTables {
         let (persisted, changes) = fold.finish(|_| HotWeights::default());
         self.flush(&changes);
         for logged in batch {
-            if let Some(LogPosition { stream, slot, .. }) = LogPosition::of(logged) {
+            if let Some(StreamPosition { stream, slot, .. }) = StreamPosition::of(logged) {
                 self.next.insert((stream, slot), changes.positions.next(stream, slot));
             }
         }
@@ -99,9 +100,9 @@ impl FoldTables {
                 loaded.add_reaction(*id, *member, *reaction);
             }
         }
-        for key in &request.keys {
-            if let Some(stored) = self.keys.get(&(key.slot, key.member, key.key.to_owned())) {
-                loaded.add_key(*key, *stored);
+        for key in &request.idempotency_keys {
+            if let Some(stored) = self.idempotency_keys.get(&(key.slot, key.member, key.key.to_owned())) {
+                loaded.add_idempotency_key(*key, *stored);
             }
         }
         for source in &request.sources {
@@ -112,10 +113,10 @@ impl FoldTables {
         for (id, original) in self.aliases.iter().filter(|(id, _)| request.aliases.contains(id)) {
             loaded.add_alias(*id, *original);
         }
-        for id in &request.early_votes {
-            let votes = self.votes(*id);
-            if votes != Votes::default() {
-                loaded.add_early_votes(*id, votes);
+        for id in &request.early_counts {
+            let counts = self.counts(*id);
+            if counts != ReactionCounts::default() {
+                loaded.add_early_counts(*id, counts);
             }
         }
         for ((id, member), reaction) in &self.reactions {
@@ -163,8 +164,8 @@ impl FoldTables {
         }
         changes.removed_reply_ranks.iter().for_each(|key| assert!(self.replies.remove(key)));
         changes.added_reply_ranks.iter().for_each(|key| assert!(self.replies.insert(*key)));
-        for (key, stored) in &changes.keys {
-            self.keys.insert((key.slot, key.member, key.key.to_owned()), *stored);
+        for (key, stored) in &changes.idempotency_keys {
+            self.idempotency_keys.insert((key.slot, key.member, key.key.to_owned()), *stored);
         }
         for row in &changes.sources {
             self.sources.insert((numbers[row.subject], row.source.to_owned()), row.id);
@@ -174,20 +175,20 @@ impl FoldTables {
     }
 
     /// Likes and dislikes among the rows of reactions.
-    fn votes(&self, id: CommentId) -> Votes {
+    fn counts(&self, id: CommentId) -> ReactionCounts {
         let of = |which| self.reactions.iter().filter(|((of, _), r)| *of == id && **r == which).count() as u64;
-        Votes { likes: of(Reaction::Like), dislikes: of(Reaction::Dislike) }
+        ReactionCounts { likes: of(Reaction::Like), dislikes: of(Reaction::Dislike) }
     }
 
     /// Checks every counter and rank against the rows.
     pub(super) fn check(&self) {
         for (id, c) in &self.comments {
             let below = |other: &&FoldTableComment| c.row.path.is_ancestor_of(&other.row.path);
-            let votes = self.votes(*id);
+            let counts = self.counts(*id);
             let replies = self.comments.values().filter(below).filter(|c| c.row.is_visible()).count() as u64;
             let counts = EngagementCounts {
-                likes: c.base.likes + votes.likes,
-                dislikes: c.base.dislikes + votes.dislikes,
+                likes: c.base.likes + counts.likes,
+                dislikes: c.base.dislikes + counts.dislikes,
                 replies,
             };
             assert_eq!(c.row.counts, counts, "{id}");

@@ -61,7 +61,7 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
-            written: None,
+            original_text: None,
             state: CommentState::Published
         }),
     ];
@@ -91,7 +91,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
         created_at: NOW + n,
         content: format!("comment {n}"),
         html: String::new(),
-        written: None,
+        original_text: None,
         mentions: vec![],
         idempotency: None,
         imported: None,
@@ -135,9 +135,9 @@ fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
             FoldStep::Again(i) if !before.is_empty() => {
                 (position(OperationStream::Comments), Operation::Publish(Box::new((**i.get(&before)).clone())))
             }
-            FoldStep::React(i, member, react) if !all.is_empty() => {
+            FoldStep::React(i, member, change) if !all.is_empty() => {
                 let (id, member) = (i.get(&all).path.id(), MemberId::new(*member).unwrap());
-                (position(OperationStream::Reactions), Operation::React { id, member, react: *react })
+                (position(OperationStream::Reactions), Operation::React { id, member, change: *change })
             }
             FoldStep::Change(i, change) if !all.is_empty() => {
                 (None, Operation::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
@@ -182,7 +182,7 @@ proptest! {
                 prop_assert!(tables.comments.contains_key(&id) != tables.aliases.contains_key(&id), "{}", id);
             }
         }
-        // Another process replays the log from an earlier position.
+        // Another process replays the broker from an earlier position.
         let mut replayed = tables.clone();
         let logged: Vec<_> = operations.into_iter().filter(|e| e.position.is_some()).collect();
         let persisted = replayed.persist(TableLayout::Sharded, &logged[again.min(logged.len())..]).unwrap();
@@ -200,7 +200,7 @@ fn publish(new: &NewCommentRow) -> Operation {
 }
 
 fn like(id: CommentId, member: u64) -> Operation {
-    Operation::React { id, member: MemberId::new(member).unwrap(), react: ReactionChange::Put(Reaction::Like) }
+    Operation::React { id, member: MemberId::new(member).unwrap(), change: ReactionChange::Put(Reaction::Like) }
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn like_before_its_comment_is_counted_when_the_comment_is_published() {
     let persisted = tables.persist(TableLayout::Sharded, &[logged(2, like(id, 3)), logged(0, publish(&new))]).unwrap();
     tables.check();
     let touched = &persisted.touched[0];
-    assert_eq!((touched.likes, touched.reacted, touched.was_listed, touched.listed), (3, 3, false, true));
+    assert_eq!((touched.likes, touched.reactions_offset, touched.was_listed, touched.listed), (3, 3, false, true));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn two_comments_with_one_id_are_refused() {
     let edit = CommentChange::Edit {
         content: "better".into(),
         html: String::new(),
-        written: None,
+        original_text: None,
         state: CommentState::Published,
     };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
@@ -288,7 +288,7 @@ fn change_feed_contains_only_changes_that_readers_saw() {
         let touched = tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, operation)]).unwrap().touched;
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
-    let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), written: None, state };
+    let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), original_text: None, state };
     check(CommentState::Published, edit(CommentState::Published), true);
     check(CommentState::Published, edit(CommentState::Review), true);
     check(CommentState::Published, CommentChange::State(CommentState::Deleted), true);

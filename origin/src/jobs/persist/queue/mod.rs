@@ -27,9 +27,9 @@ const MAX_SLOTS_BY_FAILURES: [usize; 4] = [usize::MAX, 16, 4, 1];
 /// Batches in flight to one database whose slots have failed before, beside the one healthy batch.
 const MAX_SUSPECT_BATCHES: usize = 3;
 /// How long a slot waits after its first failure; doubled by each further one.
-const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+const FIRST_SLOT_BACKOFF: Duration = Duration::from_millis(50);
 /// The longest wait of a slot.
-const MAX_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_SLOT_BACKOFF: Duration = Duration::from_secs(1);
 
 /// A record with its operation.
 #[derive(Debug)]
@@ -258,8 +258,8 @@ impl RecordQueue {
             let Some(queue) = self.slots.get_mut(slot) else { continue };
             queue.in_flight = false;
             queue.failures += 1;
-            let doubled = FIRST_BACKOFF.saturating_mul(1 << queue.failures.min(10).saturating_sub(1));
-            queue.not_before = (!refused).then(|| now + doubled.min(MAX_BACKOFF));
+            let doubled = FIRST_SLOT_BACKOFF.saturating_mul(1 << queue.failures.min(10).saturating_sub(1));
+            queue.not_before = (!refused).then(|| now + doubled.min(MAX_SLOT_BACKOFF));
             if alone {
                 queue.max_records = Some((batch.records.len() / 4).max(1));
                 // The batch had no other slot: dividing by slots would not help.

@@ -80,7 +80,7 @@ fn failed_batch_returns_to_its_queues_and_delays_no_other() {
             queue.mark_stored(part);
         }
     }
-    let later = later + MAX_BACKOFF;
+    let later = later + MAX_SLOT_BACKOFF;
     let parts: Vec<_> = std::iter::from_fn(|| queue.pick(later, shard)).collect();
     assert!(parts.iter().any(|part| offsets(part) == [(0, 0)]), "alone at last: {parts:?}");
     for part in parts {
@@ -130,7 +130,7 @@ fn revoked_partition_is_forgotten_and_begins_again() {
     queue.return_failed(in_flight, false, now);
     assert_eq!(queue.committable(), [(0, 10)], "nothing of this assignment is done");
     let mut again = Vec::new();
-    while let Some(batch) = queue.pick(now + MAX_BACKOFF, shard) {
+    while let Some(batch) = queue.pick(now + MAX_SLOT_BACKOFF, shard) {
         again.extend(offsets(&batch));
         queue.mark_stored(batch);
     }
@@ -138,7 +138,7 @@ fn revoked_partition_is_forgotten_and_begins_again() {
     assert_eq!(queue.committable(), [(0, 12)]);
     // A record before the last one taken: the partition was reset.
     take(&mut queue, 0, 3);
-    let reset = queue.pick(now + MAX_BACKOFF, shard).unwrap();
+    let reset = queue.pick(now + MAX_SLOT_BACKOFF, shard).unwrap();
     queue.mark_stored(reset);
     assert_eq!(queue.committable(), [(0, 4)]);
 }

@@ -13,9 +13,10 @@ use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
     CountBase, CounterSlots, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction,
-    PersistedReaction, ReactionCounts,
+    PersistedReaction,
 };
 use crate::testing::redis_server::RedisServer;
 
@@ -42,7 +43,7 @@ fn counts(likes: u64, dislikes: u64) -> ReactionCounts {
 }
 
 fn state(position: u64) -> ReactionState {
-    ReactionState { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reacted: 0 }
+    ReactionState { position, reaction: None, visible: Some(true), likes: 10, dislikes: 1, reactions_offset: 0 }
 }
 
 fn base(likes: u64, offset: u64) -> CountBase {

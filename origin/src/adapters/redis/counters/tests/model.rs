@@ -13,9 +13,10 @@ use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
+use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
     CountBase, CounterSlots as _, CounterView, CounterViews as _, Counters as _, CountersError, FoldRequest,
-    PersistedReaction, ReactionCounts, Recovery,
+    PersistedReaction, Recovery,
 };
 use crate::testing::redis_server::RedisServer;
 
@@ -105,7 +106,7 @@ impl CounterModel {
             visible: Some(true),
             likes,
             dislikes,
-            reacted: position,
+            reactions_offset: position,
         }
     }
 

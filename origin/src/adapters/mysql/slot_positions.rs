@@ -1,4 +1,4 @@
-//! How far the tables have applied the log of each slot. The answers must come from the database that
+//! How far the tables have applied the streams of each slot. The answers must come from the database that
 //! has the slot now.
 
 use std::collections::HashMap;
