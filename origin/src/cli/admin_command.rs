@@ -32,13 +32,13 @@ impl AdminCommand {
         matches!(self, Self::Import { .. } | Self::Words { .. } | Self::Reconcile { repair: true })
     }
 
-    /// Does it, and says what went wrong. The exit code.
+    /// Runs the command and prints its error. Returns the exit code.
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(&*app.tables, subject.as_ref(), console).await,
             Self::Words { action } => words::load(app, action, input, console).await,
-            Self::Migrate => migrated(app, console).await,
+            Self::Migrate => confirm_migration(app, console).await,
             Self::Doctor => doctor::run(&app.config, Ok(app), console).await,
             Self::Reconcile { repair } => reconcile::run(app, repair, console).await,
             Self::Dlq { what } => dlq::run(app, what, console).await,
@@ -57,11 +57,11 @@ impl AdminCommand {
     }
 }
 
-async fn migrated(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let place = match &app.config.cluster {
+async fn confirm_migration(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
+    let tables = match &app.config.cluster {
         Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka_brokers),
         None => format!("the tables in {}", app.config.data.display()),
     };
-    console.out(&format!("{place} are up to date\n")).await?;
+    console.out(&format!("{tables} are up to date\n")).await?;
     Ok(0)
 }

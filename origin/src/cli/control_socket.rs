@@ -1,13 +1,11 @@
 //! Commands to a running server, through a socket in its data directory.
 //!
 //! The client sends one line of JSON (the [`AdminCommand`]) and then its input in frames: a length of four
-//! bytes, big-endian, and so many bytes; length 0 is the end, so that a broken upload is never
-//! taken for one. The server answers lines of JSON ([`Reply`]), the exit code last. Not reachable
-//! from other machines, and not for other users of this one (mode 0600, and the peer is asked for).
+//! bytes, big-endian, and as many bytes. Length 0 is the end, so that an interrupted upload does not look
+//! complete. The server answers with lines of JSON ([`Reply`]); the last one has the exit code. Other
+//! machines cannot reach the socket, and other users are refused (mode 0600, and by the peer's user id).
 
-use std::fs::{
-    File, {self},
-};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -17,32 +15,34 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
+use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec, LinesCodec, LinesCodecError};
 
 use crate::bootstrap::Process;
 use crate::cli::admin_command::AdminCommand;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
-use crate::cli::{EXIT_FAILED, EXIT_USAGE, stopped};
+use crate::cli::{EXIT_FAILED, EXIT_USAGE, wait_for_stop};
 use crate::outage_log::OutageLog;
 
-/// Its name in the data directory.
+/// The name of the socket in the data directory.
 const SOCKET_FILE_NAME: &str = "gailou.sock";
-/// Longest path of a socket, in bytes, that every system takes (Linux 107, others 103).
-const PATH_BYTES: usize = 100;
-/// Longest first line, in bytes: a subject's key with escapes, and room.
-const CALL_BYTES: u64 = 16 * 1024;
+/// Longest path of a socket, in bytes, that every system supports (Linux 107, others 103).
+const MAX_SOCKET_PATH_BYTES: usize = 100;
+/// Longest command, in bytes: a subject's key with escapes, and room.
+const MAX_COMMAND_BYTES: usize = 16 * 1024;
 /// Largest frame, in bytes.
-const FRAME_BYTES: u32 = 1 << 20;
-/// How long nothing is accepted after a failed try.
+const MAX_FRAME_BYTES: usize = 1 << 20;
+/// Pause after a connection could not be accepted.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the server says.
+/// One line of the server's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -52,17 +52,18 @@ enum Reply {
     Exit(u8),
 }
 
-/// An address of the socket that is short enough; the file, if any, must stay open while it is used.
+/// An address of the socket that is short enough. The file, if any, must stay open while the address is in
+/// use.
 fn address(data: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let path = data.join(SOCKET_FILE_NAME);
-    if path.as_os_str().len() <= PATH_BYTES || !cfg!(target_os = "linux") {
+    if path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES || !cfg!(target_os = "linux") {
         return Ok((path, None));
     }
     let directory = File::open(data)?;
     Ok((PathBuf::from(format!("/proc/self/fd/{}/{SOCKET_FILE_NAME}", directory.as_raw_fd())), Some(directory)))
 }
 
-/// A connection to the server that runs on `data`.
+/// Connects to the server that owns `data`.
 pub(super) async fn connect(data: &Path) -> io::Result<UnixStream> {
     let (path, _directory) = address(data)?;
     UnixStream::connect(path).await
@@ -77,7 +78,7 @@ pub(super) struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Listens in `data`; what a dead server left there is removed.
+    /// Listens in `data`. A socket that a dead server left there is removed.
     pub(super) fn open(data: &Path) -> io::Result<Self> {
         let path = data.join(SOCKET_FILE_NAME);
         match fs::remove_file(&path) {
@@ -91,19 +92,19 @@ impl ControlSocket {
         Ok(Self { listener, path, owner })
     }
 
-    /// Carries out what comes in, until `stop`.
+    /// Runs the commands of clients until `stop`.
     pub(super) async fn serve(self, app: Arc<Process>, stop: watch::Receiver<bool>) {
-        let one_writer = Arc::new(Mutex::new(()));
+        let write_lock = Arc::new(Mutex::new(()));
         let mut running = JoinSet::new();
         let accept_outage = OutageLog::default();
         loop {
             tokio::select! {
-                () = stopped(stop.clone()) => break,
+                () = wait_for_stop(stop.clone()) => break,
                 Some(_) = running.join_next() => {}
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) if self.may(&stream) => {
+                    Ok((stream, _)) if self.is_allowed(&stream) => {
                         accept_outage.end(|| tracing::info!("Accepted a connection of a command again"));
-                        running.spawn(answer(app.clone(), stream, one_writer.clone(), stop.clone()));
+                        running.spawn(serve_client(app.clone(), stream, write_lock.clone(), stop.clone()));
                     }
                     Ok(_) => {
                         let path = self.path.display();
@@ -122,7 +123,7 @@ impl ControlSocket {
         while running.join_next().await.is_some() {}
     }
 
-    fn may(&self, stream: &UnixStream) -> bool {
+    fn is_allowed(&self, stream: &UnixStream) -> bool {
         stream.peer_cred().is_ok_and(|peer| peer.uid() == self.owner || peer.uid() == 0)
     }
 }
@@ -133,71 +134,76 @@ impl Drop for ControlSocket {
     }
 }
 
-async fn answer(app: Arc<Process>, stream: UnixStream, one_writer: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
+async fn serve_client(app: Arc<Process>, stream: UnixStream, write_lock: Arc<Mutex<()>>, stop: watch::Receiver<bool>) {
     let (read, write) = stream.into_split();
-    let mut input = Frames(BufReader::new(read));
-    let mut console = Replies(write);
+    let mut console = RemoteConsole(FramedWrite::new(write, LinesCodec::new()));
     let work = async {
-        match input.call().await {
-            Ok(call) => {
-                let _alone = if call.writes() { Some(one_writer.lock().await) } else { None };
-                tracing::info!(command = ?call, "Running the command {call:?}");
-                call.run(&app, &mut input, &mut console).await
+        match read_command(read).await {
+            Ok((command, mut input)) => {
+                let _lock = if command.writes() { Some(write_lock.lock().await) } else { None };
+                tracing::info!(?command, "Running the command {command:?}");
+                command.run(&app, &mut input, &mut console).await
             }
             Err(error) => {
-                let _ = console.err(&format!("gailou: the server does not know this command: {error}\n")).await;
+                let text =
+                    format!("gailou: the server could not read the command: {error}; does it have this version?\n");
+                let _ = console.err(&text).await;
                 EXIT_USAGE
             }
         }
     };
     let code = tokio::select! {
         code = work => Some(code),
-        () = stopped(stop) => None,
+        () = wait_for_stop(stop) => None,
     };
-    // A client that has gone away does not need the end.
+    // These fail when the client has disconnected, and then need no answer.
     if code.is_none() {
-        let _ = console.err("gailou: the server is stopping; give the command again\n").await;
+        let _ = console.err("gailou: the server is stopping; run the command again\n").await;
     }
     let _ = console.send(&Reply::Exit(code.unwrap_or(EXIT_FAILED))).await;
 }
 
-/// What a client sends.
-struct Frames(BufReader<OwnedReadHalf>);
+/// The frames of an input.
+fn input_codec() -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME_BYTES).new_codec()
+}
 
-impl Frames {
-    async fn call(&mut self) -> io::Result<AdminCommand> {
-        let mut line = Vec::new();
-        (&mut self.0).take(CALL_BYTES).read_until(b'\n', &mut line).await?;
-        Ok(serde_json::from_slice(&line)?)
+/// Reads the line of the command; its input follows.
+async fn read_command(read: OwnedReadHalf) -> io::Result<(AdminCommand, RemoteInput)> {
+    let mut lines = FramedRead::new(read, LinesCodec::new_with_max_length(MAX_COMMAND_BYTES));
+    let line = lines.next().await.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(to_io_error)?;
+    Ok((serde_json::from_str(&line)?, RemoteInput(lines.map_decoder(|_| input_codec()))))
+}
+
+fn to_io_error(error: LinesCodecError) -> io::Error {
+    match error {
+        LinesCodecError::Io(error) => error,
+        LinesCodecError::MaxLineLengthExceeded => io::Error::other(error),
     }
 }
+
+/// The input that a client sends.
+struct RemoteInput(FramedRead<OwnedReadHalf, LengthDelimitedCodec>);
 
 #[async_trait]
-impl Input for Frames {
-    async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let length = self.0.read_u32().await?;
-        if length > FRAME_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"));
-        }
-        let mut bytes = vec![0; length as usize];
-        self.0.read_exact(&mut bytes).await?;
-        Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+impl Input for RemoteInput {
+    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
+        let frame = self.0.next().await.ok_or(io::ErrorKind::UnexpectedEof)??;
+        Ok(Some(frame.freeze()).filter(|bytes| !bytes.is_empty()))
     }
 }
 
-/// What a command says, on its way to the client.
-struct Replies(OwnedWriteHalf);
+/// Sends the output of a command to the client.
+struct RemoteConsole(FramedWrite<OwnedWriteHalf, LinesCodec>);
 
-impl Replies {
+impl RemoteConsole {
     async fn send(&mut self, reply: &Reply) -> io::Result<()> {
-        let mut line = serde_json::to_vec(reply)?;
-        line.push(b'\n');
-        self.0.write_all(&line).await
+        self.0.send(serde_json::to_string(reply)?).await.map_err(to_io_error)
     }
 }
 
 #[async_trait]
-impl Console for Replies {
+impl Console for RemoteConsole {
     async fn out(&mut self, text: &str) -> io::Result<()> {
         self.send(&Reply::Out(text.to_owned())).await
     }
@@ -211,16 +217,17 @@ impl Console for Replies {
     }
 }
 
-/// Has the server carry the command out; its exit code.
-pub(super) async fn call(
+/// Runs the command in the server. Returns its exit code.
+pub(super) async fn run_in_server(
     stream: UnixStream,
-    call: &AdminCommand,
+    command: &AdminCommand,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let (read, write) = stream.into_split();
-    let mut replies = BufReader::new(read).lines();
-    let mut upload = std::pin::pin!(upload(write, call, input));
+    // Without a limit: the server is this user's own.
+    let mut replies = FramedRead::new(read, LinesCodec::new());
+    let mut upload = std::pin::pin!(upload(write, command, input));
     let mut uploading = true;
     loop {
         tokio::select! {
@@ -228,9 +235,9 @@ pub(super) async fn call(
                 done?;
                 uploading = false;
             }
-            line = replies.next_line() => {
-                let line = line?.context("the server ended before the command did")?;
-                match serde_json::from_str(&line).context("the server's answer is not one of ours")? {
+            line = replies.next() => {
+                let line = line.context("the server closed the connection before the command ended")??;
+                match serde_json::from_str(&line).context("could not read the answer of the server; does it have this version?")? {
                     Reply::Out(text) => console.out(&text).await?,
                     Reply::Err(text) => console.err(&text).await?,
                     Reply::Progress(done, total) => console.progress(done, total).await?,
@@ -241,22 +248,17 @@ pub(super) async fn call(
     }
 }
 
-/// Sends the command and its input. Fails when the input does; when the server has stopped
-/// listening, its answer says why.
-async fn upload(mut write: OwnedWriteHalf, call: &AdminCommand, input: &mut dyn Input) -> anyhow::Result<()> {
-    let mut line = serde_json::to_vec(call)?;
-    line.push(b'\n');
-    let mut listening = write.write_all(&line).await.is_ok();
-    while listening {
-        let chunk = input.chunk().await.context("the input cannot be read")?.unwrap_or_default();
-        listening = async {
-            write.write_u32(u32::try_from(chunk.len()).map_err(io::Error::other)?).await?;
-            write.write_all(&chunk).await
-        }
-        .await
-        .is_ok()
-            && !chunk.is_empty();
+/// Sends the command and its input. Fails when the input does. When the server has closed the
+/// connection, its answer has the reason.
+async fn upload(write: OwnedWriteHalf, command: &AdminCommand, input: &mut dyn Input) -> anyhow::Result<()> {
+    let mut line = FramedWrite::new(write, LinesCodec::new());
+    let mut is_open = line.send(serde_json::to_string(command)?).await.is_ok();
+    let mut frames = line.map_encoder(|_| input_codec());
+    while is_open {
+        let chunk = input.read_chunk().await.context("could not read the input")?.unwrap_or_default();
+        let is_end = chunk.is_empty();
+        is_open = frames.send(chunk).await.is_ok() && !is_end;
     }
-    // The write half is closed with `write`; only then does the server see the end.
+    // The write half is closed when it is dropped.
     Ok(())
 }

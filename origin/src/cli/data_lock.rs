@@ -1,33 +1,30 @@
-//! Who owns a data directory: a lock on a file in it.
+//! The lock of a data directory: a lock on a file in it, held by the process that owns the data.
 //!
-//! The system lets go of the lock when its holder dies, however it dies. Promise: at most one
-//! process on this machine holds a directory's lock. (Network file systems keep no such promise.)
+//! The system releases the lock when its holder ends, even by a crash. Promise: at most one process on
+//! this machine holds the lock. (A network file system may break this promise.)
 
-use std::fs::{
-    File, OpenOptions, TryLockError, {self},
-};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Its name in the data directory.
+/// The name of the locked file in the data directory.
 const LOCK_FILE_NAME: &str = "gailou.lock";
 
-/// The right to work on a data directory, for as long as this value lives.
+/// The lock of a data directory, held until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct DataLock {
     _file: File,
 }
 
-impl Lock {
-    /// Takes the lock of `data` (the directory is made when it is missing); `None` when another
-    /// process holds it.
+impl DataLock {
+    /// Acquires the lock of `data`; `None` when another process holds it. A missing directory is created.
     ///
     /// # Errors
-    /// When the directory cannot be made or written to.
-    pub(super) fn take(data: &Path) -> anyhow::Result<Option<Self>> {
-        fs::create_dir_all(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
+    /// When the directory cannot be created or written to.
+    pub(super) fn acquire(data: &Path) -> anyhow::Result<Option<Self>> {
+        fs::create_dir_all(data).with_context(|| format!("cannot create the data directory {}", data.display()))?;
         let path = data.join(LOCK_FILE_NAME);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.with_context(|| format!("cannot write to {}", path.display()))?;
@@ -38,14 +35,14 @@ impl Lock {
                 return Err(error).with_context(|| format!("cannot lock {}", path.display()));
             }
         }
-        // For people only: nothing depends on what the file holds.
+        // For the message of another process only.
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
         Ok(Some(Self { _file: file }))
     }
 }
 
-/// Why the lock of `data` cannot be had, in words.
-pub(super) fn taken(data: &Path) -> anyhow::Error {
+/// The error for a lock of `data` that another process holds.
+pub(super) fn held_error(data: &Path) -> anyhow::Error {
     let mut holder = String::new();
     let read = File::open(data.join(LOCK_FILE_NAME)).and_then(|file| file.take(20).read_to_string(&mut holder));
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
@@ -60,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holder_at_a_time_and_the_next_after_it() {
+    fn lock_has_one_holder_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("new/data");
-        let first = Lock::take(&data).unwrap();
-        assert!(first.is_some() && Lock::take(&data).unwrap().is_none());
-        let message = taken(&data).to_string();
+        let first = DataLock::acquire(&data).unwrap();
+        assert!(first.is_some() && DataLock::acquire(&data).unwrap().is_none());
+        let message = held_error(&data).to_string();
         assert!(message.contains("new/data") && message.contains(&std::process::id().to_string()), "{message}");
         drop(first);
-        assert!(Lock::take(&data).unwrap().is_some());
+        assert!(DataLock::acquire(&data).unwrap().is_some());
     }
 }

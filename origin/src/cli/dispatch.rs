@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::bootstrap;
 use crate::cli::admin_command::AdminCommand;
-use crate::cli::data_lock::Lock;
-use crate::cli::input::{Input, Reader};
+use crate::cli::data_lock::DataLock;
+use crate::cli::input::{Input, InputReader};
 use crate::cli::output::{Console, Terminal};
 use crate::cli::{control_socket, data_lock, doctor};
 use crate::clock::Clock;
@@ -21,71 +21,73 @@ use crate::state::ProcessRole;
 /// How long a command waits for a server that is just starting, or for another command to end.
 const TARGET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a command can work.
+/// The process that runs a command.
 enum Target {
-    Here(Lock),
+    ThisProcess(DataLock),
     Server(UnixStream),
 }
 
-/// Carries the command out: here, or in the server that runs on the same data.
-pub(super) async fn carry_out(config: Config, call: AdminCommand, file: Option<PathBuf>) -> anyhow::Result<u8> {
+/// Runs a command in this process, or in the server that owns the data.
+pub(super) async fn run_command(config: Config, command: AdminCommand, file: Option<PathBuf>) -> anyhow::Result<u8> {
     let mut console = Terminal::new();
-    let mut input = Reader::open(file.as_deref()).await?;
+    let mut input = InputReader::open(file.as_deref()).await?;
     if config.cluster.is_some() {
-        return carry_out_in_cluster(config, call, &mut input, &mut console).await;
+        return run_in_cluster(config, command, &mut input, &mut console).await;
     }
     if !config.data.is_dir() {
-        match call {
+        match command {
             AdminCommand::Doctor => return doctor::run(&config, Err(None), &mut console).await,
-            AdminCommand::Export { .. } => anyhow::bail!("there is no data directory {}", config.data.display()),
+            AdminCommand::Export { .. } => {
+                anyhow::bail!("the data directory {} does not exist; set --data or GAILOU_DATA", config.data.display())
+            }
             _ => {}
         }
     }
     match find_target(&config.data).await? {
-        Target::Server(stream) => control_socket::call(stream, &call, &mut input, &mut console).await,
-        Target::Here(_lock) => here(config, ProcessRole::All, call, &mut input, &mut console).await,
+        Target::Server(stream) => control_socket::run_in_server(stream, &command, &mut input, &mut console).await,
+        Target::ThisProcess(_lock) => run_here(config, ProcessRole::All, command, &mut input, &mut console).await,
     }
 }
 
-/// Carries the command out in this process.
-async fn here(
+/// Runs the command in this process.
+async fn run_here(
     config: Config,
     role: ProcessRole,
-    call: AdminCommand,
+    command: AdminCommand,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let app = match bootstrap::open_as(config.clone(), role, Clock::system()).await {
         Ok(app) => app,
-        Err(error) if matches!(call, AdminCommand::Doctor) => {
+        Err(error) if matches!(command, AdminCommand::Doctor) => {
             return doctor::run(&config, Err(Some(error)), console).await;
         }
         Err(error) => return Err(error),
     };
-    let code = call.run(&app, input, console).await;
+    let code = command.run(&app, input, console).await;
     app.close().await;
     Ok(code)
 }
 
-/// In a cluster every process works on the servers: no process owns a directory.
-async fn carry_out_in_cluster(
+/// In a cluster the data is in the databases, and each process may run commands.
+async fn run_in_cluster(
     config: Config,
-    call: AdminCommand,
+    command: AdminCommand,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     #[cfg(feature = "cluster")]
-    if let (AdminCommand::Migrate, Some(settings)) = (&call, &config.cluster) {
+    if let (AdminCommand::Migrate, Some(settings)) = (&command, &config.cluster) {
         crate::bootstrap::cluster::migrate(settings).await?;
     }
-    here(config, ProcessRole::Command, call, input, console).await
+    run_here(config, ProcessRole::Command, command, input, console).await
 }
 
 async fn find_target(data: &Path) -> anyhow::Result<Target> {
     let found = timeout(TARGET_TIMEOUT, async {
         loop {
-            if let Some(lock) = Lock::take(data)? {
-                return Ok(Target::Here(lock));
+            if let Some(lock) = DataLock::acquire(data)? {
+                return Ok(Target::ThisProcess(lock));
             }
             if let Ok(stream) = control_socket::connect(data).await {
                 return Ok(Target::Server(stream));
@@ -93,5 +95,7 @@ async fn find_target(data: &Path) -> anyhow::Result<Target> {
             sleep(Duration::from_millis(100)).await;
         }
     });
-    found.await.unwrap_or_else(|_| Err(data_lock::taken(data).context("no server answers on its socket there")))
+    found.await.unwrap_or_else(|_| {
+        Err(data_lock::held_error(data).context("could not reach the server of this data directory through its socket"))
+    })
 }

@@ -1,7 +1,7 @@
-//! `gailou doctor`: looks whether everything is in order, and says so in a table.
+//! `gailou doctor`: checks the configuration and the data, and prints a table of findings.
 //!
-//! Changes nothing but one small file that it makes and removes. Promise: exit 1 when something is
-//! broken; what merely deserves a look is a warning.
+//! Changes nothing, except for one small file that it creates and removes. Promise: the exit code is 1
+//! when something is broken; a warning alone does not change it.
 
 use std::borrow::Cow;
 use std::fs;
@@ -15,10 +15,10 @@ use crate::ports::broker::Topic;
 use crate::ports::dependencies::DependencyStatus;
 use crate::state::AppState;
 
-/// Less free space than this is worth a warning: a gigabyte.
-const LOW_BYTES: u64 = 1 << 30;
+/// Less free space than this is a warning: a gigabyte.
+const LOW_DISK_BYTES: u64 = 1 << 30;
 
-/// How it stands with one thing.
+/// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Health {
     Fine,
@@ -31,8 +31,8 @@ struct Finding(Health, Cow<'static, str>, String);
 
 use Health::{Broken, Fine, Warning};
 
-/// Examines the configuration and the data. `app` is what works on the data; without it, why there
-/// is none (`None`: the data directory has not been made yet).
+/// Checks the configuration and the data. Without an `app`, there is the error that prevented it (`None`: the
+/// data directory does not exist yet).
 pub(super) async fn run(
     config: &Config,
     app: Result<&Process, Option<anyhow::Error>>,
@@ -41,7 +41,7 @@ pub(super) async fn run(
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
     match app {
         Err(None) => {
-            let what = format!("{} is not there yet; the first start makes it", config.data.display());
+            let what = format!("{} does not exist yet; the first start creates it", config.data.display());
             findings.push(Finding(Warning, "data directory".into(), what));
         }
         Err(Some(error)) if config.cluster.is_some() => {
@@ -77,36 +77,38 @@ async fn print(findings: &[Finding], console: &mut dyn Console) -> anyhow::Resul
 }
 
 fn bind(config: &Config) -> Finding {
-    let reach =
-        if config.bind.ip().to_canonical().is_loopback() { "this machine only" } else { "reachable from others" };
+    let reach = if config.bind.ip().to_canonical().is_loopback() {
+        "reachable from this machine only"
+    } else {
+        "reachable from other machines"
+    };
     Finding(Fine, "address".into(), format!("{}, {reach}", config.bind))
 }
 
 fn token(config: &Config) -> Finding {
     if config.auth.token_public_key.is_some() {
-        Finding(Fine, "tokens".into(), "EdDSA, by the host's public key".into())
+        Finding(Fine, "tokens".into(), "EdDSA, verified by the host's public key".into())
     } else if config.token_secret().is_development() {
-        let what = "the development secret, which everybody knows; set GAILOU_TOKEN_SECRET";
+        let what = "signed by the development secret, which is public; set GAILOU_TOKEN_SECRET";
         Finding(Warning, "tokens".into(), what.into())
     } else {
-        Finding(Fine, "tokens".into(), "HS256, by a secret of your own".into())
+        Finding(Fine, "tokens".into(), "HS256, signed by the configured secret".into())
     }
 }
 
 fn cursor(config: &Config) -> Finding {
-    let whose =
-        if config.cursor_secret.is_some() { "by a secret of your own" } else { "by the installation's own secret" };
-    Finding(Fine, "cursors".into(), format!("signed {whose}"))
+    let secret = if config.cursor_secret.is_some() { "the configured secret" } else { "the secret in the store" };
+    Finding(Fine, "cursors".into(), format!("signed by {secret}"))
 }
 
 fn edge(config: &Config) -> Finding {
     let what = match (&config.edge.secret, config.edge.require_edge) {
-        (None, _) => "none: GAILOU_EDGE_SECRET is not set",
-        (Some(_), true) => "required",
-        (Some(_), false) => "believed; edge.require_edge is off, so others may come past it",
+        (None, _) => "not used: GAILOU_EDGE_SECRET is not set",
+        (Some(_), true) => "required: other requests are refused",
+        (Some(_), false) => "trusted; edge.require_edge is off, so requests may bypass it",
     };
     let pushed = match &config.edge.url {
-        None => "nothing is pushed to it".to_owned(),
+        None => "no pages are pushed (GAILOU_EDGE__URL)".to_owned(),
         Some(url) => format!("pages of popular subjects are pushed to {url}"),
     };
     Finding(Fine, "edge".into(), format!("{what}; {pushed}"))
@@ -116,7 +118,7 @@ fn limits(config: &Config) -> Finding {
     if config.limits.enabled {
         Finding(Fine, "limits".into(), "on".into())
     } else {
-        Finding(Warning, "limits".into(), "off: nothing is rate limited (GAILOU_LIMITS)".into())
+        Finding(Warning, "limits".into(), "off: nothing is rate limited; set GAILOU_LIMITS=true".into())
     }
 }
 
@@ -136,10 +138,10 @@ fn space(data: &Path) -> Finding {
     match rustix::fs::statvfs(data) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let health = if free < LOW_BYTES { Warning } else { Fine };
+            let health = if free < LOW_DISK_BYTES { Warning } else { Fine };
             Finding(health, "disk".into(), format!("{} MiB free", free >> 20))
         }
-        Err(error) => Finding(Warning, "disk".into(), format!("free space is not known: {error}")),
+        Err(error) => Finding(Warning, "disk".into(), format!("cannot read the free space: {error}")),
     }
 }
 
@@ -167,7 +169,7 @@ async fn log(app: &Process) -> Finding {
         }
     }
     match dead {
-        0 => Finding(Fine, name(), "replicated and kept long enough; no dead letters".into()),
+        0 => Finding(Fine, name(), "replication and retention are sufficient; no dead letters".into()),
         dead => Finding(Warning, name(), format!("{dead} dead letters; `gailou dlq list` shows them")),
     }
 }
@@ -180,7 +182,7 @@ async fn store(app: &AppState) -> Finding {
     }
     match app.tables.read_last_id().await {
         Ok(Some(id)) => Finding(Fine, "store".into(), format!("sound; the newest comment is {id}")),
-        Ok(None) => Finding(Fine, "store".into(), "sound; it holds no comments".into()),
+        Ok(None) => Finding(Fine, "store".into(), "sound; it has no comments".into()),
         Err(error) => Finding(Broken, "store".into(), error.to_string()),
     }
 }
@@ -188,7 +190,7 @@ async fn store(app: &AppState) -> Finding {
 fn words(app: &AppState) -> Finding {
     let words = app.dictionary();
     if words.is_empty() {
-        return Finding(Fine, "word filter".into(), "no terms; `gailou words load` brings some".into());
+        return Finding(Fine, "word filter".into(), "no terms; `gailou words load` loads some".into());
     }
     Finding(Fine, "word filter".into(), format!("{} different terms, version {}", words.len(), words.version()))
 }

@@ -1,9 +1,9 @@
 //! `gailou export`: threads as JSON lines, as import reads them.
 //!
-//! Left out are comments that were never published, those for their author alone, and what stands
-//! under them; hidden and rejected ones that were published are tombstones here. Not carried:
-//! mentions, pictures, who liked what, edit history, the mark "featured", and the subject's own
-//! row. Promise: import into an empty directory and export again gives the same lines.
+//! Comments that were never published or that only their author sees are left out, with their replies.
+//! Hidden and rejected comments that were published are exported as tombstones. Not exported: mentions,
+//! pictures, reactions by member, edit history, the flag "featured", and the subject's own row. Promise: an
+//! export that is imported into an empty directory is exported again with the same lines.
 
 use std::collections::HashSet;
 
@@ -12,11 +12,11 @@ use gailou_shared::wire::{CommentFlag, CommentState, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::output::Console;
-use crate::cli::record::Line;
+use crate::cli::record::ImportLine;
 use crate::domain::row::ExportedComment;
 use crate::ports::store::Transfer;
 
-/// Comments asked for at a time.
+/// Comments in one query.
 const COMMENTS_PER_QUERY: usize = 1_000;
 
 /// A subject as it is given on the command line and sent to the server.
@@ -24,9 +24,9 @@ const COMMENTS_PER_QUERY: usize = 1_000;
 #[serde(try_from = "String", into = "String")]
 pub(super) struct SubjectArgument(SubjectKey);
 
-/// The subject called `TYPE/KEY`; a key may hold further slashes.
+/// The subject called `TYPE/KEY`; a key may contain further slashes.
 pub(super) fn subject(text: &str) -> Result<SubjectArgument, String> {
-    let (kind, key) = text.split_once('/').ok_or("must be TYPE/KEY")?;
+    let (kind, key) = text.split_once('/').ok_or("must be TYPE/KEY, such as article/42")?;
     SubjectKey::new(kind, key).map(SubjectArgument).map_err(|e| format!("the {} {e}", e.field()))
 }
 
@@ -57,7 +57,7 @@ impl From<SubjectArgument> for String {
     }
 }
 
-/// Writes the subject's comments, or all there are.
+/// Writes the comments of a subject, or all comments.
 pub(super) async fn run(
     tables: &dyn Transfer,
     subject: Option<&SubjectArgument>,
@@ -85,19 +85,19 @@ pub(super) async fn run(
     }
 }
 
-/// Parents come first, so one look at the chain above is enough.
+/// Parents come first, so its ancestors are known.
 fn is_left_out(comment: &ExportedComment, left_out: &HashSet<CommentId>) -> bool {
     let row = &comment.row;
     row.floor.is_none() || row.visibility == Visibility::Author || row.path.ids().any(|id| left_out.contains(&id))
 }
 
-fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> Line {
+fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> ImportLine {
     let ExportedComment { source, parent_source, root_source, row, .. } = comment;
     let name = |source: Option<String>, id: CommentId| source.unwrap_or_else(|| id.to_string());
     // In a flat list the parent is not on the path.
     let parent = row.parent_id.filter(|id| !left_out.contains(id));
     let root = (row.path.depth() > 1).then(|| row.path.root_id());
-    Line {
+    ImportLine {
         id: name(source, row.path.id()),
         root: root.map(|id| name(root_source, id)),
         parent: parent.map(|id| name(parent_source, id)),
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_splits_at_the_first_slash() {
+    fn subject_splits_at_the_first_slash() {
         let check = |text: &str, expected: Result<(&str, &str), &str>| {
             let parsed = subject(text);
             let got = parsed.as_ref().map(|s| (s.0.kind(), s.0.key()));
@@ -126,7 +126,7 @@ mod tests {
         };
         check("video/2", Ok(("video", "2")));
         check("article/2024/a b", Ok(("article", "2024/a b")));
-        check("video", Err("must be TYPE/KEY"));
+        check("video", Err("must be TYPE/KEY, such as article/42"));
         check("video/", Err("the key must be 1 to 512 bytes of UTF-8"));
         check("/2", Err("the type must be 1 to 32 characters of a-z, 0-9, _ and -"));
     }

@@ -1,7 +1,7 @@
-//! What a command reads: a file, standard input, or what comes through the socket.
+//! The input of a command: a file, standard input, or what a client sends through the control socket.
 //!
-//! Does not look into it, beyond cutting it into lines. Promise: at most one chunk and one line of
-//! bounded length are held, and an input that breaks off is an error, never an end.
+//! Not here: what the input means, except for its lines. Promise: memory holds at most one chunk and
+//! one line of bounded length, and an input that is interrupted is an error, never an end.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,9 @@ use std::pin::Pin;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder as _};
 
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -17,54 +19,54 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// A source of bytes.
 #[async_trait]
 pub trait Input: Send {
-    /// The next bytes, never none of them; `None` at the end.
-    async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>>;
+    /// The next bytes, at least one; `None` at the end.
+    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>>;
 }
 
 /// A file, or standard input.
-pub struct Reader(Pin<Box<dyn AsyncRead + Send>>);
+pub struct InputReader(Pin<Box<dyn AsyncRead + Send>>);
 
-impl std::fmt::Debug for Reader {
+impl std::fmt::Debug for InputReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Reader(…)")
+        f.write_str("InputReader(…)")
     }
 }
 
-impl Reader {
-    /// The file at this path; `-` is standard input, no path is nothing at all.
+impl InputReader {
+    /// The file at this path; `-` is standard input, no path is an empty input.
     ///
     /// # Errors
-    /// When the file cannot be opened; the path is named.
+    /// When the file cannot be opened; the message names the path.
     pub async fn open(path: Option<&Path>) -> anyhow::Result<Self> {
         Ok(Self(match path {
             None => Box::pin(tokio::io::empty()),
             Some(path) if path == Path::new("-") => Box::pin(tokio::io::stdin()),
             Some(path) => {
                 let opened = tokio::fs::File::open(path).await;
-                Box::pin(opened.with_context(|| format!("cannot open {}", path.display()))?)
+                Box::pin(opened.with_context(|| format!("cannot open the file {}", path.display()))?)
             }
         }))
     }
 }
 
 #[async_trait]
-impl Input for Reader {
-    async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::with_capacity(CHUNK_BYTES);
+impl Input for InputReader {
+    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
+        let mut bytes = BytesMut::with_capacity(CHUNK_BYTES);
         self.0.read_buf(&mut bytes).await?;
-        Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+        Ok(Some(bytes.freeze()).filter(|bytes| !bytes.is_empty()))
     }
 }
 
-/// Everything the input holds.
+/// Reads the whole input.
 ///
 /// # Errors
-/// When it breaks off, or holds more than `most` bytes.
-pub async fn read_all(input: &mut dyn Input, most: usize) -> anyhow::Result<Vec<u8>> {
+/// When it is interrupted, or has more than `max_bytes` bytes.
+pub async fn read_all(input: &mut dyn Input, max_bytes: usize) -> anyhow::Result<Vec<u8>> {
     let mut all = Vec::new();
-    while let Some(chunk) = input.chunk().await? {
+    while let Some(chunk) = input.read_chunk().await? {
         all.extend_from_slice(&chunk);
-        anyhow::ensure!(all.len() <= most, "the input is longer than {most} bytes");
+        anyhow::ensure!(all.len() <= max_bytes, "the input is longer than {max_bytes} bytes");
     }
     Ok(all)
 }
@@ -73,60 +75,52 @@ pub async fn read_all(input: &mut dyn Input, most: usize) -> anyhow::Result<Vec<
 #[derive(Debug, PartialEq, Eq)]
 pub enum RawLine {
     /// Its bytes, without the line break.
-    Whole(Vec<u8>),
-    /// It has more bytes than are read.
+    Complete(Bytes),
+    /// It is longer than the limit, and was skipped.
     TooLong,
 }
 
-/// Cuts an input into lines of at most `most` bytes.
-pub struct Lines<'a> {
+/// Splits an input into lines of bounded length.
+pub struct InputLines<'a> {
     input: &'a mut dyn Input,
-    most: usize,
-    /// Read and not yet given out, from `at` on.
-    buffer: Vec<u8>,
-    at: usize,
+    codec: AnyDelimiterCodec,
+    /// Bytes that were read and not returned yet.
+    buffer: BytesMut,
     ended: bool,
 }
 
-impl std::fmt::Debug for Lines<'_> {
+impl std::fmt::Debug for InputLines<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("most", &self.most).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("InputLines").field("codec", &self.codec).field("ended", &self.ended).finish_non_exhaustive()
     }
 }
 
-impl<'a> Lines<'a> {
-    pub fn new(input: &'a mut dyn Input, most: usize) -> Self {
-        Self { input, most, buffer: Vec::new(), at: 0, ended: false }
+impl<'a> InputLines<'a> {
+    pub fn new(input: &'a mut dyn Input, max_bytes: usize) -> Self {
+        let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), max_bytes);
+        Self { input, codec, buffer: BytesMut::new(), ended: false }
     }
 
     /// The next line; `None` at the end.
     ///
     /// # Errors
-    /// When the input breaks off.
-    pub async fn next(&mut self) -> io::Result<Option<RawLine>> {
-        let mut line = Vec::new();
-        let (mut any, mut too_long) = (false, false);
+    /// When the input is interrupted.
+    pub async fn next_line(&mut self) -> io::Result<Option<RawLine>> {
         loop {
-            let rest = self.buffer.get(self.at..).unwrap_or_default();
-            let end = rest.iter().position(|b| *b == b'\n');
-            let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            any |= end.is_some() || !part.is_empty();
-            too_long |= line.len() + part.len() > self.most;
-            if !too_long {
-                line.extend_from_slice(part);
+            let decoded = match self.ended {
+                false => self.codec.decode(&mut self.buffer),
+                true => self.codec.decode_eof(&mut self.buffer),
+            };
+            match decoded {
+                Ok(Some(line)) => return Ok(Some(RawLine::Complete(line))),
+                Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => return Ok(Some(RawLine::TooLong)),
+                Err(AnyDelimiterCodecError::Io(error)) => return Err(error),
+                Ok(None) if self.ended => return Ok(None),
+                Ok(None) => match self.input.read_chunk().await? {
+                    Some(chunk) => self.buffer.extend_from_slice(&chunk),
+                    None => self.ended = true,
+                },
             }
-            self.at += part.len() + usize::from(end.is_some());
-            if end.is_some() || (self.ended && any) {
-                return Ok(Some(if too_long { RawLine::TooLong } else { RawLine::Whole(line) }));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            self.at = 0;
-            self.buffer = self.input.chunk().await?.unwrap_or_else(|| {
-                self.ended = true;
-                Vec::new()
-            });
         }
     }
 }
@@ -139,13 +133,13 @@ mod tests {
 
     #[async_trait]
     impl Input for Chunks {
-        async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
             Ok((!self.0.is_empty()).then(|| self.0.remove(0).into()))
         }
     }
 
     #[tokio::test]
-    async fn lines_are_cut_wherever_the_chunks_end() {
+    async fn line_may_span_chunks_and_a_long_one_is_skipped() {
         for (chunks, expected) in [
             (vec![], vec![]),
             (vec!["a\nb\n"], vec!["a", "b"]),
@@ -155,11 +149,11 @@ mod tests {
             (vec!["123456"], vec!["TOO LONG"]),
         ] {
             let mut input = Chunks(chunks.clone());
-            let mut lines = Lines::new(&mut input, 5);
+            let mut lines = InputLines::new(&mut input, 5);
             let mut got = Vec::new();
-            while let Some(line) = lines.next().await.unwrap() {
+            while let Some(line) = lines.next_line().await.unwrap() {
                 got.push(match line {
-                    RawLine::Whole(bytes) => String::from_utf8(bytes).unwrap(),
+                    RawLine::Complete(bytes) => String::from_utf8(bytes.into()).unwrap(),
                     RawLine::TooLong => "TOO LONG".into(),
                 });
             }

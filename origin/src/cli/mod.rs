@@ -1,8 +1,8 @@
-//! The program: what a person types, and what becomes of it.
+//! The command line: its arguments, and the commands that they start.
 //!
-//! `gailou` runs the server; every other command does its work where the data is: in the running
-//! server when there is one (through its socket), here when there is none. No rule of the product
-//! is in this module. Promise: 0 is done, 1 is failed, 2 is wrong usage.
+//! `gailou` runs the server. Any other command runs where the data is: in the running server if there is
+//! one (through its socket), else in this process. Not here: rules of the product. Promise: the exit code
+//! is 0 for success, 1 for a failure, 2 for wrong usage.
 
 mod admin_command;
 mod control_socket;
@@ -25,9 +25,7 @@ mod words;
 
 use std::ffi::OsString;
 use std::future::Future;
-use std::io::{
-    Write as _, {self},
-};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use admin_command::AdminCommand;
@@ -43,82 +41,82 @@ use crate::state::ProcessRole;
 #[command(name = "gailou", version, about = "Gailou, a comment system", disable_help_subcommand = true)]
 struct Cli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalOptions,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "this is the help text")]
-struct Global {
-    /// Where to listen; port 0 picks a free one (GAILOU_BIND, 127.0.0.1:8080)
+struct GlobalOptions {
+    /// The address to listen on; port 0 is any free port [env: GAILOU_BIND] [default: 127.0.0.1:8080]
     #[arg(long, global = true, value_name = "ADDR:PORT")]
     bind: Option<String>,
-    /// The directory that holds everything (GAILOU_DATA, data)
+    /// The directory of the database and of all other files [env: GAILOU_DATA] [default: data]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<String>,
-    /// A TOML file with settings (GAILOU_CONFIG)
+    /// A TOML file with settings [env: GAILOU_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Everything in one process (the same as no command)
+    /// Run everything in one process (the default)
     All,
-    /// The half of a cluster that answers requests
+    /// Run the part of a cluster that answers requests
     Serve,
-    /// The half of a cluster that works behind them
+    /// Run the part of a cluster that writes to the databases and does the background work
     Job,
-    /// Brings threads in from JSON lines
+    /// Import threads from JSON lines
     Import {
         /// The file, or - for standard input
         #[arg(value_name = "FILE.jsonl")]
         file: PathBuf,
-        /// Check everything first, and write nothing when a line is bad
+        /// Check all lines first, and import nothing if one of them is bad
         #[arg(long)]
         strict: bool,
     },
-    /// Writes threads to standard output, as import reads them
+    /// Write threads to standard output, in the format that `import` reads
     Export {
-        /// Only this subject
+        /// Export this subject only
         #[arg(long, value_name = "TYPE/KEY", value_parser = export::subject)]
         subject: Option<export::SubjectArgument>,
     },
-    /// Prints a member's token, signed by the shared secret
+    /// Print a token for a member, signed with the shared secret
     Token(token::Token),
-    /// The dictionary of the word filter
+    /// Manage the dictionary of the word filter
     Words {
         #[command(subcommand)]
         command: Words,
     },
-    /// Brings the tables up to date
+    /// Create the tables, or migrate them to this version
     Migrate,
-    /// Looks whether everything is in order
+    /// Check the configuration and the data
     Doctor,
-    /// Compares rows, counters and caches; exit 1 when something differs and was not repaired
+    /// Compare rows, counters and caches; exit with 1 if a difference is not repaired
     Reconcile {
-        /// Repair what differs, by the rows of comments and reactions
+        /// Repair differences; the rows of comments and reactions are taken as correct
         #[arg(long)]
         repair: bool,
     },
-    /// Messages of a cluster's log that could not be stored
+    /// List or retry records of a cluster's log that could not be stored
     Dlq {
         #[command(subcommand)]
         command: dlq::Dlq,
     },
-    /// Which database of a cluster holds which slot
+    /// Plan, run or verify moves of slots between the databases of a cluster
     Shard {
         #[command(subcommand)]
         command: shard::Shard,
     },
-    /// Prints all settings with their defaults and meanings
+    /// Print all settings with their defaults and meanings
     Settings {
-        /// A table, or a file with every setting in a comment
+        /// The format of the output
         #[arg(long, value_enum, default_value_t = settings::Format::Markdown)]
         format: settings::Format,
     },
-    /// Puts subjects into a cluster's cache before they are asked for
+    /// Load subjects into a cluster's cache before readers request them
     Warm {
         #[arg(value_name = "TYPE/KEY", required = true, value_parser = export::subject)]
         subjects: Vec<export::SubjectArgument>,
@@ -127,20 +125,20 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum Words {
-    /// Replaces the dictionary by a file of `term TAB category [TAB action]`
+    /// Replace the dictionary with a file of lines `term TAB category [TAB action]`
     Load {
         /// The file, or - for standard input
         #[arg(value_name = "FILE.tsv")]
         file: PathBuf,
-        /// What is done about a term whose line does not say
+        /// The action for terms whose line has none: mask, review or block
         #[arg(long, default_value = "review", value_parser = words::action)]
         action: gailou_shared::word_filter::TermAction,
     },
 }
 
-/// What is left to do once the configuration is read.
+/// What a command does after the configuration was read.
 enum Work {
-    Run(ProcessRole),
+    RunProcess(ProcessRole),
     Token(token::Token),
     Command(AdminCommand, Option<PathBuf>),
 }
@@ -148,17 +146,17 @@ enum Work {
 const EXIT_FAILED: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 
-/// Does what the arguments say; the exit code. Wrong arguments end the process.
+/// Runs the command of these arguments. Returns the exit code. Wrong arguments end the process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Cli { global, command } = Cli::parse_from(arguments);
     let work = match command.unwrap_or(Command::All) {
         Command::Settings { format } => {
-            say(settings::print(format).trim_end());
+            print_line(settings::print(format).trim_end());
             return 0;
         }
-        Command::All => Work::Run(ProcessRole::All),
-        Command::Serve => Work::Run(ProcessRole::Serve),
-        Command::Job => Work::Run(ProcessRole::Job),
+        Command::All => Work::RunProcess(ProcessRole::All),
+        Command::Serve => Work::RunProcess(ProcessRole::Serve),
+        Command::Job => Work::RunProcess(ProcessRole::Job),
         Command::Token(token) => Work::Token(token),
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
@@ -174,38 +172,40 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let config = match Config::load(Options { bind: global.bind, data: global.data, config: global.config }) {
         Ok(config) => config,
-        Err(error) => return complain(&error.into(), EXIT_USAGE),
+        Err(error) => return report_error(&error.into(), EXIT_USAGE),
     };
     match work {
-        Work::Run(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
-            half_of_a_cluster(role)
+        Work::RunProcess(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
+            refuse_without_cluster(role)
         }
-        Work::Run(role) => in_runtime("info", serve::run(config, role)),
+        Work::RunProcess(role) => in_runtime("info", serve::run(config, role)),
         Work::Token(token) => match token.sign(&config) {
             Ok(text) => {
-                say(&text);
+                print_line(&text);
                 0
             }
-            Err(error) => complain(&error, EXIT_FAILED),
+            Err(error) => report_error(&error, EXIT_FAILED),
         },
-        Work::Command(call, file) => in_runtime("warn", dispatch::carry_out(config, call, file)),
+        Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }
 }
 
-fn half_of_a_cluster(role: ProcessRole) -> u8 {
+fn refuse_without_cluster(role: ProcessRole) -> u8 {
     let name = if role == ProcessRole::Job { "job" } else { "serve" };
     let needs = if cfg!(feature = "cluster") {
-        "which needs GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS"
+        "set GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS"
     } else {
-        "and this build has no cluster feature"
+        "but this program was built without the feature `cluster`"
     };
-    let error = anyhow::anyhow!("`{name}` is one half of a cluster, {needs}; `gailou` alone runs everything");
-    complain(&error, EXIT_USAGE)
+    let error = anyhow::anyhow!(
+        "`gailou {name}` runs one part of a cluster: {needs}; `gailou` without a command runs everything in one process"
+    );
+    report_error(&error, EXIT_USAGE)
 }
 
 /// Completes when the server is to stop.
-async fn stopped(mut stop: watch::Receiver<bool>) {
-    // A sender that is gone means the same.
+async fn wait_for_stop(mut stop: watch::Receiver<bool>) {
+    // A dropped sender stops the server too.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
@@ -216,28 +216,28 @@ fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return complain(&error.into(), EXIT_FAILED),
+        Err(error) => return report_error(&error.into(), EXIT_FAILED),
     };
     let done = runtime.block_on(work);
-    // A thread that still reads standard input must not hold up the end.
+    // A thread that still reads standard input must not delay the end.
     runtime.shutdown_background();
-    done.unwrap_or_else(|error| complain(&error, EXIT_FAILED))
+    done.unwrap_or_else(|error| report_error(&error, EXIT_FAILED))
 }
 
-fn say(line: &str) {
-    // Who asked may have closed our output; the line has no reader then.
+fn print_line(line: &str) {
+    // The reader of the output may have closed it.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-fn complain(error: &anyhow::Error, code: u8) -> u8 {
+fn report_error(error: &anyhow::Error, code: u8) -> u8 {
     if !is_broken_pipe(error) {
         let _ = writeln!(io::stderr(), "gailou: {error:#}");
     }
     code
 }
 
-/// Whether a reader such as `head` has closed the output: no failure to speak of.
+/// Whether a reader such as `head` has closed the output, which is not reported.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,16 +1,13 @@
-//! What a command says: to a terminal, through the socket, or to a test.
+//! The output of a command: on a terminal, through the control socket, or kept for a test.
 //!
-//! Does not decide what is said. Promise: text comes out as given, in order; progress is shown
-//! on a terminal, and nowhere else.
+//! Promise: text is written unchanged and in order; progress is shown on terminals only.
 
-use std::io::{
-    IsTerminal, Write, {self},
-};
+use std::io::{self, IsTerminal, Write};
 
 use async_trait::async_trait;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Where a command's output goes. An error means that the reader is gone.
+/// Where a command's output goes. An error means that the reader has closed it.
 #[async_trait]
 pub trait Console: Send {
     /// Text for standard output.
@@ -76,7 +73,7 @@ impl Console for Terminal {
     }
 }
 
-/// Keeps what is said.
+/// Keeps the output.
 #[derive(Debug, Default)]
 pub struct CapturedOutput {
     pub out: String,

@@ -1,8 +1,8 @@
-//! `gailou reconcile`: compares rows with the counters kept beside them, and with the caches.
+//! `gailou reconcile`: compares rows with their counters and with the caches.
 //!
-//! May run beside a server: each subject is compared as it was at one moment, and repaired under
-//! the lock its writers take. Promise: whatever is repaired is reported, and exit 0 means that
-//! nothing is left that differs.
+//! It may run while a server writes: each subject is compared in one transaction, and repaired under the
+//! lock of its writers. Promise: every repair is reported, and exit code 0 means that no difference is
+//! left.
 
 use anyhow::Context as _;
 use gailou_shared::id::SubjectKey;
@@ -11,19 +11,19 @@ use crate::bootstrap::Process;
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 
-/// Subjects asked for at a time.
+/// Subjects in one query.
 const SUBJECTS_PER_QUERY: usize = 200;
 
-/// Found and repaired.
+/// How many differences were found and repaired.
 #[derive(Debug, Default)]
-struct Report {
+struct ReconcileReport {
     subjects: u64,
     differ: u64,
     repaired: u64,
 }
 
 pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let mut report = Report::default();
+    let mut report = ReconcileReport::default();
     let mut after: Option<SubjectKey> = None;
     loop {
         let subjects = process.tables.list_subjects_after(after.as_ref(), SUBJECTS_PER_QUERY).await?;
@@ -36,7 +36,7 @@ pub(super) async fn run(process: &Process, repair: bool, console: &mut dyn Conso
             None => break,
         }
     }
-    let Report { subjects, differ, repaired } = report;
+    let ReconcileReport { subjects, differ, repaired } = report;
     console.out(&format!("{subjects} subjects, {differ} differences, {repaired} repaired\n")).await?;
     Ok(if differ > repaired { EXIT_FAILED } else { 0 })
 }
@@ -45,7 +45,7 @@ async fn reconcile(
     process: &Process,
     subject: &SubjectKey,
     repair: bool,
-    report: &mut Report,
+    report: &mut ReconcileReport,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
     for difference in process.tables.reconcile(subject, repair).await? {

@@ -1,7 +1,7 @@
 //! One line of an import or export: a comment as JSON.
 //!
-//! Knows the line alone, not its thread. Promise: what [`Line::to_json`] writes, [`Line::parse`]
-//! reads back as the same line.
+//! Not here: threads. Promise: [`ImportLine::parse`] reads what [`ImportLine::to_json`] writes as the same
+//! line.
 
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::limits;
@@ -13,17 +13,17 @@ use serde_json::{Map, Value};
 /// and room for names.
 pub(super) const MAX_LINE_BYTES: usize = 256 * 1024;
 /// Longest id of another system, in bytes.
-const MAX_SOURCE_BYTES: usize = 512;
+const MAX_SOURCE_ID_BYTES: usize = 512;
 /// Times below this are seconds (until the year 5138), others milliseconds (from March 1973).
-const FIRST_MILLISECOND: u64 = 100_000_000_000;
-/// Largest count and largest time: what JSON carries exactly.
+const MIN_MILLISECONDS: u64 = 100_000_000_000;
+/// Largest count and largest time: every reader of JSON has it exactly.
 const MAX_EXACT_NUMBER: u64 = (1 << 53) - 1;
 
-/// A comment on its way in or out.
+/// A comment of an import or an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ImportLine {
     pub(super) subject: SubjectKey,
-    /// Its id where it came from, unique in its subject.
+    /// Its id in the other system, unique in its subject.
     pub(super) id: String,
     pub(super) root: Option<String>,
     pub(super) parent: Option<String>,
@@ -39,8 +39,8 @@ pub(super) struct Line {
     pub(super) pinned: bool,
 }
 
-impl Line {
-    /// The comment that a line holds, or why it holds none. The reason names the field.
+impl ImportLine {
+    /// Reads a line. The error names the field that is wrong.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
         let fields = match serde_json::from_str(text) {
@@ -49,17 +49,17 @@ impl Line {
             Err(error) => return Err(format!("is not JSON: {error}")),
         };
         let deleted = fields.flag("deleted")?;
-        let id = fields.needed("id", Fields::source)?;
+        let id = fields.required("id", Fields::source_id)?;
         Ok(Self {
             subject: fields.subject()?,
-            // A root may be called its own root.
-            root: fields.source("root")?.filter(|root| *root != id),
-            parent: fields.source("parent")?,
+            // A root may name itself as its root.
+            root: fields.source_id("root")?.filter(|root| *root != id),
+            parent: fields.source_id("parent")?,
             author: fields.author(deleted)?,
-            content: fields.needed("content", Fields::content)?,
+            content: fields.required("content", Fields::content)?,
             likes: fields.number("likes", MAX_EXACT_NUMBER)?.unwrap_or(0),
             dislikes: fields.number("dislikes", MAX_EXACT_NUMBER)?.unwrap_or(0),
-            created_at: fields.needed("created_at", Fields::time)?,
+            created_at: fields.required("created_at", Fields::time)?,
             edited_at: fields.time("edited_at")?,
             deleted,
             pinned: fields.flag("pinned")?,
@@ -67,10 +67,10 @@ impl Line {
         })
     }
 
-    /// The line, without a line break. What is usual is left out.
+    /// Writes the line, without a line break. Fields with their default are left out.
     pub(super) fn to_json(&self) -> serde_json::Result<String> {
         let Author { id, name, level, .. } = &self.author;
-        serde_json::to_string(&Written {
+        serde_json::to_string(&WrittenLine {
             subject: format_args!("{}:{}", self.subject.kind(), self.subject.key()),
             id: &self.id,
             root: self.root.as_deref(),
@@ -89,13 +89,14 @@ impl Line {
     }
 }
 
-/// Milliseconds as written: those that would be read as seconds came as seconds, so nothing is lost.
+/// A time as it is written. Milliseconds that would be read as seconds were read from seconds, so nothing is
+/// lost.
 fn written_time(ms: u64) -> u64 {
-    if ms < FIRST_MILLISECOND { ms / 1_000 } else { ms }
+    if ms < MIN_MILLISECONDS { ms / 1_000 } else { ms }
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenLine<'a> {
     subject: std::fmt::Arguments<'a>,
     id: &'a str,
     root: Option<&'a str>,
@@ -127,7 +128,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// The fields of a line; `null` is the same as nothing.
+/// The fields of a line; `null` counts as missing.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -135,7 +136,7 @@ impl Fields {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    fn needed<T>(&self, name: &str, read: impl Fn(&Self, &str) -> Result<Option<T>, String>) -> Result<T, String> {
+    fn required<T>(&self, name: &str, read: impl Fn(&Self, &str) -> Result<Option<T>, String>) -> Result<T, String> {
         read(self, name)?.ok_or_else(|| format!("`{name}` is missing"))
     }
 
@@ -157,16 +158,18 @@ impl Fields {
 
     /// Unix milliseconds, from seconds or milliseconds.
     fn time(&self, name: &str) -> Result<Option<u64>, String> {
-        let ms = |time| if time < FIRST_MILLISECOND { time * 1_000 } else { time };
+        let ms = |time| if time < MIN_MILLISECONDS { time * 1_000 } else { time };
         Ok(self.number(name, MAX_EXACT_NUMBER)?.map(ms))
     }
 
-    /// An id of another system. Empty ones are nothing.
-    fn source(&self, name: &str) -> Result<Option<String>, String> {
+    /// An id of another system. An empty one counts as missing.
+    fn source_id(&self, name: &str) -> Result<Option<String>, String> {
         match self.text(name)? {
             None | Some("") => Ok(None),
-            Some(id) if id.len() > MAX_SOURCE_BYTES => Err(format!("`{name}` is longer than {MAX_SOURCE_BYTES} bytes")),
-            Some(id) if id.chars().any(char::is_control) => Err(format!("`{name}` holds control characters")),
+            Some(id) if id.len() > MAX_SOURCE_ID_BYTES => {
+                Err(format!("`{name}` is longer than {MAX_SOURCE_ID_BYTES} bytes"))
+            }
+            Some(id) if id.chars().any(char::is_control) => Err(format!("`{name}` contains control characters")),
             Some(id) => Ok(Some(id.to_owned())),
         }
     }
@@ -177,7 +180,7 @@ impl Fields {
         SubjectKey::new(kind, key).map_err(|e| format!("`subject`: the {} {e}", e.field()))
     }
 
-    /// A tombstone may have lost its author's name.
+    /// A tombstone may have no name.
     fn author(&self, deleted: bool) -> Result<Author, String> {
         let name = self.text("author")?.ok_or("`author` is missing")?.trim();
         if name.is_empty() && !deleted {
@@ -187,7 +190,7 @@ impl Fields {
             return Err(format!("`author` is longer than {} characters", limits::MAX_NAME_CHARS));
         }
         if name.chars().any(char::is_control) {
-            return Err("`author` holds control characters".into());
+            return Err("`author` contains control characters".into());
         }
         let id = match self.text("author_id")? {
             Some(id) => id.parse().map_err(|e| format!("`author_id` {e}"))?,
@@ -197,7 +200,7 @@ impl Fields {
         Ok(Author { id, name: name.to_owned(), avatar: None, level: u8::try_from(level).unwrap_or(u8::MAX) })
     }
 
-    /// Empty content is real.
+    /// Content may be empty: other systems have such comments.
     fn content(&self, name: &str) -> Result<Option<String>, String> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         if text.len() > limits::MAX_CONTENT_BYTES || text.chars().count() > limits::MAX_CONTENT_CHARS {
@@ -205,7 +208,7 @@ impl Fields {
             return Err(format!("`{name}` is longer than {chars} characters or {bytes} bytes"));
         }
         if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-            return Err(format!("`{name}` holds control characters other than line breaks and tabs"));
+            return Err(format!("`{name}` contains control characters other than line breaks and tabs"));
         }
         Ok(Some(text.to_owned()))
     }
@@ -220,15 +223,15 @@ mod tests {
     const LINE: &str =
         r#"{"subject":"video:a:b","id":"1","root":null,"parent":null,"author":"Ann","content":"","created_at":5}"#;
 
-    fn with(field: &str, value: &str) -> Result<Line, String> {
+    fn with(field: &str, value: &str) -> Result<ImportLine, String> {
         let mut fields: Map<String, Value> = serde_json::from_str(LINE).unwrap();
         fields.insert(field.into(), serde_json::from_str(value).unwrap());
-        Line::parse(serde_json::to_string(&fields).unwrap().as_bytes())
+        ImportLine::parse(serde_json::to_string(&fields).unwrap().as_bytes())
     }
 
     #[test]
-    fn the_least_line() {
-        let line = Line::parse(LINE.as_bytes()).unwrap();
+    fn line_needs_only_the_required_fields() {
+        let line = ImportLine::parse(LINE.as_bytes()).unwrap();
         assert_eq!((line.subject.kind(), line.subject.key()), ("video", "a:b"));
         assert_eq!((line.author.id, line.author.level), (MemberId::imported("Ann"), 0));
         assert_eq!((line.created_at, line.edited_at, line.likes), (5_000, None, 0));
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_the_contract_says() {
-        let check = |field: &str, value: &str, right: fn(&Line) -> bool| {
+        let check = |field: &str, value: &str, right: fn(&ImportLine) -> bool| {
             let line = with(field, value).unwrap();
             assert!(right(&line), "{field} {value}: {line:?}");
         };
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_says_which_field_is_wrong() {
+    fn error_names_the_wrong_field() {
         let check = |field: &str, value: &str| {
             let reason = with(field, value).unwrap_err();
             assert!(reason.starts_with(&format!("`{field}`")), "{field} {value}: {reason}");
@@ -296,26 +299,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_a_bad_line() {
+    fn line_that_is_no_object_is_bad() {
         for (line, reason) in [
             (&b"{"[..], "is not JSON"),
             (b"[]", "is not a JSON object"),
             (b"{\"id\":\"\xff\"}", "is not UTF-8 at byte 7"),
             (b"{} {}", "is not JSON"),
         ] {
-            assert!(Line::parse(line).unwrap_err().starts_with(reason), "{line:?}");
+            assert!(ImportLine::parse(line).unwrap_err().starts_with(reason), "{line:?}");
         }
     }
 
     #[test]
-    fn a_tombstone_may_have_no_name() {
-        let line = Line::parse(LINE.replace("Ann\"", "\",\"deleted\":true").as_bytes()).unwrap();
+    fn tombstone_may_have_no_name() {
+        let line = ImportLine::parse(LINE.replace("Ann\"", "\",\"deleted\":true").as_bytes()).unwrap();
         assert!(line.deleted && line.author.name.is_empty());
     }
 
-    fn any_line() -> impl Strategy<Value = Line> {
+    fn any_line() -> impl Strategy<Value = ImportLine> {
         let source = || proptest::option::of("[^\\p{C}]{1,20}");
-        let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), FIRST_MILLISECOND..MAX_EXACT_NUMBER];
+        let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), MIN_MILLISECONDS..MAX_EXACT_NUMBER];
         let text = ("[a-z0-9_-]{1,32}", "[^\\p{C}]{1,100}", "[^\\p{C}]{1,100}", "[^\\p{Cc}]{0,200}|(\\r|\\n|\\t){1,9}");
         let names =
             ("[^\\p{C}\\p{Z}]([^\\p{C}]{0,62}[^\\p{C}\\p{Z}])?", proptest::option::of(1u64..1 << 62), any::<u8>());
@@ -323,7 +326,7 @@ mod tests {
         (text, (source(), source()), names, more).prop_map(|(text, (root, parent), (name, number, level), more)| {
             let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
             let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
-            Line {
+            ImportLine {
                 subject: SubjectKey::new(&text.0, &text.1).unwrap(),
                 root: root.filter(|root| *root != text.2),
                 id: text.2,
@@ -342,10 +345,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_comes_back_as_it_was(line in any_line()) {
+        fn written_line_is_read_as_the_same_line(line in any_line()) {
             let json = line.to_json().unwrap();
             prop_assert!(!json.contains('\n') && json.len() <= MAX_LINE_BYTES);
-            prop_assert_eq!(Line::parse(json.as_bytes()), Ok(line));
+            prop_assert_eq!(ImportLine::parse(json.as_bytes()), Ok(line));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The server: takes the data directory, listens, says that it is ready, and stops gracefully.
+//! Runs the server: locks the data directory, listens, prints the ready line, and stops gracefully.
 //!
-//! No route and no rule is here. Promise: the ready line comes when requests are answered, and
-//! after SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
+//! Not here: routes and rules. Promise: the ready line is printed when the server listens, and after
+//! SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
 
 use std::io;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use crate::bootstrap::Process;
 use crate::cli::control_socket::ControlSocket;
 use crate::cli::data_lock;
-use crate::cli::data_lock::Lock;
-use crate::cli::stopped;
+use crate::cli::data_lock::DataLock;
+use crate::cli::wait_for_stop;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::state::ProcessRole;
@@ -27,14 +27,14 @@ const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Runs until a signal stops it.
 pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
-    // A cluster's data is the servers'; embedded, one process owns the directory.
+    // A cluster's data is in its databases. Embedded, one process owns the directory.
     let _lock = match &config.cluster {
         Some(_) => None,
-        None => Some(Lock::take(&config.data)?.ok_or_else(|| data_lock::taken(&config.data))?),
+        None => Some(DataLock::acquire(&config.data)?.ok_or_else(|| data_lock::held_error(&config.data))?),
     };
-    let listener = TcpListener::bind(config.bind)
-        .await
-        .with_context(|| format!("cannot listen on {} (--bind, GAILOU_BIND)", config.bind))?;
+    let listener = TcpListener::bind(config.bind).await.with_context(|| {
+        format!("cannot listen on {}; choose another address by --bind or GAILOU_BIND", config.bind)
+    })?;
     let address = listener.local_addr()?;
     let stop = on_signals()?;
     warn_of_development(&config);
@@ -48,7 +48,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
             }
         }
     }
-    crate::cli::say(&format!("gailou listening on http://{address}"));
+    crate::cli::print_line(&format!("gailou listening on http://{address}"));
     let failure = tokio::select! {
         () = serve(app.clone(), listener, stop) => None,
         failure = app.failure() => Some(failure),
@@ -65,12 +65,12 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
 
 async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<bool>) {
     let too_slow = async {
-        stopped(stop.clone()).await;
+        wait_for_stop(stop.clone()).await;
         tracing::info!("Stopping the server: waiting for the requests in flight");
         tokio::time::sleep(REQUEST_DRAIN_TIMEOUT).await;
     };
     tokio::select! {
-        () = http::serve(app.state.clone(), listener, stopped(stop.clone())) => {}
+        () = http::serve(app.state.clone(), listener, wait_for_stop(stop.clone())) => {}
         () = too_slow => {
             let drain_ms = REQUEST_DRAIN_TIMEOUT.as_millis();
             tracing::warn!(drain_ms, "Stopped with requests in flight after {drain_ms} ms");
@@ -78,7 +78,7 @@ async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<b
     }
 }
 
-/// Becomes true by SIGTERM or SIGINT; a second one ends the process at once.
+/// Becomes true after SIGTERM or SIGINT. A second signal ends the process at once.
 fn on_signals() -> io::Result<watch::Receiver<bool>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (sender, receiver) = watch::channel(false);

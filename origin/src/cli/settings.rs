@@ -6,12 +6,12 @@ use clap::ValueEnum;
 
 use crate::config::reference;
 
-/// How the reference is written.
+/// The format of the reference.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Format {
     /// A table, as the documentation shows it
     Markdown,
-    /// A file with every setting in a comment, to be changed where needed
+    /// A settings file with every setting in a comment
     Toml,
 }
 

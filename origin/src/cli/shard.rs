@@ -1,7 +1,7 @@
-//! `gailou shard`: which database of a cluster holds which slot, and moving slots between them.
+//! `gailou shard`: moves slots between the databases of a cluster.
 //!
-//! Slots stay readable and writable while they move. A move that was interrupted is gone on with by
-//! the next one of the same slot.
+//! Slots stay readable and writable while they move. The next move of the same slot continues an
+//! interrupted one.
 
 use clap::Subcommand;
 use gailou_shared::id::Slot;
@@ -15,25 +15,25 @@ use crate::cli::output::Console;
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::doc_markdown, reason = "this is the help text")]
 pub(super) enum Shard {
-    /// Prints the moves after which every database holds as many slots
+    /// Print the moves after which all databases have the same number of slots
     Plan {
-        /// Spread over so many databases, the first of GAILOU_MYSQL_URLS; all of them when left out
+        /// Spread the slots over the first N of GAILOU_MYSQL_URLS; without it, over all
         #[arg(long, value_name = "N")]
         databases: Option<usize>,
     },
-    /// Moves slots while they are read and written
+    /// Move slots while they are read and written
     Move {
-        /// Slots such as 7 or 0-63; without it, what the plan says
+        /// The slots to move, such as 7 or 0-63; without it, those of the plan
         #[arg(long, value_name = "SLOTS", value_parser = slots, requires = "to")]
         slots: Option<Slots>,
-        /// The database they go to, by its place in GAILOU_MYSQL_URLS, from 0
+        /// The target, by its index in GAILOU_MYSQL_URLS, from 0
         #[arg(long, value_name = "DATABASE", requires = "slots")]
         to: Option<usize>,
-        /// Without slots: spread over so many databases
+        /// Without --slots: spread the slots over the first N of GAILOU_MYSQL_URLS
         #[arg(long, value_name = "N", conflicts_with = "slots")]
         databases: Option<usize>,
     },
-    /// Checks that every slot's rows lie in the database that the map names, and nowhere else
+    /// Check that the rows of every slot are in the database of the slot map, and nowhere else
     Verify,
 }
 
@@ -59,7 +59,7 @@ fn slots(text: &str) -> Result<Slots, String> {
 
 #[cfg(feature = "cluster")]
 pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let Some(cluster) = &process.cluster else { return nothing_to_move(console).await };
+    let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
     let tables = &*cluster.tables;
     match command {
         Shard::Plan { databases } => {
@@ -108,11 +108,13 @@ async fn plan(
 
 #[cfg(not(feature = "cluster"))]
 pub(super) async fn run(_: &Process, _: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
-    nothing_to_move(console).await
+    refuse_without_cluster(console).await
 }
 
-async fn nothing_to_move(console: &mut dyn Console) -> anyhow::Result<u8> {
-    console.err("gailou: there is no cluster, and so nothing to move\n").await?;
+async fn refuse_without_cluster(console: &mut dyn Console) -> anyhow::Result<u8> {
+    console
+        .err("gailou: `shard` needs a cluster: set GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS\n")
+        .await?;
     Ok(EXIT_USAGE)
 }
 
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_one_or_a_range() {
+    fn slots_are_one_number_or_a_range() {
         assert_eq!(slots("7"), Ok(Slots(7, 7)));
         assert_eq!(slots("0-1023"), Ok(Slots(0, 1_023)));
         for wrong in ["", "1024", "5-4", "a", "1-", "-1"] {

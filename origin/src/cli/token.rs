@@ -1,7 +1,6 @@
-//! `gailou token`: a member's token, as the host site would sign it.
+//! `gailou token`: signs a token for a member, as the host site does.
 //!
-//! Needs no data directory and no server. Promise: what it prints is a token that a server with
-//! the same configuration takes.
+//! Needs no data directory and no server. Promise: a server with the same configuration accepts the token.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -18,26 +17,26 @@ pub(super) struct Token {
     /// The member's id, below 2^62
     #[arg(long, value_name = "N", value_parser = host_member)]
     sub: MemberId,
-    /// The name to show
+    /// The name that is shown
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: String,
-    /// member, moderator or admin
+    /// The role: member, moderator or admin
     #[arg(long, default_value = "member", value_parser = role)]
     role: Role,
-    /// The host's level of the member
+    /// The level that the host gives the member
     #[arg(long, value_name = "N", default_value_t = 0)]
     level: u8,
-    /// Address of a picture
+    /// The address of a picture
     #[arg(long, value_name = "URL")]
     avatar: Option<String>,
-    /// How long it is good, at most 30 days
+    /// How long the token is valid, at most 30 days
     #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_TOKEN_LIFETIME_SECONDS))]
     ttl: u64,
 }
 
 fn host_member(text: &str) -> Result<MemberId, String> {
     let id: MemberId = text.parse().map_err(|e: gailou_shared::id::InvalidId| e.to_string())?;
-    if id.get() < FIRST_GUEST_ID { Ok(id) } else { Err("must be below 2^62: larger ids are guests'".into()) }
+    if id.get() < FIRST_GUEST_ID { Ok(id) } else { Err("must be below 2^62: larger ids belong to guests".into()) }
 }
 
 fn name(text: &str) -> Result<String, String> {
@@ -68,10 +67,10 @@ impl Token {
             role: self.role,
         };
         let key = config.token_key()?;
-        let token = key
-            .sign(&member, &config.auth.audience, now + self.ttl)
-            .context("the configuration holds a public key only: the host alone can sign tokens")?;
-        key.verify(&token, &config.auth.audience, now).context("no server would take this token")?;
+        let token = key.sign(&member, &config.auth.audience, now + self.ttl).context(
+            "cannot sign a token: the configuration has the public key only, and the host has the private key",
+        )?;
+        key.verify(&token, &config.auth.audience, now).context("a server would refuse this token")?;
         Ok(token)
     }
 }
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_takes_what_is_printed() {
+    fn server_accepts_the_printed_token() {
         let config = Config::read(Options::default(), []).unwrap();
         let given = ["--sub", "7", "--name", " Ann ", "--role", "moderator", "--level", "3"];
         let token = parse(&given).unwrap().sign(&config).unwrap();
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_wrong_usage() {
+    fn wrong_argument_exits_with_2() {
         for wrong in [
             &["--name", "a"][..],
             &["--sub", "7"],

@@ -1,4 +1,4 @@
-//! `gailou warm`: puts subjects into the cache before an announced event.
+//! `gailou warm`: loads subjects into the cache before readers request them.
 
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
@@ -12,7 +12,7 @@ pub(super) async fn run(
     subjects: &[export::SubjectArgument],
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
-    let Some(cluster) = &process.cluster else { return nothing_to_warm(console).await };
+    let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
     for subject in subjects {
         let entries = warm::subject(&cluster.cached_store, subject.key()).await?;
         console.out(&format!("{subject}: {entries} entries\n")).await?;
@@ -22,10 +22,12 @@ pub(super) async fn run(
 
 #[cfg(not(feature = "cluster"))]
 pub(super) async fn run(_: &Process, _: &[export::SubjectArgument], console: &mut dyn Console) -> anyhow::Result<u8> {
-    nothing_to_warm(console).await
+    refuse_without_cluster(console).await
 }
 
-async fn nothing_to_warm(console: &mut dyn Console) -> anyhow::Result<u8> {
-    console.err("gailou: there is no cluster, and so no cache to warm\n").await?;
+async fn refuse_without_cluster(console: &mut dyn Console) -> anyhow::Result<u8> {
+    console
+        .err("gailou: `warm` needs a cluster: set GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS\n")
+        .await?;
     Ok(EXIT_USAGE)
 }

@@ -1,7 +1,7 @@
 //! `gailou words load`: replaces the dictionary of the word filter.
 //!
-//! Does not look at comments that are there already. Promise: a file with a bad line or a term
-//! that cannot be built changes nothing.
+//! Existing comments are not filtered again. Promise: a file with a bad line or an invalid term changes
+//! nothing.
 
 use anyhow::Context as _;
 use gailou_shared::word_filter::{Dictionary, DictionaryError, TermAction, parse_tsv};
@@ -11,8 +11,8 @@ use crate::cli::output::Console;
 use crate::domain::operation::Operation;
 use crate::state::AppState;
 
-/// Longest file, in bytes: every term at its longest with category and action fits many times.
-const FILE_BYTES: usize = 64 << 20;
+/// Longest file, in bytes: many times the largest dictionary.
+const MAX_FILE_BYTES: usize = 64 << 20;
 
 /// The action with this name.
 pub(super) fn action(name: &str) -> Result<TermAction, String> {
@@ -24,21 +24,21 @@ pub(super) fn action(name: &str) -> Result<TermAction, String> {
     }
 }
 
-/// Loads the dictionary that `input` holds.
+/// Loads the dictionary from `input`.
 pub(super) async fn load(
     app: &AppState,
     action: TermAction,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
-    let text = String::from_utf8(read_all(input, FILE_BYTES).await?).context("the file is not UTF-8")?;
+    let text = String::from_utf8(read_all(input, MAX_FILE_BYTES).await?).context("the file is not UTF-8")?;
     let terms = parse_tsv(&text, action)?;
     if let Err(error) = Dictionary::build(0, &terms) {
         let term = match error {
             DictionaryError::Term { index, .. } => terms.get(index).map(|term| term.term.as_str()),
             _ => None,
         };
-        return Err(error).with_context(|| format!("the dictionary cannot be built{}", near(term)));
+        return Err(error).with_context(|| format!("the dictionary is invalid{}", describe_term(term)));
     }
     let count = terms.len();
     app.journal.append(Operation::Dictionary(terms)).await?;
@@ -47,6 +47,6 @@ pub(super) async fn load(
     Ok(0)
 }
 
-fn near(term: Option<&str>) -> String {
-    term.map(|term| format!(", at {:?}", term.chars().take(40).collect::<String>())).unwrap_or_default()
+fn describe_term(term: Option<&str>) -> String {
+    term.map(|term| format!(" at the term {:?}", term.chars().take(40).collect::<String>())).unwrap_or_default()
 }

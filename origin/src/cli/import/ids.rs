@@ -1,7 +1,8 @@
 //! Ids of imported comments: the time they were written, the importer's node, a sequence.
 //!
-//! Does not look into the store: who finds an id taken there asks for the next. Promise: no id twice, none
-//! ahead of `now`, and comments of one millisecond keep the order they came in while there is room.
+//! Does not query the store: for an id that is taken there, the caller requests the next. Promise: no
+//! id is issued twice, none is later than `now`, and comments of one millisecond keep their order while
+//! the millisecond has room.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,22 +10,23 @@ use gailou_shared::id::{CommentId, ID_EPOCH_MS, IMPORT_NODE, SEQUENCE_COUNT, Slo
 
 /// Issues ids for one run.
 #[derive(Debug)]
-pub(super) struct Ids {
+pub(super) struct ImportIds {
     /// Unix milliseconds.
     now: u64,
-    given: HashSet<CommentId>,
+    issued: HashSet<CommentId>,
     /// How many ids were tried, by slot and millisecond.
     tried: HashMap<(Slot, u64), u64>,
 }
 
-impl Ids {
+impl ImportIds {
     pub(super) fn new(now: u64) -> Self {
-        Self { now: now.max(ID_EPOCH_MS + 1), given: HashSet::new(), tried: HashMap::new() }
+        Self { now: now.max(ID_EPOCH_MS + 1), issued: HashSet::new(), tried: HashMap::new() }
     }
 
-    /// The next id for a comment written at `created_at` (Unix milliseconds, clamped to the time that
-    /// ids have): that millisecond, the ones after it up to now, then the ones before it.
-    pub(super) fn next(&mut self, slot: Slot, created_at: u64) -> CommentId {
+    /// The next id for a comment written at `created_at` (Unix milliseconds, clamped to the times
+    /// that ids can have): in that millisecond, then in the ones after it up to now, then in the ones
+    /// before it.
+    pub(super) fn next_id(&mut self, slot: Slot, created_at: u64) -> CommentId {
         let created = created_at.clamp(ID_EPOCH_MS + 1, self.now);
         let tried = self.tried.entry((slot, created)).or_default();
         loop {
@@ -33,7 +35,7 @@ impl Ids {
             let ahead = self.now - created;
             let ms = if step <= ahead { created + step } else { created.saturating_sub(step - ahead) };
             let id = CommentId::from_parts(ms, slot, IMPORT_NODE, sequence);
-            if self.given.insert(id) {
+            if self.issued.insert(id) {
                 return id;
             }
         }
@@ -49,24 +51,24 @@ mod tests {
     const NOW: u64 = 1_700_000_000_000;
 
     #[test]
-    fn a_full_millisecond_goes_on_in_the_next_and_never_beyond_now() {
-        let mut ids = Ids::new(NOW);
+    fn ids_of_a_full_millisecond_are_in_the_next_and_never_later_than_now() {
+        let mut ids = ImportIds::new(NOW);
         let slot = Slot::FIRST;
-        let first: Vec<CommentId> = (0..130).map(|_| ids.next(slot, NOW - 1)).collect();
+        let first: Vec<CommentId> = (0..130).map(|_| ids.next_id(slot, NOW - 1)).collect();
         assert!(first.iter().take(128).is_sorted());
         assert_eq!(first.iter().map(|id| id.created_ms()).max(), Some(NOW));
         assert_eq!(first.last().map(|id| id.created_ms()), Some(NOW - 2));
-        assert_eq!(ids.next(slot, NOW + 5).created_ms(), NOW - 1 - 1, "the future is now, and that is full");
-        assert_eq!(ids.next(slot, 0).created_ms(), ID_EPOCH_MS + 1);
+        assert_eq!(ids.next_id(slot, NOW + 5).created_ms(), NOW - 1 - 1, "the future is now, and that is full");
+        assert_eq!(ids.next_id(slot, 0).created_ms(), ID_EPOCH_MS + 1);
     }
 
     proptest! {
         #[test]
-        fn no_id_twice(times in prop::collection::vec(NOW - 3..NOW + 2, 1..600)) {
-            let (mut ids, mut seen) = (Ids::new(NOW), HashSet::new());
+        fn no_id_is_issued_twice(times in prop::collection::vec(NOW - 3..NOW + 2, 1..600)) {
+            let (mut ids, mut seen) = (ImportIds::new(NOW), HashSet::new());
             let slot = Slot::new(7).unwrap();
             for time in times {
-                let id = ids.next(slot, time);
+                let id = ids.next_id(slot, time);
                 prop_assert!(id.created_ms() <= NOW && id.slot() == slot && seen.insert(id));
             }
         }

@@ -1,38 +1,38 @@
 //! `gailou import`: threads from JSON lines.
 //!
-//! Reads all of it, finds what is here already, gives every comment its place and id, and appends
-//! in the order that floors shall have. The word filter and the rate limits are not asked: what
-//! is imported was published before. Promise: a second run changes nothing, a run that was broken
-//! off can be given again, and a bad line spoils no other.
+//! Reads the whole input, looks up which comments the store has, resolves parents, allocates ids, and
+//! appends in the order of the floors. The word filter and the rate limits do not apply: imported
+//! comments were published before. Promise: a second run changes nothing, an interrupted run can be
+//! repeated, and a bad line affects no other line.
 
 mod ids;
-mod known;
-mod place;
+mod parents;
+mod stored;
 mod write;
 
 use std::collections::HashMap;
 
 use gailou_shared::id::SubjectKey;
-use ids::Ids;
-use place::Entry;
+use ids::ImportIds;
+use parents::ImportEntry;
 
 use crate::cli::EXIT_FAILED;
-use crate::cli::input::{Input, Lines, RawLine};
+use crate::cli::input::{Input, InputLines, RawLine};
 use crate::cli::output::Console;
-use crate::cli::record::{Line, MAX_LINE_BYTES};
+use crate::cli::record::{ImportLine, MAX_LINE_BYTES};
 use crate::state::AppState;
 
-/// What has become of the lines.
+/// How many lines had which outcome.
 #[derive(Debug, Default, Clone, Copy)]
-struct Report {
+struct ImportReport {
     imported: u64,
     skipped: u64,
     reparented: u64,
     bad: u64,
 }
 
-impl Report {
-    async fn bad(&mut self, number: usize, reason: &str, console: &mut dyn Console) -> anyhow::Result<()> {
+impl ImportReport {
+    async fn add_bad_line(&mut self, number: usize, reason: &str, console: &mut dyn Console) -> anyhow::Result<()> {
         self.bad += 1;
         Ok(console.err(&format!("line {number}: {reason}\n")).await?)
     }
@@ -45,84 +45,84 @@ impl Report {
     }
 }
 
-/// Imports what `input` holds; with `strict`, all of it or nothing.
+/// Imports the lines of `input`; with `strict`, all of them or none.
 pub(super) async fn run(
     app: &AppState,
     strict: bool,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
-    let mut report = Report::default();
-    let mut file = File::default();
+    let mut report = ImportReport::default();
+    let mut file = ImportFile::default();
     file.read(app, input, console, &mut report).await?;
     let subjects = file.subjects();
-    let known = known::find(&*app.store, &*app.tables, &subjects, &file.lines).await?;
-    report.skipped += file.leave_out(|name| known.has(name));
+    let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &file.lines).await?;
+    report.skipped += file.remove_lines(|key| stored.contains(key));
 
-    let entries = entries(app, file, &mut Ids::new(app.now())).await?;
-    let places = place::place_all(&entries, &known.above);
-    for (entry, place) in entries.iter().zip(&places) {
-        if let Err(reason) = place {
-            report.bad(entry.number, reason, console).await?;
+    let entries = allocate_ids(app, file, &mut ImportIds::new(app.now())).await?;
+    let positions = parents::resolve_parents(&entries, &stored.parents);
+    for (entry, position) in entries.iter().zip(&positions) {
+        if let Err(reason) = position {
+            report.add_bad_line(entry.number, reason, console).await?;
         }
     }
     if strict && report.bad > 0 {
         report.print(console).await?;
         return Ok(EXIT_FAILED);
     }
-    let written = write::all(app, entries, places, &known.above, &mut report, console).await;
+    let written = write::write_entries(app, entries, positions, &stored.parents, &mut report, console).await;
     report.print(console).await?;
     written.map(|()| 0)
 }
 
-/// A line of the file with its number (from 1) and its subject's place.
+/// A line of the file with its number (from 1) and the index of its subject.
 #[derive(Debug)]
-struct Numbered {
+struct NumberedLine {
     number: usize,
     subject: usize,
-    line: Line,
+    line: ImportLine,
 }
 
 /// The good lines of a file.
 #[derive(Debug, Default)]
-struct File {
-    lines: Vec<Numbered>,
+struct ImportFile {
+    lines: Vec<NumberedLine>,
     subjects: HashMap<SubjectKey, usize>,
-    /// Where in `lines` an id of a subject is.
-    index: HashMap<place::Name, usize>,
+    /// The index in `lines` of each id of a subject.
+    index: HashMap<parents::SourceKey, usize>,
 }
 
-impl File {
-    /// Reads every line, and says which are bad.
+impl ImportFile {
+    /// Reads every line, and reports the bad ones.
     async fn read(
         &mut self,
         app: &AppState,
         input: &mut dyn Input,
         console: &mut dyn Console,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> anyhow::Result<()> {
-        let mut lines = Lines::new(input, MAX_LINE_BYTES);
+        let mut lines = InputLines::new(input, MAX_LINE_BYTES);
         let mut number = 0;
-        while let Some(raw) = lines.next().await? {
+        while let Some(raw) = lines.next_line().await? {
             number += 1;
             let parsed = match raw {
                 RawLine::TooLong => Err(format!("is longer than {MAX_LINE_BYTES} bytes")),
-                RawLine::Whole(bytes) => match without_mark(&bytes, number).trim_ascii() {
+                RawLine::Complete(bytes) => match strip_byte_order_mark(&bytes, number).trim_ascii() {
                     [] => continue,
-                    bytes => Line::parse(bytes),
+                    bytes => ImportLine::parse(bytes),
                 },
             };
             match parsed.and_then(|line| self.add(app, number, line)) {
                 Ok(true) => {}
                 Ok(false) => report.skipped += 1,
-                Err(reason) => report.bad(number, &reason, console).await?,
+                Err(reason) => report.add_bad_line(number, &reason, console).await?,
             }
         }
         Ok(())
     }
 
-    /// Whether the line is new; the same line twice is not.
-    fn add(&mut self, app: &AppState, number: usize, mut line: Line) -> Result<bool, String> {
+    /// Adds a line. Returns false when an equal line was added before.
+    fn add(&mut self, app: &AppState, number: usize, mut line: ImportLine) -> Result<bool, String> {
         if app.threading(line.subject.kind()).is_none() {
             return Err(format!("`subject`: the type {:?} is not configured", line.subject.kind()));
         }
@@ -133,38 +133,38 @@ impl File {
         let subject = *self.subjects.entry(line.subject.clone()).or_insert(next);
         match self.index.get(&(subject, line.id.clone())).and_then(|at| self.lines.get(*at)) {
             Some(first) if first.line == line => Ok(false),
-            Some(first) => Err(format!("`id` is that of line {}, which says something else", first.number)),
+            Some(first) => Err(format!("`id` is that of line {}, whose fields differ", first.number)),
             None => {
                 self.index.insert((subject, line.id.clone()), self.lines.len());
-                self.lines.push(Numbered { number, subject, line });
+                self.lines.push(NumberedLine { number, subject, line });
                 Ok(true)
             }
         }
     }
 
-    /// The subjects by their place.
+    /// The subjects by their index.
     fn subjects(&self) -> Vec<SubjectKey> {
         let mut subjects: Vec<_> = self.subjects.iter().collect();
-        subjects.sort_by_key(|(_, place)| **place);
+        subjects.sort_by_key(|(_, index)| **index);
         subjects.into_iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Leaves out the lines that are here already; how many.
-    fn leave_out(&mut self, is_here: impl Fn(&(usize, String)) -> bool) -> u64 {
+    /// Removes lines. Returns how many.
+    fn remove_lines(&mut self, is_removed: impl Fn(&parents::SourceKey) -> bool) -> u64 {
         let before = self.lines.len();
-        self.lines.retain(|numbered| !is_here(&(numbered.subject, numbered.line.id.clone())));
+        self.lines.retain(|numbered| !is_removed(&(numbered.subject, numbered.line.id.clone())));
         (before - self.lines.len()) as u64
     }
 }
 
-/// A file may begin with a byte order mark.
-fn without_mark(bytes: &[u8], number: usize) -> &[u8] {
+/// The first line without the byte order mark that a file may begin with.
+fn strip_byte_order_mark(bytes: &[u8], number: usize) -> &[u8] {
     let mark = if number == 1 { "\u{feff}".as_bytes() } else { &[] };
     bytes.strip_prefix(mark).unwrap_or(bytes)
 }
 
-/// The lines with their ids, given by time.
-async fn entries(app: &AppState, file: File, ids: &mut Ids) -> anyhow::Result<Vec<Entry>> {
+/// The lines with their ids, which are allocated in the order of time.
+async fn allocate_ids(app: &AppState, file: ImportFile, ids: &mut ImportIds) -> anyhow::Result<Vec<ImportEntry>> {
     let mut by_time: Vec<usize> = (0..file.lines.len()).collect();
     by_time.sort_by_key(|i| file.lines.get(*i).map(|l| l.line.created_at));
     let slots: Vec<_> = file.subjects().iter().map(SubjectKey::slot).collect();
@@ -173,17 +173,17 @@ async fn entries(app: &AppState, file: File, ids: &mut Ids) -> anyhow::Result<Ve
         .filter_map(|i| file.lines.get(*i))
         .filter_map(|l| Some((*slots.get(l.subject)?, l.line.created_at)))
         .collect();
-    let mut given = known::free_ids(&*app.store, ids, &wanted).await?.into_iter();
-    let mut lines: Vec<Option<Numbered>> = file.lines.into_iter().map(Some).collect();
+    let mut allocated = stored::allocate_ids(&*app.store, ids, &wanted).await?.into_iter();
+    let mut lines: Vec<Option<NumberedLine>> = file.lines.into_iter().map(Some).collect();
     let mut entries = Vec::with_capacity(lines.len());
     for i in by_time {
-        let (Some(Numbered { number, subject, line }), Some(id)) =
-            (lines.get_mut(i).and_then(Option::take), given.next())
+        let (Some(NumberedLine { number, subject, line }), Some(id)) =
+            (lines.get_mut(i).and_then(Option::take), allocated.next())
         else {
             continue;
         };
         let Some(threading) = app.threading(line.subject.kind()) else { continue };
-        entries.push(Entry { number, subject, threading, line, id });
+        entries.push(ImportEntry { number, subject, threading, line, id });
     }
     entries.sort_by_key(|entry| entry.number);
     Ok(entries)

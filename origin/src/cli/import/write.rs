@@ -1,7 +1,7 @@
-//! The writing part of an import: rows in their order into the journal.
+//! Writes imported comments: appends their rows to the journal in order.
 //!
-//! Promise: events are appended in exactly the order given, about a thousand of them in flight, and
-//! a full journal is waited for; what one comment fails by is said of its line alone.
+//! Promise: operations are appended in exactly the order given, about a thousand of them in flight,
+//! and a full journal delays the import. An error of one comment is reported for its line alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
@@ -12,8 +12,8 @@ use std::time::Duration;
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{CommentState, MemberRef, Visibility};
 
-use crate::cli::import::place::{Entry, Name, Place, Stored, order};
-use crate::cli::import::{Report, known};
+use crate::cli::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
+use crate::cli::import::{ImportReport, stored};
 use crate::cli::output::Console;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
@@ -21,139 +21,146 @@ use crate::ports::journal::{Journal, JournalError};
 use crate::service::markdown;
 use crate::state::AppState;
 
-/// Events in flight: one group commit's worth.
+/// Operations in flight: as many as one group commit has.
 const MAX_PENDING_APPENDS: usize = 1_000;
-/// Between two attempts at a full journal.
+/// How long the import waits before it appends to a full journal again.
 const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// Writes every entry that has a place.
-pub(super) async fn all(
+/// Writes every entry that has a position.
+pub(super) async fn write_entries(
     app: &AppState,
-    entries: Vec<Entry>,
-    places: Vec<Result<Place, String>>,
-    above: &HashMap<Name, Stored>,
-    report: &mut Report,
+    entries: Vec<ImportEntry>,
+    positions: Vec<Result<ThreadPosition, String>>,
+    stored: &HashMap<SourceKey, StoredParent>,
+    report: &mut ImportReport,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
-    let order = order(&entries, &places);
-    let authors = authors(app, &entries, &places, above).await?;
+    let order = write_order(&entries, &positions);
+    let authors = parent_authors(app, &entries, &positions, stored).await?;
     let total = order.len() as u64;
-    let mut items: Vec<_> = entries.into_iter().zip(places).map(Some).collect();
-    let mut pipeline = Pipeline { journal: &*app.journal, flying: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
+    let mut items: Vec<_> = entries.into_iter().zip(positions).map(Some).collect();
+    let mut pipeline =
+        AppendPipeline { journal: &*app.journal, in_flight: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
     for (done, i) in order.into_iter().enumerate() {
-        let Some((entry, Ok(place))) = items[i].take() else { continue };
-        if let Some((tag, outcome)) = pipeline.push(entry, place, &authors).await? {
-            settle(tag, outcome, report, console).await?;
+        let Some((entry, Ok(position))) = items[i].take() else { continue };
+        if let Some((line, outcome)) = pipeline.append(entry, position, &authors).await? {
+            record_outcome(line, outcome, report, console).await?;
         }
         if done % MAX_PENDING_APPENDS == 0 {
             console.progress(done as u64, total).await?;
         }
     }
-    while let Some((tag, outcome)) = pipeline.land().await {
-        settle(tag, outcome, report, console).await?;
+    while let Some((line, outcome)) = pipeline.next_outcome().await {
+        record_outcome(line, outcome, report, console).await?;
     }
     console.progress(total, total).await?;
     Ok(())
 }
 
-/// The authors of all comments that are answered.
-async fn authors(
+/// The authors of all comments that are replied to.
+async fn parent_authors(
     app: &AppState,
-    entries: &[Entry],
-    places: &[Result<Place, String>],
-    above: &HashMap<Name, Stored>,
+    entries: &[ImportEntry],
+    positions: &[Result<ThreadPosition, String>],
+    stored: &HashMap<SourceKey, StoredParent>,
 ) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
-    let of_stored = above.values().map(|s| (s.path.id(), s.author.clone()));
-    let of_entry = |e: &Entry| (e.id, MemberRef { id: e.line.author.id, name: e.line.author.name.clone() });
+    let of_stored = stored.values().map(|s| (s.path.id(), s.author.clone()));
+    let of_entry = |e: &ImportEntry| (e.id, MemberRef { id: e.line.author.id, name: e.line.author.name.clone() });
     let mut authors: HashMap<CommentId, MemberRef> = of_stored.chain(entries.iter().map(of_entry)).collect();
-    // Ancestors that no line names: those that the deepest chains were cut back to.
-    let mut missing: Vec<CommentId> = places.iter().flatten().filter_map(|p| p.parent).collect();
+    // A chain that is too deep is cut back to an ancestor that may be in no line.
+    let mut missing: Vec<CommentId> = positions.iter().flatten().filter_map(|p| p.parent).collect();
     missing.retain(|id| !authors.contains_key(id));
     missing.sort_unstable();
     missing.dedup();
-    authors.extend(known::authors(&*app.store, &missing).await?);
+    authors.extend(stored::read_authors(&*app.store, &missing).await?);
     Ok(authors)
 }
 
-/// The line an event came from, and whether it was reparented.
-type Tag = (usize, bool);
-type Landed = (Tag, Result<OperationOutcome, JournalError>);
+/// The line of an appended comment.
+#[derive(Debug, Clone, Copy)]
+struct AppendedLine {
+    number: usize,
+    reparented: bool,
+}
 
-async fn settle(
-    (number, reparented): Tag,
-    outcome: Result<OperationOutcome, JournalError>,
-    report: &mut Report,
+type AppendResult = Result<OperationOutcome, JournalError>;
+type PendingAppend<'a> = Pin<Box<dyn Future<Output = AppendResult> + Send + 'a>>;
+
+async fn record_outcome(
+    line: AppendedLine,
+    outcome: AppendResult,
+    report: &mut ImportReport,
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
     match outcome {
         Ok(OperationOutcome::Present { .. }) => report.skipped += 1,
         Ok(_) => {
             report.imported += 1;
-            report.reparented += u64::from(reparented);
+            report.reparented += u64::from(line.reparented);
         }
-        Err(JournalError::Store(error)) => report.bad(number, &format!("cannot be stored: {error}"), console).await?,
+        Err(JournalError::Store(error)) => {
+            report.add_bad_line(line.number, &format!("cannot be stored: {error}"), console).await?;
+        }
         Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-type Append<'a> = Pin<Box<dyn Future<Output = Result<OperationOutcome, JournalError>> + Send + 'a>>;
-
-/// Appends whose outcome is not known yet, oldest first.
-struct Pipeline<'a> {
+/// Appends whose outcome is not recorded yet, oldest first.
+struct AppendPipeline<'a> {
     journal: &'a dyn Journal,
-    flying: VecDeque<(Tag, Flight<'a>)>,
+    in_flight: VecDeque<(AppendedLine, AppendState<'a>)>,
 }
 
-enum Flight<'a> {
-    Up(Append<'a>),
-    Down(Result<OperationOutcome, JournalError>),
+enum AppendState<'a> {
+    Pending(PendingAppend<'a>),
+    Done(AppendResult),
 }
 
-impl Pipeline<'_> {
-    /// Appends a row; the oldest outcome when there are enough in flight.
-    async fn push(
+impl AppendPipeline<'_> {
+    /// Appends a row. Returns the oldest outcome when enough appends are in flight.
+    async fn append(
         &mut self,
-        entry: Entry,
-        place: Place,
+        entry: ImportEntry,
+        position: ThreadPosition,
         authors: &HashMap<CommentId, MemberRef>,
-    ) -> anyhow::Result<Option<Landed>> {
-        let oldest = if self.flying.len() >= MAX_PENDING_APPENDS { self.land().await } else { None };
-        let tag = (entry.number, place.reparented);
-        let row = row(entry, place, authors);
+    ) -> anyhow::Result<Option<(AppendedLine, AppendResult)>> {
+        let oldest = if self.in_flight.len() >= MAX_PENDING_APPENDS { self.next_outcome().await } else { None };
+        let line = AppendedLine { number: entry.number, reparented: position.reparented };
+        let row = new_row(entry, position, authors);
         loop {
             let mut append = self.journal.append(Operation::Publish(Box::new(row.clone())));
-            // The first poll puts it into the queue: what is pushed later comes after it.
-            let flight = match poll_fn(|context| Poll::Ready(append.as_mut().poll(context))).await {
+            // The first poll puts the operation into the journal's queue, before all later ones.
+            let state = match poll_fn(|context| Poll::Ready(append.as_mut().poll(context))).await {
                 Poll::Ready(Err(JournalError::Full)) => {
                     tokio::time::sleep(FULL_JOURNAL_PAUSE).await;
                     continue;
                 }
-                Poll::Ready(outcome) => Flight::Down(outcome),
-                Poll::Pending => Flight::Up(append),
+                Poll::Ready(outcome) => AppendState::Done(outcome),
+                Poll::Pending => AppendState::Pending(append),
             };
-            self.flying.push_back((tag, flight));
+            self.in_flight.push_back((line, state));
             return Ok(oldest);
         }
     }
 
-    /// The outcome of the oldest append.
-    async fn land(&mut self) -> Option<Landed> {
-        let (tag, flight) = self.flying.pop_front()?;
-        let outcome = match flight {
-            Flight::Up(append) => append.await,
-            Flight::Down(outcome) => outcome,
+    /// Waits for the oldest append.
+    async fn next_outcome(&mut self) -> Option<(AppendedLine, AppendResult)> {
+        let (line, state) = self.in_flight.pop_front()?;
+        let outcome = match state {
+            AppendState::Pending(append) => append.await,
+            AppendState::Done(outcome) => outcome,
         };
-        Some((tag, outcome))
+        Some((line, outcome))
     }
 }
 
-fn row(entry: Entry, place: Place, authors: &HashMap<CommentId, MemberRef>) -> NewCommentRow {
-    let Entry { line, .. } = entry;
+fn new_row(entry: ImportEntry, position: ThreadPosition, authors: &HashMap<CommentId, MemberRef>) -> NewCommentRow {
+    let ImportEntry { line, .. } = entry;
     NewCommentRow {
-        reply_to: place.parent.and_then(|id| authors.get(&id).cloned()),
-        path: place.path,
-        parent_id: place.parent,
+        reply_to: position.parent.and_then(|id| authors.get(&id).cloned()),
+        path: position.path,
+        parent_id: position.parent,
         state: if line.deleted { CommentState::Deleted } else { CommentState::Published },
         visibility: Visibility::Everyone,
         created_at: line.created_at,

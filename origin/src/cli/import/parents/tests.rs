@@ -1,16 +1,16 @@
-//! Tables: who stands where, in which order.
+//! Tables of lines, their resolved positions, and the order of writing.
 
 use gailou_shared::id::{IMPORT_NODE, Slot};
 use gailou_shared::path::Mode;
 
-use crate::cli::import::place::*;
+use crate::cli::import::parents::*;
 
 fn id(n: usize) -> CommentId {
     CommentId::from_parts(1_700_000_000_000, Slot::FIRST, IMPORT_NODE, n as u64)
 }
 
 /// `id root parent time` a line, `-` for none; the mode is a tree unless said.
-fn entries(mode: Mode, text: &str) -> Vec<Entry> {
+fn entries(mode: Mode, text: &str) -> Vec<ImportEntry> {
     text.lines()
         .enumerate()
         .map(|(i, line)| {
@@ -24,33 +24,39 @@ fn entries(mode: Mode, text: &str) -> Vec<Entry> {
                 fields[3]
             );
             let threading = Threading { mode, level_limit: 3 };
-            Entry { number: i + 1, subject: 0, threading, line: Line::parse(json.as_bytes()).unwrap(), id: id(i) }
+            ImportEntry {
+                number: i + 1,
+                subject: 0,
+                threading,
+                line: ImportLine::parse(json.as_bytes()).unwrap(),
+                id: id(i),
+            }
         })
         .collect()
 }
 
-/// The chains in the order of writing, `!` where reparented; and the lines without a place.
+/// The chains in the order of writing, `!` where reparented; and the lines without a position.
 fn check(mode: Mode, text: &str, expected: &str, bad: &[usize]) {
     let entries = entries(mode, text);
     let path = Path::root(id(60)).child(id(61)).unwrap();
     let stored =
-        Stored { path, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
-    let places = place_all(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
+        StoredParent { path, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
+    let positions = resolve_parents(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
     let called = |n: CommentId| match entries.iter().find(|e| e.id == n) {
         Some(entry) => entry.line.id.clone(),
         None if n == id(60) => "S".into(),
         None => "s".into(),
     };
-    let shown: Vec<String> = order(&entries, &places)
+    let shown: Vec<String> = write_order(&entries, &positions)
         .into_iter()
         .map(|i| {
-            let place = places[i].as_ref().unwrap();
-            let chain: Vec<String> = place.path.ids().map(called).collect();
-            format!("{}{}", chain.join("/"), if place.reparented { "!" } else { "" })
+            let position = positions[i].as_ref().unwrap();
+            let chain: Vec<String> = position.path.ids().map(called).collect();
+            format!("{}{}", chain.join("/"), if position.reparented { "!" } else { "" })
         })
         .collect();
     assert_eq!(shown.join(" "), expected, "{text}");
-    let without: Vec<usize> = places.iter().enumerate().filter(|(_, p)| p.is_err()).map(|(i, _)| i + 1).collect();
+    let without: Vec<usize> = positions.iter().enumerate().filter(|(_, p)| p.is_err()).map(|(i, _)| i + 1).collect();
     assert_eq!(without, bad, "{text}");
 }
 
@@ -63,13 +69,13 @@ fn roots_first_and_each_list_by_time() {
 }
 
 #[test]
-fn a_comment_is_never_written_before_its_parent() {
+fn comment_is_never_written_before_its_parent() {
     check(Mode::Tree, "r - - 1\na r r 9\nb r a 2\nc r b 3\nd r r 5", "r r/d r/a r/a/b r/a/b/c", &[]);
     check(Mode::Tree, "b r a 2\na r r 9\nr - - 10", "r r/a r/a/b", &[]);
 }
 
 #[test]
-fn what_has_lost_its_parent_stands_under_its_root() {
+fn reply_without_its_parent_is_under_its_root() {
     check(Mode::Tree, "a - - 1\nb a x 2\nc a b 3", "a a/b! a/b/c", &[]);
     check(Mode::Tree, "a - - 1\nb a - 2", "a a/b!", &[]);
     check(Mode::TwoLevel, "a - - 1\nb x x 2\nc x a 3\nd x b 4\ne a b 5", "a a/c a/e!", &[2, 4]);
@@ -83,26 +89,28 @@ fn parents_may_be_in_the_store() {
 }
 
 #[test]
-fn circles_are_broken() {
+fn cycles_are_broken() {
     check(Mode::Tree, "a - a 1", "", &[1]);
     check(Mode::Tree, "a - b 1\nb - a 2", "", &[1, 2]);
     check(Mode::Tree, "r - - 1\na r b 1\nb r a 2", "r r/b! r/b/a", &[]);
 }
 
 #[test]
-fn the_deepest_stand_beside_each_other() {
+fn replies_beyond_the_deepest_level_share_a_parent() {
     let text: String =
         (0..60).map(|n| if n == 0 { "0 - - 1\n".into() } else { format!("{n} 0 {} 1\n", n - 1) }).collect();
     let mut entries = entries(Mode::Building, &text);
-    // 60 lines above 128 levels: the first stands at level 100.
+    // 60 lines above 128 levels: the first is at level 100.
     let deep = (1..100).fold(Path::root(id(0)), |path, n| path.child(CommentId::new(n).unwrap()).unwrap());
-    let stored =
-        Stored { path: deep, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
+    let stored = StoredParent {
+        path: deep,
+        author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() },
+    };
     entries[0].line.parent = Some("stored".into());
-    let places = place_all(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
+    let positions = resolve_parents(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
     let depths: Vec<(usize, bool)> =
-        places.iter().map(|p| p.as_ref().unwrap()).map(|p| (p.path.depth(), p.reparented)).collect();
+        positions.iter().map(|p| p.as_ref().unwrap()).map(|p| (p.path.depth(), p.reparented)).collect();
     assert_eq!(depths[27], (128, false));
     assert!(depths[28..].iter().all(|d| *d == (128, true)));
-    assert_eq!(places[59].as_ref().unwrap().parent, Some(entries[26].id));
+    assert_eq!(positions[59].as_ref().unwrap().parent, Some(entries[26].id));
 }
