@@ -49,7 +49,7 @@ pub(crate) fn lines() -> Vec<String> {
 
 fn ranking(out: &mut Vec<String>) {
     for (number, weights) in GOLDEN_WEIGHTS.iter().enumerate() {
-        for sort in Sort::ALL {
+        for &sort in Sort::ALL {
             // Only the hot order looks at weights and time.
             if sort != Sort::Hot && number > 0 {
                 continue;

@@ -267,7 +267,7 @@ mod tests {
             any::<u64>().prop_map(WalkPosition::After),
             (id(), any::<u64>()).prop_map(|(i, l)| WalkPosition::Child(i, l)),
         ];
-        (list, prop::sample::select(&Sort::ALL[..]), any::<u64>(), at).prop_map(|(list, sort, epoch, at)| Cursor {
+        (list, prop::sample::select(Sort::ALL), any::<u64>(), at).prop_map(|(list, sort, epoch, at)| Cursor {
             list,
             sort,
             epoch,

@@ -7,6 +7,7 @@
 use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::id::{CommentId, ID_EPOCH_MS};
 
@@ -16,8 +17,11 @@ pub const KEY_FRACTION_BITS: u32 = 32;
 const KEY_ONE: u128 = 1 << KEY_FRACTION_BITS;
 
 /// An order of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Sort {
     /// By engagement and age.
     #[default]
@@ -38,27 +42,18 @@ pub enum Sort {
 
 impl Sort {
     /// All sorts, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Hot, Self::New, Self::Old, Self::Top, Self::Best, Self::Replies, Self::Controversial];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The sort's name in the contract.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hot => "hot",
-            Self::New => "new",
-            Self::Old => "old",
-            Self::Top => "top",
-            Self::Best => "best",
-            Self::Replies => "replies",
-            Self::Controversial => "controversial",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The sort with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sort| sort.name() == name)
+        name.parse().ok()
     }
 
     /// Whether a comment's key can change after its publication. Such a list is walked by snapshot and
@@ -275,7 +270,7 @@ mod tests {
         fn order_is_total_and_ids_break_ties(a in any_counts(), b in any_counts(), x in 1u64..1 << 60, y in 1u64..1 << 60) {
             let w = HotWeights::default();
             let (x, y) = (CommentId::new(x).unwrap(), CommentId::new(y).unwrap());
-            for sort in Sort::ALL {
+            for &sort in Sort::ALL {
                 let (p, q) = ((sort_key(sort, a, T, &w), x), (sort_key(sort, b, T, &w), y));
                 prop_assert_eq!(compare_ranked(p, q), compare_ranked(q, p).reverse());
                 prop_assert_eq!(compare_ranked(p, q).is_eq(), p == q);
@@ -304,7 +299,7 @@ mod tests {
         #[test]
         fn keys_fit_a_double(a in any_counts(), t: u64, half_life: u64) {
             let w = HotWeights { half_life_ms: Some(half_life), ..HotWeights::default() };
-            for sort in Sort::ALL {
+            for &sort in Sort::ALL {
                 let k = sort_key(sort, a, t, &w);
                 prop_assert!((0..1 << 53).contains(&k), "{:?} {}", sort, k);
             }

@@ -346,7 +346,7 @@ mod tests {
         fn every_comment_of_the_epoch_that_stays_is_shown_exactly_once(
             before in prop::collection::vec(change(), 0..80),
             during in prop::collection::vec(change(), 0..80),
-            sort in prop::sample::select(&Sort::ALL[..]),
+            sort in prop::sample::select(Sort::ALL),
             limit in 1usize..9,
             ranked_rows in 0usize..40,
         ) {

@@ -9,6 +9,7 @@ use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::wire::{Comment, FieldError, Subject, SubjectState};
 use serde_json::{Map, Value};
+use strum::VariantNames as _;
 
 use crate::domain::operation::SubjectPatch;
 use crate::http::extract::{AfterBody, JsonBody, KnownSubject, KnownSubjectType, Moderator, PathId};
@@ -47,9 +48,9 @@ pub(super) async fn put_subject(
 fn decision(body: &[u8]) -> Result<(Decision, Option<String>), Vec<FieldError>> {
     let fields = parse_object(body)?;
     let mut errors = Vec::new();
-    let decision = fields.get("action").and_then(Value::as_str).and_then(Decision::parse);
+    let decision = fields.get("action").and_then(Value::as_str).and_then(|name| name.parse::<Decision>().ok());
     if decision.is_none() {
-        let names = Decision::ALL.map(Decision::name).join(", ");
+        let names = Decision::VARIANTS.join(", ");
         errors.push(FieldError::new("action", format!("must be one of {names}")));
     }
     let reason = optional_text(&fields, "reason", &mut errors).flatten();

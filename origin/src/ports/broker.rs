@@ -12,12 +12,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::domain::damaged_data::DamagedData;
 use crate::ports::failure::Failure;
 
 /// Which kind of record a partition holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Topic {
     Comments,
     Reactions,
@@ -26,15 +28,11 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 3] = [Self::Comments, Self::Reactions, Self::Rebuild];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name without the cluster's prefix: `comments`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Comments => "comments",
-            Self::Reactions => "reactions",
-            Self::Rebuild => "rebuild",
-        }
+        self.into_str()
     }
 }
 

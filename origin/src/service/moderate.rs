@@ -4,6 +4,7 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Comment, CommentState, Subject};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
 use crate::service::edit::{append_change, read_any_row};
@@ -37,8 +38,9 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -
     Ok(view::for_every_reader(&after, subject::threading_around(app, &after)?))
 }
 
-/// What a moderator decides about a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a moderator decides about a comment. The names are those of requests and of the audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Decision {
     Approve,
     Reject,
@@ -50,28 +52,6 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Every decision there is.
-    pub const ALL: [Self; 7] =
-        [Self::Approve, Self::Reject, Self::Hide, Self::Restore, Self::Delete, Self::Feature, Self::Unfeature];
-
-    /// The decision of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|decision| decision.name() == name)
-    }
-
-    /// Its name in requests and in the audit.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Reject => "reject",
-            Self::Hide => "hide",
-            Self::Restore => "restore",
-            Self::Delete => "delete",
-            Self::Feature => "feature",
-            Self::Unfeature => "unfeature",
-        }
-    }
-
     const fn change(self) -> CommentChange {
         match self {
             Self::Approve | Self::Restore => CommentChange::State(CommentState::Published),
@@ -95,7 +75,7 @@ pub async fn decide(
     decision: Decision,
     reason: Option<String>,
 ) -> ServiceResult<Comment> {
-    let audit = AuditEntry { actor: moderator.id, action: decision.name(), reason };
+    let audit = AuditEntry { actor: moderator.id, action: decision.into_str(), reason };
     let after = append_change(app, id, decision.change(), Some(audit)).await?;
     Ok(view::for_author(&after, subject::threading_around(app, &after)?))
 }

@@ -155,7 +155,7 @@ async fn without_mariadb_reads_come_from_caches() {
         assert_eq!(bed.count_in_list(key).await, 1);
     }
     let broker = bed.origin.app.broker().expect("a broker");
-    for topic in gailou::ports::broker::Topic::ALL {
+    for &topic in gailou::ports::broker::Topic::ALL {
         assert!(broker.list_dead_letters(topic).await.expect("dead letters").is_empty(), "{topic:?}");
     }
 }

@@ -165,7 +165,7 @@ async fn check_paging_law(seed: u64) {
             shown: vec![],
         });
     };
-    for sort in Sort::ALL {
+    for &sort in Sort::ALL {
         start_walk(comments_path(TEST_SUBJECT), sort, None);
     }
     // The largest thread, and the largest part of a thread below a reply.
@@ -226,7 +226,7 @@ async fn check_quiet_order(origin: &TestOrigin, case: &str) {
             .collect()
     };
     for path in lists {
-        for sort in Sort::ALL {
+        for &sort in Sort::ALL {
             if path != comments_path(TEST_SUBJECT) && !matches!(sort, Sort::Hot | Sort::Old | Sort::New) {
                 continue;
             }

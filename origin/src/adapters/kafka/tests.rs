@@ -19,7 +19,7 @@ const PARTITIONS: u32 = 4;
 /// A cluster of one broker with the topics of `g`.
 fn mock() -> Mock {
     let mock = MockCluster::new(1).unwrap();
-    for topic in Topic::ALL {
+    for &topic in Topic::ALL {
         mock.create_topic(&format!("g.{}", topic.name()), PARTITIONS as i32, 1).unwrap();
         mock.create_topic(&format!("g.{}.dead", topic.name()), 1, 1).unwrap();
     }

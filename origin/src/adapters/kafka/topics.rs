@@ -49,13 +49,13 @@ fn planned_topics(client: &KafkaClient, partitions: u32) -> Vec<PlannedTopic> {
             PlannedTopic { name: client.dead_topic_name(topic), partitions: 1, retention_ms: -1 },
         ]
     };
-    Topic::ALL.into_iter().flat_map(of).collect()
+    Topic::ALL.iter().copied().flat_map(of).collect()
 }
 
 /// The number of partitions of the topics.
 pub(super) async fn read_partition_count(client: &KafkaClient) -> Result<u32, BrokerError> {
     let mut found: Option<(String, u32)> = None;
-    for topic in Topic::ALL {
+    for &topic in Topic::ALL {
         let name = client.topic_name(topic);
         let described = describe(client, &name).await?;
         let described = described.ok_or_else(|| BrokerError::Damaged(format!("the topic {name} is missing").into()))?;

@@ -24,7 +24,7 @@ pub(in crate::http) trait ListSorts {
 pub(in crate::http) struct RootSorts;
 
 impl ListSorts for RootSorts {
-    const LIST_SORTS: &'static [Sort] = &Sort::ALL;
+    const LIST_SORTS: &'static [Sort] = Sort::ALL;
 }
 
 /// Sorts of a comment's replies.

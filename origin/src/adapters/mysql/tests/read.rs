@@ -127,7 +127,7 @@ async fn ranking_of_the_server_equals_fixed_point() {
     let without_age = HotWeights { like: 2_000, reply: 1_000, dislike: 500, half_life_ms: None };
     for weights in [HotWeights::default(), without_age] {
         store.weights.insert("video".into(), weights);
-        for sort in Sort::ALL.into_iter().filter(|sort| sort.is_ranked()) {
+        for &sort in Sort::ALL.iter().filter(|sort| sort.is_ranked()) {
             let mut expected: Vec<_> = all
                 .iter()
                 .map(|(id, counts, created)| (rank::sort_key(sort, *counts, *created, &weights), *id))
