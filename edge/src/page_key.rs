@@ -15,14 +15,13 @@ use std::borrow::Cow;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
+use gailou_shared::page_key::{page_key, subject_segments};
 use gailou_shared::rank::Sort;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 
 /// Limits whose lists are stored: those that clients have a reason to use. Lists of other limits are
 /// forwarded each time, so that a client cannot fill the caches with a hundred copies of one list.
 const STORED_LIMITS: [&str; 4] = ["10", "20", "50", "100"];
-/// Characters to percent-encode: all but the unreserved ones of RFC 3986.
-const ESCAPED_CHARS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The key of a public page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +89,10 @@ impl PageKey {
         let segments: [Option<&str>; 6] = std::array::from_fn(|_| segments.next());
         match segments {
             [Some("v1"), Some("subjects"), Some(kind), Some(key), None, None] => {
-                with_query(format!("/v1/subjects/{}", encode_subject(kind, key)?), query, &[])
+                with_query(&format!("/v1/subjects/{}", encode_subject(kind, key)?), query, &[])
             }
             [Some("v1"), Some("subjects"), Some(kind), Some(key), Some("comments"), None] => {
-                with_query(format!("/v1/subjects/{}/comments", encode_subject(kind, key)?), query, LIST_PARAMS)
+                with_query(&format!("/v1/subjects/{}/comments", encode_subject(kind, key)?), query, LIST_PARAMS)
             }
             [Some("v1"), Some("comments"), Some(id), rest, None, None] => {
                 let id: CommentId = id.parse().ok()?;
@@ -105,22 +104,22 @@ impl PageKey {
                     Some("context") => ("/context", &[][..]),
                     Some(_) => return None,
                 };
-                with_query(format!("/v1/comments/{id}{tail}"), query, params)
+                with_query(&format!("/v1/comments/{id}{tail}"), query, params)
             }
             [Some("v1"), Some("members"), Some(id), Some("comments"), None, None] => {
                 let id: MemberId = id.parse().ok()?;
-                with_query(format!("/v1/members/{id}/comments"), query, HISTORY_PARAMS)
+                with_query(&format!("/v1/members/{id}/comments"), query, HISTORY_PARAMS)
             }
             [Some("t"), Some(kind), Some(key), None, None, None] => {
-                with_query(format!("/t/{}", encode_subject(kind, key)?), query, HTML_PARAMS)
+                with_query(&format!("/t/{}", encode_subject(kind, key)?), query, HTML_PARAMS)
             }
             _ => None,
         }
     }
 }
 
-/// The key of `path_query` with the parameters of `query`; `None` when one of them is doubtful.
-fn with_query(mut path_query: String, query: &str, params: &[QueryParam]) -> Option<PageKey> {
+/// The key of `path` with the parameters of `query`; `None` when one of them is doubtful.
+fn with_query(path: &str, query: &str, params: &[QueryParam]) -> Option<PageKey> {
     let mut values: [Option<Cow<'_, str>>; 4] = Default::default();
     for (name, value) in query_pairs(query) {
         let Some(at) = params.iter().position(|p| p.name == name) else { continue };
@@ -135,7 +134,7 @@ fn with_query(mut path_query: String, query: &str, params: &[QueryParam]) -> Opt
     let cursor = params.iter().zip(&values).find(|(param, _)| param.name == CURSOR_PARAM.name);
     let cursor = cursor.and_then(|(_, value)| Cursor::unverified(value.as_deref()?));
     let mut shared = cursor.is_none();
-    let mut separator = '?';
+    let mut kept = Vec::with_capacity(params.len());
     for (param, value) in params.iter().zip(values) {
         let Some(value) = value else { continue };
         match cursor {
@@ -148,13 +147,9 @@ fn with_query(mut path_query: String, query: &str, params: &[QueryParam]) -> Opt
             return None;
         }
         shared &= matches!(param.name, SORT_NAME | "fragment" | "limit");
-        path_query.push(separator);
-        path_query.push_str(param.name);
-        path_query.push('=');
-        path_query.extend(utf8_percent_encode(&value, ESCAPED_CHARS));
-        separator = '&';
+        kept.push((param.name, Some(value)));
     }
-    Some(PageKey { path_query, shared })
+    Some(PageKey { path_query: page_key(path, &kept), shared })
 }
 
 /// The key of a counts call. The answer is a map by subject, so the order of the subjects and repeated
@@ -168,7 +163,7 @@ fn counts_key(query: &str) -> Option<PageKey> {
         let value = value?;
         let (kind, key) = value.split_once('/')?;
         SubjectKey::new(kind, key).ok()?;
-        subjects.push(utf8_percent_encode(&value, ESCAPED_CHARS).to_string());
+        subjects.push(value);
         if subjects.len() > limits::MAX_COUNT_SUBJECTS {
             return None;
         }
@@ -180,17 +175,13 @@ fn counts_key(query: &str) -> Option<PageKey> {
     subjects.dedup();
     // The origin pushes the counts of one subject; combinations of several are too many to store.
     let shared = subjects.len() == 1;
-    Some(PageKey { path_query: format!("/v1/counts?subject={}", subjects.join("&subject=")), shared })
+    let parameters: Vec<_> = subjects.into_iter().map(|subject| ("subject", Some(subject))).collect();
+    Some(PageKey { path_query: page_key("/v1/counts", &parameters), shared })
 }
 
-/// `type/key`, percent-encoded.
+/// `type/key`, percent-encoded anew.
 fn encode_subject(kind: &str, key: &str) -> Option<String> {
-    let subject = SubjectKey::new(&percent_decode(kind)?, &percent_decode(key)?).ok()?;
-    // As path segments these change the path, however they are encoded.
-    if matches!(subject.key(), "." | "..") {
-        return None;
-    }
-    Some(format!("{}/{}", subject.kind(), utf8_percent_encode(subject.key(), ESCAPED_CHARS)))
+    subject_segments(&SubjectKey::new(&percent_decode(kind)?, &percent_decode(key)?).ok()?)
 }
 
 fn percent_decode(segment: &str) -> Option<Cow<'_, str>> {
@@ -222,6 +213,7 @@ fn is_number(text: &str, from: usize, to: usize) -> bool {
 mod tests {
     use super::*;
     use gailou_shared::cursor::{CursorKey, CursorList, WalkPosition};
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     use proptest::prelude::*;
 
     /// A cursor with this sort, signed with a secret that the edge does not have.

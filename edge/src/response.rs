@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Body;
 use axum::response::Response;
+use gailou_shared::http_headers::is_valid_request_id;
 use gailou_shared::wire::{Code, FieldError, Problem};
 use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
@@ -48,12 +49,9 @@ impl RequestIds {
         Self { seed, issued: AtomicU64::new(0) }
     }
 
-    /// The client's id when it is 1 to 64 of `A-Z a-z 0-9 _ -`, else a new one.
+    /// The client's id when it is valid, else a new one.
     pub(crate) fn accept(&self, sent: Option<&str>) -> RequestId {
-        let is_well_formed = |id: &&str| {
-            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
-        };
-        match sent.filter(is_well_formed) {
+        match sent.filter(|id| is_valid_request_id(id.as_bytes())) {
             Some(id) => RequestId(id.to_owned()),
             None => {
                 let number = self.issued.fetch_add(1, Ordering::Relaxed);

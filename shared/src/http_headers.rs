@@ -37,6 +37,23 @@ pub fn bearer_token(authorization: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
+/// Longest request id of a caller, in bytes.
+const MAX_REQUEST_ID_BYTES: usize = 64;
+
+/// Whether a caller's `X-Request-Id` is used as it is: 1 to 64 of `A-Z a-z 0-9 _ -`, which any log can
+/// hold. Any other request gets a new id.
+///
+/// ```
+/// use gailou_shared::http_headers::is_valid_request_id;
+/// assert!(is_valid_request_id(b"abc-DEF_1"));
+/// assert!(!is_valid_request_id(b"<x>"));
+/// ```
+#[must_use]
+pub fn is_valid_request_id(id: &[u8]) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.iter().all(is_allowed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +71,16 @@ mod tests {
         check("\"b\"", false);
         check("a", false);
         check("", false);
+    }
+
+    #[test]
+    fn request_ids_of_other_characters_or_lengths_are_refused() {
+        let check = |id: &[u8], expected: bool| assert_eq!(is_valid_request_id(id), expected, "{id:?}");
+        check(b"abc-DEF_1", true);
+        check(&[b'x'; 64], true);
+        check(&[b'x'; 65], false);
+        check(b"", false);
+        check(b"a b", false);
+        check(b"<x>", false);
     }
 }

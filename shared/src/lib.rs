@@ -25,6 +25,7 @@ pub mod word_filter;
 pub mod token;
 
 pub mod http_headers;
+pub mod page_key;
 pub mod wire;
 
 pub mod cache_tags;

@@ -2,6 +2,7 @@
 //!
 //! It knows the shared crate and nothing else of the origin.
 
+pub mod change_feed;
 pub mod codec;
 pub(crate) mod columns;
 pub mod damaged_data;

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
+use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::wire::{Comment, DataEnvelope};
 use gailou_shared::{content, limits};
 use serde::Serialize;
@@ -18,7 +19,6 @@ use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
     AfterBody, AuthenticatedMember, JsonBody, ListQuery, PathId, QueryParameters, ReplySorts, UnreadBody,
 };
-use crate::http::page_key::{page_key, unless_default};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged;

@@ -8,10 +8,10 @@ use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::MemberId;
 use gailou_shared::limits;
+use gailou_shared::page_key::{page_key, unless_default};
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{PathId, QueryParameters};
-use crate::http::page_key::{page_key, unless_default};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::{member, view};

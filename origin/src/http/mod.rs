@@ -25,7 +25,6 @@ mod local_renderer;
 mod me;
 mod members;
 mod middleware;
-mod page_key;
 mod problem;
 mod reactions;
 mod router;

@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use gailou_shared::id::MemberId;
 
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 
 /// Why an operation was not accepted, or is not known to be accepted.
@@ -20,7 +21,7 @@ pub enum JournalError {
     Closed,
     /// A server did not answer in time. Whether the operation was or will be written is not known.
     #[error("the outcome is unknown: {0}")]
-    Unknown(String),
+    Unknown(Failure),
     /// This operation cannot be stored. Nothing of it was written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -3,7 +3,8 @@
 use sqlx::Error;
 use sqlx::mysql::MySqlDatabaseError;
 
-use crate::ports::store::{StoreError, StoreFailure};
+use crate::ports::failure::Failure;
+use crate::ports::store::StoreError;
 
 /// `ER_BAD_DB_ERROR`: the database does not exist.
 pub(super) const UNKNOWN_DATABASE: u16 = 1049;
@@ -13,60 +14,60 @@ pub(super) const NO_SUCH_TABLE: u16 = 1146;
 /// Classes of SQLSTATE that say so: connection, authorization, transaction rollback.
 const TEMPORARY_CLASSES: [&str; 3] = ["08", "28", "40"];
 
-/// Numbers of errors that come from the state of the server, not from the statement.
-const TEMPORARY_NUMBERS: [u16; 49] = [
+/// Errors that come from the state of the server, not from the statement, by number and name.
+const TEMPORARY_ERRORS: [(u16, &str); 49] = [
     // No memory, disk, threads or connections; a table or database that does not exist yet.
-    1005,
-    1015,
-    1021,
-    1026,
-    1030,
-    1034,
-    1037,
-    1038,
-    1039,
-    1040,
-    1041,
-    1044,
-    UNKNOWN_DATABASE,
-    1053,
-    1114,
-    1129,
-    1135,
-    1142,
-    1143,
-    NO_SUCH_TABLE,
+    (1005, "ER_CANT_CREATE_TABLE"),
+    (1015, "ER_CANT_LOCK"),
+    (1021, "ER_DISK_FULL"),
+    (1026, "ER_ERROR_ON_WRITE"),
+    (1030, "ER_GET_ERRNO"),
+    (1034, "ER_NOT_KEYFILE"),
+    (1037, "ER_OUTOFMEMORY"),
+    (1038, "ER_OUT_OF_SORTMEMORY"),
+    (1039, "ER_UNEXPECTED_EOF"),
+    (1040, "ER_CON_COUNT_ERROR"),
+    (1041, "ER_OUT_OF_RESOURCES"),
+    (1044, "ER_DBACCESS_DENIED_ERROR"),
+    (UNKNOWN_DATABASE, "ER_BAD_DB_ERROR"),
+    (1053, "ER_SERVER_SHUTDOWN"),
+    (1114, "ER_RECORD_FILE_FULL"),
+    (1129, "ER_HOST_IS_BLOCKED"),
+    (1135, "ER_CANT_CREATE_THREAD"),
+    (1142, "ER_TABLEACCESS_DENIED_ERROR"),
+    (1143, "ER_COLUMNACCESS_DENIED_ERROR"),
+    (NO_SUCH_TABLE, "ER_NO_SUCH_TABLE"),
     // Packets, lock waits, deadlocks; limits of the account, of statements and of time.
-    1158,
-    1159,
-    1160,
-    1161,
-    1180,
-    1192,
-    1203,
-    1205,
-    1206,
-    1213,
-    1226,
-    1461,
-    1614,
+    (1158, "ER_NET_READ_ERROR"),
+    (1159, "ER_NET_READ_INTERRUPTED"),
+    (1160, "ER_NET_ERROR_ON_WRITE"),
+    (1161, "ER_NET_WRITE_INTERRUPTED"),
+    (1180, "ER_ERROR_DURING_COMMIT"),
+    (1192, "ER_LOCK_OR_ACTIVE_TRANSACTION"),
+    (1203, "ER_TOO_MANY_USER_CONNECTIONS"),
+    (1205, "ER_LOCK_WAIT_TIMEOUT"),
+    (1206, "ER_LOCK_TABLE_FULL"),
+    (1213, "ER_LOCK_DEADLOCK"),
+    (1226, "ER_USER_LIMIT_REACHED"),
+    (1461, "ER_MAX_PREPARED_STMT_COUNT_REACHED"),
+    (1614, "ER_XA_RBDEADLOCK"),
     // Read-only, shut down, killed, too slow, idle for too long.
-    1290,
-    1317,
-    1637,
-    1792,
-    1836,
-    1927,
-    1969,
-    2006,
-    2013,
-    3024,
-    3058,
-    3100,
-    3101,
-    3168,
-    3572,
-    4031,
+    (1290, "ER_OPTION_PREVENTS_STATEMENT"),
+    (1317, "ER_QUERY_INTERRUPTED"),
+    (1637, "ER_TOO_MANY_CONCURRENT_TRXS"),
+    (1792, "ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION"),
+    (1836, "ER_READ_ONLY_MODE"),
+    (1927, "ER_CONNECTION_KILLED"),
+    (1969, "ER_STATEMENT_TIMEOUT"),
+    (2006, "CR_SERVER_GONE_ERROR"),
+    (2013, "CR_SERVER_LOST"),
+    (3024, "ER_QUERY_TIMEOUT"),
+    (3058, "ER_USER_LOCK_DEADLOCK"),
+    (3100, "ER_RUN_HOOK_ERROR"),
+    (3101, "ER_TRANSACTION_ROLLBACK_DURING_COMMIT"),
+    (3168, "ER_SERVER_ISNT_AVAILABLE"),
+    (3572, "ER_LOCK_NOWAIT"),
+    (4031, "ER_CLIENT_INTERACTION_TIMEOUT"),
 ];
 
 impl From<Error> for StoreError {
@@ -75,22 +76,23 @@ impl From<Error> for StoreError {
             Error::Database(database) => {
                 let number = database.try_downcast_ref::<MySqlDatabaseError>().map_or(0, MySqlDatabaseError::number);
                 let temporary = is_temporary(number, database.code().as_deref().unwrap_or_default());
-                let failure = StoreFailure::of_driver(error, Some(number));
+                let failure = Failure::of_server(error, number);
                 if temporary { Self::Unavailable(failure) } else { Self::Database(failure) }
             }
             Error::ColumnNotFound(_) | Error::ColumnIndexOutOfBounds { .. } => Self::damaged(error),
             Error::RowNotFound | Error::ColumnDecode { .. } | Error::Decode(_) => Self::damaged(error),
             Error::Encode(_) | Error::InvalidArgument(_) | Error::Configuration(_) => {
-                Self::Database(StoreFailure::of_driver(error, None))
+                Self::Database(Failure::of_driver(error))
             }
-            _ => Self::Unavailable(StoreFailure::of_driver(error, None)),
+            _ => Self::Unavailable(Failure::of_driver(error)),
         }
     }
 }
 
 /// Whether a retry of the same statement may succeed.
 fn is_temporary(number: u16, sql_state: &str) -> bool {
-    TEMPORARY_CLASSES.iter().any(|class| sql_state.starts_with(class)) || TEMPORARY_NUMBERS.contains(&number)
+    TEMPORARY_CLASSES.iter().any(|class| sql_state.starts_with(class))
+        || TEMPORARY_ERRORS.iter().any(|(temporary, _)| *temporary == number)
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 
 use crate::domain::row::WeightsByType;
-use crate::ports::store::{Result, StoreError, StoreFailure};
+use crate::ports::failure::Failure;
+use crate::ports::store::{Result, StoreError};
 use crate::telemetry::{CallTimer, measure_pool_wait};
 
 /// Concurrent reads. More would only wait for the same two or four cores.
@@ -51,7 +52,7 @@ impl std::fmt::Debug for SqliteStore {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(StoreFailure::of_driver(error, None))
+        Self::Database(Failure::of_driver(error))
     }
 }
 
@@ -73,7 +74,7 @@ impl SqliteStore {
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)
-            .map_err(|error| StoreError::Database(StoreFailure::of_driver(error, None)))?;
+            .map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
         write::rank_replies_again(&mut writer, &weights)?;
         Ok(Self {
             file: file.to_owned(),

@@ -30,6 +30,7 @@ use crate::domain::codec::operation::encode;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::broker::{BrokerError, Producer, Topic};
 use crate::ports::counters::Counters;
+use crate::ports::failure::Failure;
 use crate::ports::journal::{CommitListeners, Journal, JournalError};
 use crate::ports::pending::Pending;
 use crate::ports::store::{CommentReader, SlotTables, StoreError};
@@ -96,7 +97,7 @@ impl ClusterJournal {
             encode(logged).ok_or_else(|| StoreError::damaged("an operation without a format for the broker"))?;
         self.producer.append_record(topic, slot, bytes).await.map_err(|error| match error {
             BrokerError::Full => JournalError::Full,
-            BrokerError::Unavailable(reason) => JournalError::Unknown(reason.to_string()),
+            BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
             BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
         })
     }
@@ -169,6 +170,7 @@ async fn persist_until(
     }
 }
 
-fn unknown(reason: impl std::fmt::Display) -> JournalError {
-    JournalError::Unknown(reason.to_string())
+/// The outcome is unknown because of `error`.
+fn unknown(error: impl std::error::Error + Send + Sync + 'static) -> JournalError {
+    JournalError::Unknown(Failure::of_driver(error))
 }

@@ -128,7 +128,7 @@ impl ClusterJournal {
             match self.tables.read_comments(&[id]).await {
                 Ok(rows) if rows.contains_key(&id) => return Ok(()),
                 Ok(_) | Err(_) if Instant::now() < deadline => sleep(ROW_POLL_INTERVAL).await,
-                Ok(_) => return Err(unknown("the comment has no row yet")),
+                Ok(_) => return Err(JournalError::Unknown("the comment has no row yet".into())),
                 Err(error) => return Err(unknown(error)),
             }
         }

@@ -106,7 +106,7 @@ impl ClusterJournal {
                 return Ok(FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction });
             }
             if next_poll > deadline {
-                return Err(unknown("the reaction is in the broker and not in the rows yet"));
+                return Err(JournalError::Unknown("the reaction is in the broker and not in the rows yet".into()));
             }
             sleep_until(next_poll).await;
         }

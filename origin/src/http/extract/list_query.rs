@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use gailou_shared::limits;
+use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::FieldError;
 
 use crate::http::extract::query::QueryParameters;
-use crate::http::page_key::{page_key, unless_default};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::page::PageQuery;

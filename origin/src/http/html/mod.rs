@@ -15,11 +15,11 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gailou_shared::page_key::page_key;
 use sha2::{Digest, Sha256};
 
 use crate::http::cached_page::CacheableRead;
 use crate::http::extract::{KnownSubject, ListQuery, QueryParameters, RootSorts};
-use crate::http::page_key::page_key;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged as _;

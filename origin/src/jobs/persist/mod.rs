@@ -271,7 +271,7 @@ impl ConsumeLoop {
                     .collect();
                 // Without an answer, each slot is checked before its first record is written.
                 match check_positions(&job, stream, partition, &slots, &checked).await {
-                    PositionCheck::Recreated(error) => Err(error),
+                    PositionCheck::Recreated(topic) => Err(topic.into()),
                     PositionCheck::Consistent | PositionCheck::Unknown(_) => Ok(Finished::PositionCheck),
                 }
             });
@@ -340,7 +340,7 @@ impl ConsumeLoop {
                 tracing::warn!(
                     topic,
                     database,
-                    error,
+                    %error,
                     "Could not store records of {topic} in database {database}; retrying until they are stored"
                 );
             }),

@@ -6,12 +6,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::bail;
 use gailou_shared::id::Slot;
 
 use crate::domain::positions::OperationStream;
 use crate::jobs::persist::{PersistJob, topic};
 use crate::ports::broker::BrokerError;
+use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 
 /// Slots whose positions were compared since their partitions were assigned.
@@ -44,9 +44,23 @@ pub(super) enum PositionCheck {
     /// The partition reaches every stored position.
     Consistent,
     /// The tables or the broker did not answer: compare again.
-    Unknown(String),
+    Unknown(Failure),
     /// The partition is not the one that the tables were written from.
-    Recreated(anyhow::Error),
+    Recreated(RecreatedTopic),
+}
+
+/// A topic that ends before a position which the tables have stored.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "partition {partition} of topic {topic} ends at {end}, but the tables have stored slot {slot} up to {position}: \
+     the topic was recreated or belongs to another cluster, and its new records would be taken for replays"
+)]
+pub(super) struct RecreatedTopic {
+    topic: &'static str,
+    partition: u32,
+    end: u64,
+    slot: u16,
+    position: u64,
 }
 
 /// Compares the slots that are not in `checked` yet, and adds them.
@@ -62,13 +76,20 @@ pub(super) async fn check_positions(
         return PositionCheck::Consistent;
     }
     match compare(job, stream, partition, &missing).await {
-        Ok(Ok(())) => {
+        Ok(Comparison::Reaches) => {
             checked.add(partition, &missing);
             PositionCheck::Consistent
         }
-        Ok(Err(recreated)) => PositionCheck::Recreated(recreated),
-        Err(error) => PositionCheck::Unknown(error.to_string()),
+        Ok(Comparison::Recreated(topic)) => PositionCheck::Recreated(topic),
+        Err(error) => PositionCheck::Unknown(Failure::of_driver(error)),
     }
+}
+
+/// How the end of a partition compares with the stored positions.
+enum Comparison {
+    /// It reaches all of them.
+    Reaches,
+    Recreated(RecreatedTopic),
 }
 
 /// Why positions could not be compared.
@@ -85,18 +106,17 @@ async fn compare(
     stream: OperationStream,
     partition: u32,
     slots: &[Slot],
-) -> Result<anyhow::Result<()>, NoAnswer> {
+) -> Result<Comparison, NoAnswer> {
     let positions = job.tables.read_positions(stream, slots).await?;
-    let Some((slot, position)) = positions.into_iter().max_by_key(|(_, position)| *position) else { return Ok(Ok(())) };
+    let Some((slot, position)) = positions.into_iter().max_by_key(|(_, position)| *position) else {
+        return Ok(Comparison::Reaches);
+    };
     // Read after the positions: the end only grows.
     let end = job.broker.end_offset(topic(stream), partition).await?;
-    Ok(if end < position { recreated(topic(stream).name(), partition, end, slot, position) } else { Ok(()) })
-}
-
-fn recreated(topic: &str, partition: u32, end: u64, slot: Slot, position: u64) -> anyhow::Result<()> {
-    bail!(
-        "partition {partition} of topic {topic} ends at {end}, but the tables have stored slot {} up to {position}: \
-         the topic was recreated or belongs to another cluster, and its new records would be taken for replays",
-        slot.get()
-    )
+    Ok(if end < position {
+        let topic = topic(stream).name();
+        Comparison::Recreated(RecreatedTopic { topic, partition, end, slot: slot.get(), position })
+    } else {
+        Comparison::Reaches
+    })
 }

@@ -16,6 +16,7 @@ use crate::jobs::persist::queue::QueuedRecord;
 use crate::jobs::persist::{PersistJob, topic};
 use crate::outage_log::OutageLog;
 use crate::ports::broker::Record;
+use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 
 /// How often a record is tried alone before it becomes a dead letter.
@@ -32,7 +33,7 @@ pub(crate) enum WriteOutcome {
     Stored,
     /// The batch is not known to be stored, because of `error`. `refused`: the database answers, and at
     /// least one of the records cannot be stored.
-    Retry { refused: bool, error: String },
+    Retry { refused: bool, error: Failure },
 }
 
 /// Writes the batch of one database and notifies the listener.
@@ -50,8 +51,8 @@ pub(crate) async fn write(
         let slots = records.iter().filter(|r| r.record.partition == partition).map(|r| r.slot).collect();
         match check_positions(job, stream, partition, &slots, checked).await {
             PositionCheck::Consistent => {}
-            PositionCheck::Unknown(error) => return Ok(retry(job, stream, &error, false)),
-            PositionCheck::Recreated(error) => return Err(error),
+            PositionCheck::Unknown(error) => return Ok(retry(job, stream, error, false)),
+            PositionCheck::Recreated(topic) => return Err(topic.into()),
         }
     }
     let batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
@@ -71,12 +72,12 @@ pub(crate) async fn write(
             Err(error) => error,
         };
         let refused = matches!(error, StoreError::Database(_) | StoreError::Damaged(_));
-        let [queued] = records else { return Ok(retry(job, stream, &error, refused)) };
+        let [queued] = records else { return Ok(retry(job, stream, Failure::of_driver(error), refused)) };
         if !refused {
-            return Ok(retry(job, stream, &error, false));
+            return Ok(retry(job, stream, Failure::of_driver(error), false));
         }
         if let Err(error) = probe_writes(job, queued.slot).await {
-            return Ok(retry(job, stream, &error, false));
+            return Ok(retry(job, stream, Failure::of_driver(error), false));
         }
         // The record is alone, and its database accepts other writes: the record is the cause.
         tries += 1;
@@ -94,19 +95,19 @@ async fn probe_writes(job: &PersistJob, slot: Slot) -> Result<(), StoreError> {
     job.tables.persist(&[LoggedOperation::new(job.clock.now(), probe)]).await.map(drop)
 }
 
-fn retry(job: &PersistJob, stream: OperationStream, error: &dyn std::fmt::Display, refused: bool) -> WriteOutcome {
+fn retry(job: &PersistJob, stream: OperationStream, error: Failure, refused: bool) -> WriteOutcome {
     job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
-    WriteOutcome::Retry { refused, error: error.to_string() }
+    WriteOutcome::Retry { refused, error }
 }
 
 /// Turns a record that cannot be stored into a dead letter, then skips its position.
 async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecord, error: &StoreError) -> WriteOutcome {
     let offset = queued.record.offset;
     if let Err(error) = job.broker.put_dead_letter(&queued.record, &error.to_string(), job.clock.now()).await {
-        return retry(job, stream, &error, false);
+        return retry(job, stream, Failure::of_driver(error), false);
     }
     if let Err(error) = job.tables.skip_position(stream, queued.slot, offset).await {
-        return retry(job, stream, &error, false);
+        return retry(job, stream, Failure::of_driver(error), false);
     }
     count_dead_letter(job, stream, &queued.record, error);
     WriteOutcome::Stored

@@ -17,9 +17,9 @@ use async_trait::async_trait;
 use gailou_shared::edge_protocol::{PushedDictionary, PushedPage};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
+use gailou_shared::page_key::{page_key, subject_segments, unless_default};
 use gailou_shared::rank::Sort;
 use metrics::{counter, describe_counter};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -47,8 +47,6 @@ const FIRST_PUSH_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_PUSH_BACKOFF: Duration = Duration::from_secs(30);
 /// The dictionary's name among the leases; the names of subjects contain a slash.
 const DICTIONARY_LEASE_NAME: &str = "dictionary";
-/// Everything but the unreserved characters of RFC 3986.
-const PATH_RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Renders what is pushed, as the origin answers it.
 #[async_trait]
@@ -337,21 +335,16 @@ async fn push_dictionary(pusher: &Pusher) -> Result<u64, PushError> {
     Ok(dictionary.version)
 }
 
-/// The pages of a subject that are pushed, by their keys at the edge.
+/// The pages of a subject that are pushed, by their keys at the edge: none for a subject that no path
+/// can name.
 fn keys(subject: &SubjectKey, lists: ReadLists) -> Vec<String> {
-    if matches!(subject.key(), "." | "..") {
-        // In a path these name another one, so the edge has no key for them.
-        return vec![];
-    }
-    let [kind, key] = [subject.kind(), subject.key()].map(|text| utf8_percent_encode(text, PATH_RESERVED));
-    let path = format!("/v1/subjects/{kind}/{key}");
+    let Some(segments) = subject_segments(subject) else { return vec![] };
+    let path = format!("/v1/subjects/{segments}");
     let list = |(sort, limit): (Sort, usize)| {
-        let sort = (sort != Sort::default()).then(|| format!("sort={}", sort.name()));
-        let limit = (limit != limits::DEFAULT_PAGE_SIZE).then(|| format!("limit={limit}"));
-        let query: Vec<_> = sort.into_iter().chain(limit).collect();
-        let mark = if query.is_empty() { "" } else { "?" };
-        format!("{path}/comments{mark}{}", query.join("&"))
+        let sort = (sort != Sort::default()).then(|| sort.name().to_owned());
+        let limit = unless_default(limit, limits::DEFAULT_PAGE_SIZE);
+        page_key(&format!("{path}/comments"), &[("sort", sort), ("limit", limit)])
     };
-    let counts = format!("/v1/counts?subject={kind}%2F{key}");
+    let counts = page_key("/v1/counts", &[("subject", Some(format!("{}/{}", subject.kind(), subject.key())))]);
     lists.iter().map(list).chain([path.clone(), counts]).collect()
 }

@@ -26,7 +26,7 @@ mod transfer;
 pub use batch_writer::BatchWriter;
 pub use change_feed::ChangeFeedReader;
 pub use comments::CommentReader;
-pub use error::{Result, StoreError, StoreFailure};
+pub use error::{Result, StoreError};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use members::MemberReader;

@@ -1,8 +1,7 @@
 //! The change feed in memory: answers the edge's polls without a query for each.
 //!
-//! A row gets its number when it is written and becomes visible when it is committed, so a smaller
-//! number may appear after a larger one. A gap is waited for 15 s; until then everything after it is
-//! read again, and rows that are known change nothing. Not here: the rows ([`ChangeFeedReader`]), the loop
+//! A gap in the numbers is waited for ([`crate::domain::change_feed`]); until then everything after it
+//! is read again, and rows that are known change nothing. Not here: the rows ([`ChangeFeedReader`]), the loop
 //! that reads them, and authorisation.
 //!
 //! Promise: a committed row is in the next page whose `now` is later, unless its transaction took
@@ -18,13 +17,10 @@ use gailou_shared::id::CommentId;
 use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 
 use crate::clock::Clock;
+use crate::domain::change_feed::{FeedProgress, MAX_CHANGE_ROWS_PER_QUERY};
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
 use crate::ports::store::{ChangeFeedReader, Result};
 
-/// Rows of one query.
-const ROWS_PER_QUERY: usize = 1_000;
-/// How long a missing number may still be committed, in milliseconds.
-const LATE_COMMIT_MS: u64 = 15_000;
 /// How long after its acceptance a row that exists at the start may have been committed, in
 /// milliseconds: the jobs may have lagged. The commit time of later rows is known.
 const MAX_BROKER_DELAY_MS: u64 = 600_000;
@@ -55,7 +51,7 @@ pub struct ChangeFeed(Mutex<FeedTail>);
 impl ChangeFeed {
     /// An empty feed of so many databases.
     pub fn new(databases: usize) -> Self {
-        let databases = (0..databases).map(|_| DatabaseProgress::default()).collect();
+        let databases = (0..databases).map(|_| DatabaseRead::default()).collect();
         Self(Mutex::new(FeedTail { databases, by_time: BTreeMap::new(), times: HashMap::new(), dropped: None }))
     }
 
@@ -90,11 +86,12 @@ impl ChangeFeed {
     /// # Errors
     /// When the tables do not answer.
     pub async fn read_database(&self, tables: &dyn ChangeFeedReader, clock: &Clock, database: usize) -> Result<()> {
-        read_new_rows(self, clock, database, |after| tables.read_changes(database, after, ROWS_PER_QUERY)).await
+        read_new_rows(self, clock, database, |after| tables.read_changes(database, after, MAX_CHANGE_ROWS_PER_QUERY))
+            .await
     }
 }
 
-/// Reads the new rows of one database. `query` returns its next [`ROWS_PER_QUERY`] rows after a number.
+/// Reads the new rows of one database. `query` returns its next [`MAX_CHANGE_ROWS_PER_QUERY`] rows after a number.
 async fn read_new_rows<F: Future<Output = Result<Vec<ChangeRow>>>>(
     feed: &ChangeFeed,
     clock: &Clock,
@@ -102,13 +99,13 @@ async fn read_new_rows<F: Future<Output = Result<Vec<ChangeRow>>>>(
     query: impl Fn(u64) -> F,
 ) -> Result<()> {
     let began = clock.now();
-    let mut after = feed.tail().databases[database].settled;
+    let mut after = feed.tail().databases[database].progress.settled();
     loop {
         let rows = query(after).await?;
         // The clock is read after the query: its rows were committed by then.
         feed.tail().add_rows(database, &rows, clock.now());
         match rows.last() {
-            Some(last) if rows.len() >= ROWS_PER_QUERY => after = last.seq,
+            Some(last) if rows.len() >= MAX_CHANGE_ROWS_PER_QUERY => after = last.seq,
             _ => break,
         }
     }
@@ -118,30 +115,15 @@ async fn read_new_rows<F: Future<Output = Result<Vec<ChangeRow>>>>(
 
 /// How far one database was read.
 #[derive(Debug, Default)]
-struct DatabaseProgress {
-    /// Every number up to this one is known or no longer waited for.
-    settled: u64,
-    /// Known numbers beyond a gap, with the time they became known.
-    ahead: BTreeMap<u64, u64>,
+struct DatabaseRead {
+    progress: FeedProgress,
     /// When the last complete read began.
     read_began: Option<u64>,
 }
 
-impl DatabaseProgress {
-    fn settle(&mut self, now: u64) {
-        while let Some((&seq, &known)) = self.ahead.first_key_value() {
-            if seq != self.settled + 1 && now < known + LATE_COMMIT_MS {
-                return;
-            }
-            self.settled = seq;
-            self.ahead.pop_first();
-        }
-    }
-}
-
 #[derive(Debug)]
 struct FeedTail {
-    databases: Vec<DatabaseProgress>,
+    databases: Vec<DatabaseRead>,
     /// Versions by the time the change became known and the comment.
     by_time: BTreeMap<(u64, CommentId), u64>,
     /// The time of each comment.
@@ -154,15 +136,15 @@ impl FeedTail {
     /// Adds the rows of a query that ended at `now`.
     fn add_rows(&mut self, database: usize, rows: &[ChangeRow], now: u64) {
         for row in rows {
-            let progress = &mut self.databases[database];
-            if row.seq <= progress.settled || progress.ahead.contains_key(&row.seq) {
+            let DatabaseRead { progress, read_began } = &mut self.databases[database];
+            if progress.is_known(row.seq) {
                 continue;
             }
-            let known = if progress.read_began.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
-            progress.ahead.insert(row.seq, known);
+            let known = if read_began.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
+            progress.add(row.seq, known);
             self.add(row.id, row.version, known);
         }
-        self.databases[database].settle(now);
+        self.databases[database].progress.settle(now);
         self.forget(now);
     }
 

@@ -8,6 +8,7 @@ use futures_executor::block_on;
 use gailou_shared::id::SubjectKey;
 use proptest::prelude::*;
 
+use crate::domain::change_feed::LATE_COMMIT_MS;
 use crate::ports::store::StoreError;
 use crate::state::change_feed::*;
 
@@ -52,8 +53,13 @@ impl FeedBed {
         self.queries.set(0);
         let query = |after: u64| {
             self.queries.set(self.queries.get() + 1);
-            let rows: Vec<_> =
-                self.rows.borrow().range(after + 1..).take(ROWS_PER_QUERY).map(|(_, row)| row.clone()).collect();
+            let rows: Vec<_> = self
+                .rows
+                .borrow()
+                .range(after + 1..)
+                .take(MAX_CHANGE_ROWS_PER_QUERY)
+                .map(|(_, row)| row.clone())
+                .collect();
             std::future::ready(Ok(rows))
         };
         block_on(read_new_rows(&self.feed, &clock, 0, query)).unwrap();
@@ -72,7 +78,7 @@ impl FeedBed {
     }
 
     fn settled(&self) -> u64 {
-        self.feed.tail().databases[0].settled
+        self.feed.tail().databases[0].progress.settled()
     }
 }
 
