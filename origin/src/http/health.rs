@@ -1,7 +1,6 @@
 //! Whether the origin is alive, whether it can work, what it measures, and what it offers.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -10,29 +9,8 @@ use axum::response::IntoResponse;
 use serde_json::json;
 
 use crate::http::cached_page::JSON_TYPE;
-use crate::outage_log::OutageLog;
-use crate::ports::dependencies::DependencyStatus;
+use crate::http::dependency_outages::DependencyOutages;
 use crate::state::AppState;
-
-/// The outages of dependencies, by name, as the probes of readiness noticed them.
-#[derive(Debug, Default)]
-pub(super) struct DependencyOutages {
-    /// A std mutex: held for a look-up, never across an await.
-    by_name: Mutex<HashMap<String, OutageLog>>,
-}
-
-impl DependencyOutages {
-    fn log(&self, DependencyStatus { name, problem, .. }: &DependencyStatus) {
-        let mut outages = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
-        let outage = outages.entry(name.clone()).or_default();
-        match problem {
-            None => outage.end(|| tracing::info!(dependency = name, "The dependency {name} answers again")),
-            Some(problem) => outage.begin(|| {
-                tracing::warn!(dependency = name, problem, "The dependency {name} does not answer: {problem}");
-            }),
-        }
-    }
-}
 
 pub(super) async fn get_health() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(json!({"status": "ok"})))

@@ -13,6 +13,7 @@ mod assets;
 mod cached_page;
 mod comments;
 mod counts;
+mod dependency_outages;
 mod edge;
 mod event_streams;
 mod events;

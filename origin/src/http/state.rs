@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
+use crate::http::dependency_outages::DependencyOutages;
 use crate::http::event_streams::OpenEventStreams;
-use crate::http::health::DependencyOutages;
 use crate::state::AppState;
 
 /// The state of every route.
