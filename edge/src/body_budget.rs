@@ -19,11 +19,11 @@ pub struct BodyBudget(Mutex<Reservations>);
 #[derive(Debug, Default)]
 struct Reservations {
     last_number: u64,
-    open: Vec<Reservation>,
+    open: Vec<BodyReservation>,
 }
 
 #[derive(Debug)]
-struct Reservation {
+struct BodyReservation {
     number: u64,
     bytes: usize,
     since_ms: u64,
@@ -41,7 +41,7 @@ impl BodyBudget {
         }
         reservations.last_number += 1;
         let number = reservations.last_number;
-        reservations.open.push(Reservation { number, bytes, since_ms: now_ms });
+        reservations.open.push(BodyReservation { number, bytes, since_ms: now_ms });
         Some(number)
     }
 

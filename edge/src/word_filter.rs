@@ -5,7 +5,8 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use gailou_shared::word_filter::{Dictionary, FilterVerdict, Term, TermAction, parse_tsv};
+use gailou_shared::edge_protocol::PushedDictionary;
+use gailou_shared::word_filter::{Dictionary, FilterVerdict, TermAction, parse_tsv};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -40,22 +41,16 @@ pub fn stored_version(bytes: &[u8]) -> u64 {
     serde_json::from_slice(bytes).map_or(0, |VersionOnly { version }| version)
 }
 
-#[derive(Deserialize)]
-struct StoredDictionary {
-    version: u64,
-    terms: Vec<Term>,
-}
-
 /// The field of a comment's body that the filter checks.
 #[derive(Deserialize)]
-struct FilteredText {
+struct CommentBody {
     content: String,
 }
 
 /// The categories for which the text in `body` must be refused; `None` when it may pass. A body without
 /// a readable text passes: the origin names the mistake.
 pub async fn blocked_categories(isolate: &Arc<Isolate>, ports: &Ports, body: &[u8]) -> Option<Vec<String>> {
-    let FilteredText { content } = serde_json::from_slice(body).ok()?;
+    let CommentBody { content } = serde_json::from_slice(body).ok()?;
     match current_dictionary(isolate, ports).await?.check(&content) {
         FilterVerdict::Block { categories } => Some(categories),
         FilterVerdict::Pass | FilterVerdict::Mask { .. } | FilterVerdict::Review { .. } => None,
@@ -103,10 +98,10 @@ async fn reload_dictionary(isolate: &Isolate, ports: &Ports) {
 #[must_use]
 pub fn parse_dictionary(bytes: &[u8]) -> Option<Dictionary> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let StoredDictionary { version, terms } = match serde_json::from_str(text) {
+    let PushedDictionary { version, terms } = match serde_json::from_str(text) {
         Ok(stored) => stored,
         // The edge never refuses a text for a term without an action.
-        Err(_) => StoredDictionary { version: 0, terms: parse_tsv(text, TermAction::Review).ok()? },
+        Err(_) => PushedDictionary { version: 0, terms: parse_tsv(text, TermAction::Review).ok()? },
     };
     Dictionary::build(version, &terms).ok()
 }

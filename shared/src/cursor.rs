@@ -204,9 +204,9 @@ fn encode(cursor: &Cursor) -> Vec<u8> {
 }
 
 /// Takes fixed-size parts off the front of a slice.
-struct Reader<'a>(&'a [u8]);
+struct CursorReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl CursorReader<'_> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -223,7 +223,7 @@ impl Reader<'_> {
 }
 
 fn decode(bytes: &[u8]) -> Option<Cursor> {
-    let mut r = Reader(bytes);
+    let mut r = CursorReader(bytes);
     if r.byte()? != CURSOR_FORMAT_VERSION {
         return None;
     }

@@ -41,7 +41,7 @@ pub struct TestOrigin {
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<()>>,
     /// What must be dropped on servers that outlive the test.
-    _databases: Option<TestDatabases>,
+    _databases: Option<OriginDatabases>,
     _directory: Option<TempDir>,
 }
 
@@ -53,13 +53,13 @@ impl TestOrigin {
 
     /// An origin whose configuration the test changes.
     pub async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
-        let databases = runs_in_cluster().then(|| TestDatabases::create(backing_servers::shared(), true));
+        let databases = runs_in_cluster().then(|| OriginDatabases::create(backing_servers::shared(), true));
         Self::start_in(databases, configure).await
     }
 
     /// An origin of a cluster on these servers, which end with the test.
     pub async fn start_on(servers: &ServerAddresses, configure: impl FnOnce(&mut Config)) -> Self {
-        Self::start_in(Some(TestDatabases::create(servers, false)), configure).await
+        Self::start_in(Some(OriginDatabases::create(servers, false)), configure).await
     }
 
     /// A second origin of the same cluster, with the same clock. It runs no jobs.
@@ -68,11 +68,11 @@ impl TestOrigin {
         Self::open(self.config.clone(), ProcessRole::Serve, self.clock.clone(), None, None).await
     }
 
-    async fn start_in(databases: Option<TestDatabases>, configure: impl FnOnce(&mut Config)) -> Self {
+    async fn start_in(databases: Option<OriginDatabases>, configure: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let mut config = Config { data: directory.path().join("data"), ..Config::default() };
         config.limits.enabled = false;
-        config.cluster = databases.as_ref().map(TestDatabases::cluster_config);
+        config.cluster = databases.as_ref().map(OriginDatabases::cluster_config);
         configure(&mut config);
         Self::open(config, ProcessRole::All, ManualOriginClock::start(), databases, Some(directory)).await
     }
@@ -81,7 +81,7 @@ impl TestOrigin {
         config: Config,
         role: ProcessRole,
         clock: ManualOriginClock,
-        databases: Option<TestDatabases>,
+        databases: Option<OriginDatabases>,
         directory: Option<TempDir>,
     ) -> Self {
         let (app, client, stop, served) = serve(&config, role, &clock).await;
@@ -214,14 +214,14 @@ fn runs_in_cluster() -> bool {
 
 /// Two databases with a name that is unique on these servers. Topics and keys have the same name.
 #[derive(Debug)]
-struct TestDatabases {
+struct OriginDatabases {
     addresses: ServerAddresses,
     name: String,
     /// Whether the servers outlive the test, so that the databases must be dropped.
     drop_after_test: bool,
 }
 
-impl TestDatabases {
+impl OriginDatabases {
     fn create(addresses: &ServerAddresses, drop_after_test: bool) -> Self {
         let name = format!("t{:012x}", rand::random::<u64>() >> 16);
         let databases = Self { addresses: addresses.clone(), name, drop_after_test };
@@ -258,7 +258,7 @@ impl TestDatabases {
     }
 }
 
-impl Drop for TestDatabases {
+impl Drop for OriginDatabases {
     fn drop(&mut self) {
         // After a failure the rows stay, to be looked into.
         if self.drop_after_test && !std::thread::panicking() {

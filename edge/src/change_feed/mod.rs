@@ -21,8 +21,8 @@
 //! **Bound.** An isolate keeps [`MAX_KNOWN_CHANGES`] comments. When more change, it drops them all and
 //! holds every page void that was made before that moment.
 
+mod known_changes;
 mod refresh;
-mod state;
 mod stored_page;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,10 +32,10 @@ use crate::cached_page::CachedPage;
 use crate::forward::{OriginHealth, Requester};
 use crate::ports::Ports;
 use crate::{Isolate, lock};
+use known_changes::KnownChanges;
 use refresh::{refresh, wait_for_refresh};
-use state::KnownChanges;
 
-pub use state::MAX_KNOWN_CHANGES;
+pub use known_changes::MAX_KNOWN_CHANGES;
 pub use stored_page::StoredFeedPage;
 
 /// Below this age the feed, and a colo's copy of it, is used as it is, in milliseconds.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::EdgeConfig;
 use crate::lock;
-use crate::testing::{START_MS, TestBed, origin_answer, stepping};
+use crate::testing::{EdgeTestBed, START_MS, origin_answer, stepping};
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
@@ -27,8 +27,8 @@ fn showing(body: &str, made_ms: u64, shows: &[(u64, u64)], fresh: u32) -> crate:
 }
 
 /// A bed whose memory and stores all hold a page with comment 5, for longer than any test.
-fn warm() -> TestBed {
-    let bed = TestBed::new(EdgeConfig::default());
+fn warm() -> EdgeTestBed {
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(showing("with 5", START_MS, &[(5, 1), (6, 1)], 86_400));
     for _ in 0..2 {
         assert_eq!(bed.get(LIST).body, "with 5");
@@ -226,7 +226,7 @@ fn isolates_of_a_colo_share_one_request() {
 
 #[test]
 fn page_from_the_origin_needs_no_feed() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(showing("x", START_MS, &[], 0));
     for _ in 0..3 {
         assert_eq!(bed.get("/v1/comments/6").body, "x");
@@ -413,12 +413,12 @@ proptest! {
     /// marked stale.
     #[test]
     fn comment_is_hidden_five_seconds_after_its_takedown(steps in prop::collection::vec((0u8..8, 0u64..20_000), 1..60)) {
-        let mut bed = TestBed::new(EdgeConfig::default());
+        let mut bed = EdgeTestBed::new(EdgeConfig::default());
         // When each of the comments 1 to 8 was taken down.
         let mut down: std::collections::BTreeMap<u64, u64> = Default::default();
         let mut version = 1;
         let urls = [LIST, "/v1/comments/5", "/v1/comments/5/replies", "/t/article/7"];
-        let fill = |bed: &TestBed, down: &std::collections::BTreeMap<u64, u64>, version: u64| {
+        let fill = |bed: &EdgeTestBed, down: &std::collections::BTreeMap<u64, u64>, version: u64| {
             let shown: Vec<_> = (1..=8).filter(|id| !down.contains_key(id)).map(|id| (id, version)).collect();
             let body = shown.iter().map(|(id, _)| id.to_string()).collect::<Vec<_>>().join(" ");
             let body = format!("shows {body}");

@@ -10,31 +10,31 @@ use http::StatusCode;
 use super::stream::STREAM_LIFETIME_MS;
 use super::*;
 use crate::EdgeConfig;
-use crate::testing::{TestBed, origin_answer};
+use crate::testing::{EdgeTestBed, origin_answer};
 
 const EVENTS: &str = "/v1/subjects/article/7/events";
 
 /// Sets the origin's answer for a subject that is at `version`.
-fn set_events(bed: &TestBed, version: u64, reset: bool, ids: &[u64]) {
+fn set_events(bed: &EdgeTestBed, version: u64, reset: bool, ids: &[u64]) {
     let what = |id: u64| LiveEventKind::Removed(RemovedComment { id: CommentId::new(id).unwrap() });
     let events = ids.iter().map(|id| LiveEvent { id: *id, kind: what(*id) }).collect();
     let doc = serde_json::to_string(&LiveEventPage { version, reset, events }).unwrap();
     bed.set_answer(origin_answer(200, &doc, &[("content-type", "application/json")]));
 }
 
-fn open(bed: &TestBed, headers: &[(&str, &str)], query: &str) -> Result<EventStream, StatusCode> {
+fn open(bed: &EdgeTestBed, headers: &[(&str, &str)], query: &str) -> Result<EventStream, StatusCode> {
     request_stream(bed, None, headers, query).map_err(|refused| refused.status())
 }
 
 /// Opens a stream from an address.
 #[expect(clippy::result_large_err, reason = "an answer is what a test looks at")]
-fn open_from(bed: &TestBed, client: &str) -> Result<EventStream, Response> {
+fn open_from(bed: &EdgeTestBed, client: &str) -> Result<EventStream, Response> {
     request_stream(bed, Some(client.into()), &[], "?after=5")
 }
 
 #[expect(clippy::result_large_err, reason = "an answer is what a test looks at")]
 fn request_stream(
-    bed: &TestBed,
+    bed: &EdgeTestBed,
     client: Option<String>,
     headers: &[(&str, &str)],
     query: &str,
@@ -52,7 +52,7 @@ fn request_stream(
 }
 
 /// What the stream sends until `quiet_ms` have passed, and whether it has ended.
-fn listen(bed: &TestBed, reader: &mut EventStream, quiet_ms: u64) -> (String, bool) {
+fn listen(bed: &EdgeTestBed, reader: &mut EventStream, quiet_ms: u64) -> (String, bool) {
     let heard = RefCell::new(String::new());
     let until = bed.clock_ms() + quiet_ms;
     loop {
@@ -80,7 +80,7 @@ fn ids(text: &str) -> Vec<u64> {
 
 #[test]
 fn stream_sends_past_and_new_events() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     set_events(&bed, 12, false, &[11, 12]);
     let mut reader = open(&bed, &[("last-event-id", "10")], "?after=3").unwrap();
     assert!(bed.drain_requests().iter().all(|(request, _)| request.path_query == format!("{EVENTS}?after=10")));
@@ -93,7 +93,7 @@ fn stream_sends_past_and_new_events() {
 
 #[test]
 fn events_continue_after_a_reset() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     set_events(&bed, 90, true, &[]);
     let mut reader = open(&bed, &[], "?after=10").unwrap();
     set_events(&bed, 91, false, &[91]);
@@ -104,7 +104,7 @@ fn events_continue_after_a_reset() {
 
 #[test]
 fn streams_and_isolates_of_a_colo_share_one_poll() {
-    let mut bed = TestBed::new(EdgeConfig::default());
+    let mut bed = EdgeTestBed::new(EdgeConfig::default());
     set_events(&bed, 5, false, &[]);
     let mut readers: Vec<_> = (0..50).map(|_| open(&bed, &[], "?after=5").unwrap()).collect();
     assert_eq!(bed.drain_requests().len(), 1);
@@ -134,7 +134,7 @@ fn streams_and_isolates_of_a_colo_share_one_poll() {
 
 #[test]
 fn stream_ends_after_its_lifetime() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     set_events(&bed, 5, false, &[]);
     let mut reader = open(&bed, &[], "").unwrap();
     let began = bed.clock_ms();
@@ -147,7 +147,7 @@ fn stream_ends_after_its_lifetime() {
 
 #[test]
 fn stream_ends_after_the_third_failed_poll() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.stop_origin();
     let Err(refused) = open(&bed, &[], "?after=5") else { panic!("the origin does not answer") };
     assert_eq!(refused, 503);
@@ -163,7 +163,7 @@ fn stream_ends_after_the_third_failed_poll() {
 
 #[test]
 fn refusal_of_the_origin_is_passed_on() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(origin_answer(
         404,
         r#"{"code":"unknown_subject_type"}"#,
@@ -177,7 +177,7 @@ fn refusal_of_the_origin_is_passed_on() {
 
 #[test]
 fn stream_over_the_network_limit_is_429() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     set_events(&bed, 5, false, &[]);
     let client = |n: u32| format!("2001:db8::{n}");
     let mut readers: Vec<_> = (0..MAX_STREAMS_PER_NETWORK).map(|n| open_from(&bed, &client(n)).unwrap()).collect();
@@ -205,7 +205,7 @@ fn stream_over_the_network_limit_is_429() {
 
 #[test]
 fn refused_stream_takes_no_room() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.stop_origin();
     assert_eq!(open_from(&bed, "192.0.2.1").unwrap_err().status(), 503);
     // The next poll is not due yet, so these streams wait, up to the limit.
@@ -217,7 +217,7 @@ fn refused_stream_takes_no_room() {
 
 #[test]
 fn request_without_event_stream_is_forwarded() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(origin_answer(200, "{}", &[("content-type", "application/json")]));
     assert_eq!(bed.get(&format!("{EVENTS}?after=3")).body, "{}");
     assert_eq!(bed.drain_requests()[0].0.path_query, format!("{EVENTS}?after=3"));

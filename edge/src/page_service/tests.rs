@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::EdgeConfig;
-use crate::testing::{START_MS, StoreFault, TestBed, origin_answer, page_answer, stepping};
+use crate::testing::{EdgeTestBed, START_MS, StoreFault, origin_answer, page_answer, stepping};
 use gailou_shared::edge_protocol::HOT_FOR_HEADER;
 use http::header::HeaderValue;
 use proptest::prelude::*;
@@ -12,13 +12,13 @@ use proptest::prelude::*;
 const LIST: &str = "/v1/subjects/article/7/comments";
 const FRESHNESS: &str = "public, max-age=2, stale-while-revalidate=10, stale-if-error=86400";
 
-fn bed() -> TestBed {
-    TestBed::new(EdgeConfig::default())
+fn bed() -> EdgeTestBed {
+    EdgeTestBed::new(EdgeConfig::default())
 }
 
 /// A bed whose memory, colo cache and global store hold `LIST` with the body `one`, and whose isolate
 /// knows the change feed.
-fn warm() -> TestBed {
+fn warm() -> EdgeTestBed {
     let bed = bed();
     bed.set_answer(page_answer("one", FRESHNESS));
     for _ in 0..2 {
@@ -115,7 +115,7 @@ fn origins_304_makes_the_page_fresh_again() {
 
 #[test]
 fn failed_origin_leaves_pages_marked_stale_for_a_day() {
-    let faults: [fn(&TestBed); 4] = [
+    let faults: [fn(&EdgeTestBed); 4] = [
         |bed| bed.stop_origin(),
         |bed| bed.set_answer(origin_answer(502, "<html>", &[("content-type", "text/html")])),
         |bed| {

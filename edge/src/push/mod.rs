@@ -191,6 +191,4 @@ fn outcome_response(outcome: &PushOutcome) -> Response {
 }
 
 #[cfg(test)]
-mod interleavings;
-#[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::EdgeConfig;
-use crate::testing::{TestBed, origin_answer, page_answer};
+use crate::testing::{EdgeTestBed, origin_answer, page_answer};
 
 const LIST: &str = "/v1/subjects/article/7/comments";
 /// `{"alg":"HS256"}`, `{"sub":"7"}`, and a signature that is not one.
@@ -39,7 +39,7 @@ fn network_key_is_an_ipv4_address_or_an_ipv6_64() {
 
 #[test]
 fn write_counts_for_member_and_address() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(origin_answer(204, "", &[]));
     let taken = || std::mem::take(&mut *bed.limiter.taken.lock().unwrap());
     let counted = |keys: &[(&'static str, &str)]| {
@@ -62,7 +62,8 @@ fn write_counts_for_member_and_address() {
 fn verified_member_counts_without_the_address() {
     let secret = b"0123456789abcdef0123456789abcdef";
     let key = gailou_shared::token::TokenKey::secret(secret);
-    let bed = TestBed::new(EdgeConfig { token_key: key.clone(), audience: "gailou".into(), ..EdgeConfig::default() });
+    let bed =
+        EdgeTestBed::new(EdgeConfig { token_key: key.clone(), audience: "gailou".into(), ..EdgeConfig::default() });
     bed.set_answer(origin_answer(204, "", &[]));
     let member = gailou_shared::token::Member {
         id: gailou_shared::id::MemberId::new(7).unwrap(),
@@ -80,7 +81,7 @@ fn verified_member_counts_without_the_address() {
 #[test]
 fn request_over_a_limit_is_429_without_the_origin() {
     let check = |limit: &RateLimit, method: &str, uri: &str, headers: &[(&str, &str)], policy: &str, state: &str| {
-        let bed = TestBed::new(EdgeConfig::default());
+        let bed = EdgeTestBed::new(EdgeConfig::default());
         bed.set_answer(page_answer("x", "max-age=2"));
         bed.limiter.refusing.lock().unwrap().push(limit.binding);
         let answer = bed.send(method, uri, headers, &"x".repeat(70_000));
@@ -100,7 +101,7 @@ fn request_over_a_limit_is_429_without_the_origin() {
 
 #[test]
 fn cached_page_does_not_count() {
-    let bed = TestBed::new(EdgeConfig::default());
+    let bed = EdgeTestBed::new(EdgeConfig::default());
     bed.set_answer(page_answer("x", "max-age=2"));
     for _ in 0..5 {
         assert_eq!(bed.get(LIST).body, "x");

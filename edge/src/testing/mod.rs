@@ -21,9 +21,9 @@ use crate::{EdgeConfig, Isolate, lock};
 
 /// A clock that moves only when a test moves it, or something pauses.
 #[derive(Default)]
-pub(crate) struct ManualClock(pub(crate) AtomicU64);
+pub(crate) struct ManualEdgeClock(pub(crate) AtomicU64);
 
-impl EdgeClock for ManualClock {
+impl EdgeClock for ManualEdgeClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -130,7 +130,7 @@ pub(crate) struct ScriptedOrigin {
     pub(crate) changes: Mutex<ScriptedChanges>,
     /// Requests for the feed, by path and query.
     pub(crate) feed_requests: Mutex<Vec<String>>,
-    clock: Arc<ManualClock>,
+    clock: Arc<ManualEdgeClock>,
 }
 
 /// The change feed of a [`ScriptedOrigin`].
@@ -204,10 +204,10 @@ pub(crate) fn origin_answer(status: u16, body: &str, headers: &[(&'static str, &
 }
 
 /// An isolate and the doubles of its ports.
-pub(crate) struct TestBed {
+pub(crate) struct EdgeTestBed {
     pub(crate) isolate: Arc<Isolate>,
     router: axum::Router,
-    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) clock: Arc<ManualEdgeClock>,
     pub(crate) tasks: Arc<QueuedTasks>,
     pub(crate) colo_cache: Arc<MemoryPageStore>,
     pub(crate) global_store: Arc<MemoryPageStore>,
@@ -215,12 +215,12 @@ pub(crate) struct TestBed {
     pub(crate) origin: Arc<ScriptedOrigin>,
 }
 
-/// The time at which the clock of a [`TestBed`] starts, in Unix milliseconds.
+/// The time at which the clock of a [`EdgeTestBed`] starts, in Unix milliseconds.
 pub(crate) const START_MS: u64 = 1_800_000_000_000;
 
-impl TestBed {
+impl EdgeTestBed {
     pub(crate) fn new(config: EdgeConfig) -> Self {
-        let clock = Arc::new(ManualClock(AtomicU64::new(START_MS)));
+        let clock = Arc::new(ManualEdgeClock(AtomicU64::new(START_MS)));
         let isolate = Arc::new(Isolate::new(config, 7));
         Self {
             router: crate::router(Arc::clone(&isolate)),

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use axum::response::Response;
 
-use super::{ManualClock, ScriptedOrigin, TestBed, TestResponse};
+use super::{EdgeTestBed, ManualEdgeClock, ScriptedOrigin, TestResponse};
 use crate::forward::Requester;
 use crate::lock;
 use crate::page_key::PageKey;
@@ -48,7 +48,7 @@ impl Origin for HoldingOrigin {
 }
 
 /// A clock whose pauses take one step.
-struct SteppingClock(Arc<ManualClock>);
+struct SteppingClock(Arc<ManualEdgeClock>);
 
 impl EdgeClock for SteppingClock {
     fn now_ms(&self) -> u64 {
@@ -68,7 +68,7 @@ impl EdgeClock for SteppingClock {
 }
 
 /// The ports of `bed` with an origin that holds back the answers to `path_query`.
-pub(crate) fn holding_ports(bed: &TestBed, path_query: &'static str) -> (Ports, Arc<HoldingOrigin>) {
+pub(crate) fn holding_ports(bed: &EdgeTestBed, path_query: &'static str) -> (Ports, Arc<HoldingOrigin>) {
     let origin = Arc::clone(&bed.origin);
     let held_path = Mutex::new(path_query);
     let holding = Arc::new(HoldingOrigin { origin, held_path, released: Arc::default() });
@@ -80,7 +80,7 @@ pub(crate) fn holding_ports(bed: &TestBed, path_query: &'static str) -> (Ports, 
 pub(crate) struct PendingRead(PortFuture<'static, Response>);
 
 impl PendingRead {
-    pub(crate) fn new(bed: &TestBed, ports: &Ports, path: &str) -> Self {
+    pub(crate) fn new(bed: &EdgeTestBed, ports: &Ports, path: &str) -> Self {
         let (isolate, ports) = (Arc::clone(&bed.isolate), ports.clone());
         let requester = Requester { id: isolate.request_id(None), client: None };
         let key = PageKey::parse(path, None).unwrap();

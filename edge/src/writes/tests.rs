@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::EdgeConfig;
-use crate::testing::{START_MS, TestBed, origin_answer};
+use crate::testing::{EdgeTestBed, START_MS, origin_answer};
 use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role, TokenKey};
@@ -12,8 +12,8 @@ const POST: &str = "/v1/subjects/article/7/comments";
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TOKEN: (&str, &str) = ("authorization", "Bearer some.token.here");
 
-fn bed() -> TestBed {
-    let bed = TestBed::new(EdgeConfig {
+fn bed() -> EdgeTestBed {
+    let bed = EdgeTestBed::new(EdgeConfig {
         edge_secret: Some(SECRET.into()),
         audience: "gailou".into(),
         ..EdgeConfig::default()
@@ -87,7 +87,7 @@ fn method_not_allowed_lists_the_allowed_ones() {
 fn token_is_verified_where_the_key_is_configured() {
     let config = || EdgeConfig { audience: "gailou".into(), ..EdgeConfig::default() };
     let check = |key: Option<TokenKey>, token: &str, expected: u16| {
-        let bed = TestBed::new(EdgeConfig { token_key: key, ..config() });
+        let bed = EdgeTestBed::new(EdgeConfig { token_key: key, ..config() });
         bed.set_answer(origin_answer(204, "", &[]));
         let answer = bed.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
         assert_eq!(answer.status, expected, "{token}");

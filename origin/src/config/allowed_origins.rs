@@ -12,10 +12,10 @@ use crate::config::values;
 
 /// An allow-list of web origins.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AllowedOrigins(Vec<Rule>);
+pub struct AllowedOrigins(Vec<OriginRule>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Rule {
+enum OriginRule {
     /// `*`
     Every,
     /// `https://example.com`, `https://example.com:8443`
@@ -30,7 +30,7 @@ impl AllowedOrigins {
     pub fn localhost() -> Self {
         let hosts = ["localhost", "127.0.0.1", "[::1]"];
         let rules = hosts.iter().flat_map(|host| ["http", "https"].map(|scheme| format!("{scheme}://{host}")));
-        Self(rules.map(Rule::AnyPort).collect())
+        Self(rules.map(OriginRule::AnyPort).collect())
     }
 
     /// The rules with these texts, or the first text that is not a rule.
@@ -56,9 +56,9 @@ impl AllowedOrigins {
     #[must_use]
     pub fn allow(&self, origin: &str) -> bool {
         self.0.iter().any(|rule| match rule {
-            Rule::Every => true,
-            Rule::One(one) => one == origin,
-            Rule::AnyPort(base) => match origin.strip_prefix(base.as_str()) {
+            OriginRule::Every => true,
+            OriginRule::One(one) => one == origin,
+            OriginRule::AnyPort(base) => match origin.strip_prefix(base.as_str()) {
                 Some("") => true,
                 Some(rest) => rest.strip_prefix(':').is_some_and(is_port),
                 None => false,
@@ -67,9 +67,9 @@ impl AllowedOrigins {
     }
 }
 
-fn rule(text: &str) -> Option<Rule> {
+fn rule(text: &str) -> Option<OriginRule> {
     if text == "*" {
-        return Some(Rule::Every);
+        return Some(OriginRule::Every);
     }
     let text = text.strip_suffix('/').unwrap_or(text).to_ascii_lowercase();
     let (scheme, authority) = text.split_once("://")?;
@@ -89,11 +89,11 @@ fn rule(text: &str) -> Option<Rule> {
         return None;
     }
     match port {
-        Some("*") => Some(Rule::AnyPort(format!("{scheme}://{host}"))),
+        Some("*") => Some(OriginRule::AnyPort(format!("{scheme}://{host}"))),
         // A browser leaves the default port out.
-        Some(port) if port == default_port => Some(Rule::One(format!("{scheme}://{host}"))),
+        Some(port) if port == default_port => Some(OriginRule::One(format!("{scheme}://{host}"))),
         Some(port) if !is_port(port) => None,
-        _ => Some(Rule::One(text)),
+        _ => Some(OriginRule::One(text)),
     }
 }
 
@@ -101,7 +101,7 @@ fn is_port(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for OriginRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Every => f.write_str("*"),
@@ -113,13 +113,13 @@ impl fmt::Display for Rule {
 
 impl fmt::Debug for AllowedOrigins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(Rule::to_string)).finish()
+        f.debug_list().entries(self.0.iter().map(OriginRule::to_string)).finish()
     }
 }
 
 impl Serialize for AllowedOrigins {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Rule::to_string))
+        serializer.collect_seq(self.0.iter().map(OriginRule::to_string))
     }
 }
 

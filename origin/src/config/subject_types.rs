@@ -96,16 +96,16 @@ impl Default for HotWeightSettings {
 fn half_life<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum HalfLifeSetting {
         Hours(u64),
         Text(String),
     }
     let expected = "hours from 1 to 87600, or none (0) if age does not count";
     let wrong = || serde::de::Error::invalid_value(serde::de::Unexpected::Other("another value"), &expected);
-    let hours = match Written::deserialize(deserializer) {
-        Ok(Written::Hours(hours)) => hours,
-        Ok(Written::Text(text)) if text == "none" => 0,
-        Ok(Written::Text(text)) => text.parse().map_err(|_| wrong())?,
+    let hours = match HalfLifeSetting::deserialize(deserializer) {
+        Ok(HalfLifeSetting::Hours(hours)) => hours,
+        Ok(HalfLifeSetting::Text(text)) if text == "none" => 0,
+        Ok(HalfLifeSetting::Text(text)) => text.parse().map_err(|_| wrong())?,
         Err(_) => return Err(wrong()),
     };
     if hours > MAX_HALF_LIFE_HOURS {

@@ -14,7 +14,7 @@ use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{PathId, QueryParameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::{member, view};
+use crate::service::{comment_view, member};
 use crate::state::AppState;
 
 pub(super) async fn list_member_comments(
@@ -25,7 +25,7 @@ pub(super) async fn list_member_comments(
 ) -> Result<Response, Refusal> {
     let build = || async {
         let page = member::list_history(&app, id, query.limit, query.cursor).await?;
-        let subjects = view::subjects(&page.data);
+        let subjects = comment_view::subjects(&page.data);
         json_page(&page, subjects)
     };
     read.answer(&query.page_key(read.path()), build).await

@@ -9,7 +9,7 @@ use gailou_shared::wire::{Comment, CommentState};
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
 use crate::domain::row::CommentRow;
 use crate::service::filter::filter_text;
-use crate::service::{ServiceError, ServiceResult, markdown, publish, subject, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, markdown, publish, subject};
 use crate::state::AppState;
 
 /// `PATCH /v1/comments/{id}`: the author's, for 15 minutes.
@@ -40,7 +40,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         state: filtered.state,
     };
     let after = append_change(app, id, change, None).await?;
-    Ok(view::for_author(&after, subject::threading_around(app, &after)?))
+    Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
 /// `DELETE /v1/comments/{id}`. Deleting a deleted comment changes nothing.
@@ -51,7 +51,7 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceRe
     let before = read_any_row(app, id).await?;
     let owner = subject::read_row(app, &before.subject).await?.owner_id;
     if !may_delete(&before, member, owner) {
-        return Err(if view::is_readable_by_id(&before) {
+        return Err(if comment_view::is_readable_by_id(&before) {
             ServiceError::Forbidden("only its author, the subject's owner or a moderator may delete a comment")
         } else {
             ServiceError::CommentNotFound

@@ -12,7 +12,7 @@ use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, Page
 use crate::domain::row::CommentRow;
 use crate::service::edit::{may_delete, may_edit};
 use crate::service::subject::threading_around;
-use crate::service::{ServiceError, ServiceResult, view};
+use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
 /// A member's visible comments, newest first.
@@ -44,7 +44,7 @@ pub async fn list_history(
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.is_visible());
     // A comment whose type is not configured any more is left out.
     let data = seen
-        .filter_map(|row| Some(view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))
+        .filter_map(|row| Some(comment_view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))
         .collect();
     Ok(CommentPage {
         data,
@@ -66,7 +66,8 @@ pub async fn read_overlay(app: &AppState, reader: &Member, ids: &[CommentId]) ->
     let owners = owners(app, rows.values()).await?;
     let mut data = BTreeMap::new();
     for id in ids {
-        if let Some(row) = rows.get(id).filter(|row| view::is_readable_by_id(row) || row.author.id == reader.id) {
+        if let Some(row) = rows.get(id).filter(|row| comment_view::is_readable_by_id(row) || row.author.id == reader.id)
+        {
             let owner = owners.get(&row.subject).copied();
             let own = OverlayEntry {
                 reaction: reactions.get(id).copied(),
@@ -78,7 +79,7 @@ pub async fn read_overlay(app: &AppState, reader: &Member, ids: &[CommentId]) ->
     }
     let mut own = Vec::with_capacity(pending.len());
     for row in pending.iter().filter_map(|id| rows.get(id)) {
-        own.push(view::for_author(row, threading_around(app, row)?));
+        own.push(comment_view::for_author(row, threading_around(app, row)?));
     }
     Ok(Overlay { data, pending: own })
 }

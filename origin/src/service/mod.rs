@@ -6,6 +6,7 @@
 mod error;
 
 pub mod cache_tags;
+pub mod comment_view;
 pub mod edit;
 mod filter;
 pub mod guest;
@@ -18,7 +19,6 @@ pub mod react;
 pub mod subject;
 pub mod subject_events;
 pub mod thread;
-pub mod view;
 
 pub use error::{ServiceError, ServiceResult};
 

@@ -8,7 +8,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
 use crate::service::edit::{append_change, read_any_row};
-use crate::service::{ServiceError, ServiceResult, subject, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 
 /// `PUT /v1/comments/{id}/pin`, or `DELETE` when `pinned` is false.
@@ -35,7 +35,7 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -
     }
     let audit = AuditEntry { actor: member.id, action: if pinned { "pin" } else { "unpin" }, reason: None };
     let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), Some(audit)).await?;
-    Ok(view::for_every_reader(&after, subject::threading_around(app, &after)?))
+    Ok(comment_view::for_every_reader(&after, subject::threading_around(app, &after)?))
 }
 
 /// What a moderator decides about a comment. The names are those of requests and of the audit.
@@ -77,7 +77,7 @@ pub async fn decide(
 ) -> ServiceResult<Comment> {
     let audit = AuditEntry { actor: moderator.id, action: decision.into_str(), reason };
     let after = append_change(app, id, decision.change(), Some(audit)).await?;
-    Ok(view::for_author(&after, subject::threading_around(app, &after)?))
+    Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
 /// `PUT /v1/admin/subjects/{type}/{key}`.

@@ -13,7 +13,7 @@ use gailou_shared::wire::{Comment, CommentPage, PageInfo};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow};
-use crate::service::{ServiceError, ServiceResult, subject, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 
 /// One page of a list: its order, its size, its place.
@@ -58,7 +58,7 @@ pub async fn list_replies(app: &AppState, top: &CommentRow, query: PageQuery) ->
     let (ids, info) = walk(app, CursorList::Replies(top.id()), &list, query, subject.version).await?;
     let wanted: Vec<_> = ids.iter().chain(&subject.pinned).copied().collect();
     let rows = app.store.read_comments(&wanted).await?;
-    let data = listed(&ids, &rows).map(|row| view::for_every_reader(row, threading)).collect();
+    let data = listed(&ids, &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
     Ok(CommentPage { data, page: info, subject: Some(subject::subject_view(&subject, threading, &rows)) })
 }
 
@@ -89,9 +89,9 @@ fn with_replies(
     let shown: Vec<&CommentRow> = listed(top, rows).take(limits::TOP_REPLIES).collect();
     let visible = shown.iter().filter(|row| row.is_visible()).count() as u64;
     Comment {
-        top_replies: Some(shown.into_iter().map(|row| view::for_every_reader(row, threading)).collect()),
+        top_replies: Some(shown.into_iter().map(|row| comment_view::for_every_reader(row, threading)).collect()),
         more_replies: Some(root.replies.saturating_sub(visible)),
-        ..view::for_every_reader(root, threading)
+        ..comment_view::for_every_reader(root, threading)
     }
 }
 

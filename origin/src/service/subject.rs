@@ -7,7 +7,7 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::wire::{CountsBySubject, Subject, SubjectCounts};
 
 use crate::domain::row::{CommentRow, SubjectRow};
-use crate::service::{ServiceError, ServiceResult, view};
+use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
 /// `GET /v1/subjects/{type}/{key}`.
@@ -64,8 +64,12 @@ pub(super) fn subject_view(
     threading: Threading,
     comments: &HashMap<CommentId, CommentRow>,
 ) -> Subject {
-    let pinned =
-        row.pinned.iter().filter_map(|id| comments.get(id)).map(|c| view::for_every_reader(c, threading)).collect();
+    let pinned = row
+        .pinned
+        .iter()
+        .filter_map(|id| comments.get(id))
+        .map(|c| comment_view::for_every_reader(c, threading))
+        .collect();
     Subject {
         version: row.version,
         r#type: row.key.kind().to_owned(),

@@ -12,7 +12,7 @@ use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 use crate::domain::row::CommentRow;
 use crate::service::page::PageQuery;
 use crate::service::subject::threading_around;
-use crate::service::{ServiceError, ServiceResult, page, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, page};
 use crate::state::AppState;
 
 /// Siblings shown with a permalink.
@@ -23,7 +23,7 @@ const MAX_SIBLINGS: usize = 10;
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
 pub async fn read_readable_row(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
-    let row = app.store.read_comments(&[id]).await?.remove(&id).filter(view::is_readable_by_id);
+    let row = app.store.read_comments(&[id]).await?.remove(&id).filter(comment_view::is_readable_by_id);
     row.ok_or(ServiceError::CommentNotFound)
 }
 
@@ -32,7 +32,7 @@ pub async fn read_readable_row(app: &AppState, id: CommentId) -> ServiceResult<C
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.
 pub fn show_comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
-    Ok(view::for_every_reader(row, threading_around(app, row)?))
+    Ok(comment_view::for_every_reader(row, threading_around(app, row)?))
 }
 
 /// The chain from the root to the comment.
@@ -43,7 +43,7 @@ pub async fn list_ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<V
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.read_comments(&ids).await?;
-    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| view::for_every_reader(r, threading)).collect())
+    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| comment_view::for_every_reader(r, threading)).collect())
 }
 
 /// What a permalink needs.
@@ -56,7 +56,8 @@ pub async fn read_context(app: &AppState, row: &CommentRow) -> ServiceResult<Com
     let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;
     let ids = app.store.list_siblings(&row.path, MAX_SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
-    let siblings = ids.iter().filter_map(|id| rows.get(id)).map(|r| view::for_every_reader(r, threading)).collect();
+    let siblings =
+        ids.iter().filter_map(|id| rows.get(id)).map(|r| comment_view::for_every_reader(r, threading)).collect();
     let root_page = page::list_roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
     Ok(CommentContext { ancestors, comment, siblings, root_page })
 }
@@ -150,6 +151,6 @@ impl Drawing<'_> {
             let cursor = Cursor { list: CursorList::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
             TreeMore { count, cursor: self.app.cursor_key.encode(&cursor) }
         });
-        CommentTree { comment: view::for_every_reader(row, self.threading), children: nodes, more }
+        CommentTree { comment: comment_view::for_every_reader(row, self.threading), children: nodes, more }
     }
 }

@@ -100,11 +100,14 @@ impl AppState {
     }
 
     fn collect_metrics(&self) {
-        describe_gauge!("gailou_words_version", "Version of the dictionary in force.");
-        gauge!("gailou_words_version").set(self.dictionary().version() as f64);
-        if let Some(behind) = self.change_feed.age_ms(self.now()) {
-            describe_gauge!("gailou_changes_behind_ms", "How long ago all tables were last read for the change feed.");
-            gauge!("gailou_changes_behind_ms").set(behind as f64);
+        describe_gauge!("gailou_dictionary_version", "Version of the dictionary in force.");
+        gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
+        if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
+            describe_gauge!(
+                "gailou_change_feed_age_seconds",
+                "How long ago all tables were last read for the change feed."
+            );
+            gauge!("gailou_change_feed_age_seconds").set(age_ms as f64 / 1_000.0);
         }
         for collector in &self.collectors {
             collector.collect();

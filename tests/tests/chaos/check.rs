@@ -43,7 +43,7 @@ impl RoundFindings {
 }
 
 /// Likes and dislikes of a comment.
-type ReactionCounts = (u64, u64);
+type CountedReactions = (u64, u64);
 
 /// Compares everything, after the fault has ended and the jobs have caught up. What an origin may still
 /// serve from memory is polled.
@@ -212,8 +212,8 @@ async fn check_reactions(
     clients: &[ApiClient; 2],
     members: &mut [ChaosClient],
     findings: &mut RoundFindings,
-) -> BTreeMap<String, ReactionCounts> {
-    let mut counted: BTreeMap<String, ReactionCounts> = BTreeMap::new();
+) -> BTreeMap<String, CountedReactions> {
+    let mut counted: BTreeMap<String, CountedReactions> = BTreeMap::new();
     for (member, client) in members.iter_mut().zip(clients.iter().cycle()) {
         let reactions_offset: Vec<String> = member.reactions.keys().cloned().collect();
         for ids in reactions_offset.chunks(400) {
@@ -242,12 +242,12 @@ async fn check_reactions(
 /// Checks that responses and rows count the reactions.
 fn check_counts(
     comments: &[Value],
-    counted: &BTreeMap<String, ReactionCounts>,
+    counted: &BTreeMap<String, CountedReactions>,
     cluster: &ChaosCluster,
     problems: &mut Vec<String>,
 ) {
     let pair = |a: &str, b: &str| (a.parse().unwrap_or(u64::MAX), b.parse().unwrap_or(u64::MAX));
-    let rows: BTreeMap<String, ReactionCounts> = cluster
+    let rows: BTreeMap<String, CountedReactions> = cluster
         .query("SELECT id, likes, dislikes FROM comment_{n}")
         .into_iter()
         .map(|row| (row[0].clone(), pair(&row[1], &row[2])))

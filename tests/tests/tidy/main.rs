@@ -125,7 +125,7 @@ fn modules_form_no_circle() {
 }
 
 #[test]
-fn public_types_have_names_of_their_own() {
+fn types_have_names_of_their_own() {
     let doubled = names::doubled_types(&read_sources());
     assert!(doubled.is_empty(), "one name, one thing, in the whole workspace:\n{}", doubled.join("\n"));
 }

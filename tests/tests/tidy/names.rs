@@ -10,7 +10,7 @@ const ONE_WORD_CONSTANTS: [&str; 8] = ["ALL", "DEFAULT", "FIRST", "LAST", "MAX",
 /// Words of a private dialect, where the field has its own.
 const BANNED_WORDS: [&str; 9] = ["told", "tell", "tells", "telling", "whoever", "somebody", "nobody", "untold", "bury"];
 
-/// Public types whose name occurs more than once.
+/// Types whose name occurs more than once.
 pub(crate) fn doubled_types(files: &[(String, String)]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, number, line) in
@@ -24,12 +24,12 @@ pub(crate) fn doubled_types(files: &[(String, String)]) -> Vec<String> {
     doubled.map(|(name, places)| format!("{name}: {}", places.join(", "))).collect()
 }
 
-/// The name of a public declaration at the beginning of a line.
+/// The name of a declaration at the beginning of a line.
 fn declared<'a>(line: &'a str, keywords: &[&str]) -> Option<&'a str> {
-    let rest = line.strip_prefix("pub")?;
-    let rest = match rest.strip_prefix('(') {
-        Some(rest) => rest.split_once(") ")?.1,
-        None => rest.strip_prefix(' ')?,
+    let rest = match (line.strip_prefix("pub("), line.strip_prefix("pub ")) {
+        (Some(rest), _) => rest.split_once(") ")?.1,
+        (None, Some(rest)) => rest,
+        (None, None) => line,
     };
     let rest = keywords.iter().find_map(|keyword| rest.strip_prefix(keyword))?;
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
@@ -76,6 +76,7 @@ fn declarations_are_recognised() {
     let types = ["struct ", "enum "];
     assert_eq!(declared("pub struct Page {", &types), Some("Page"));
     assert_eq!(declared("pub(crate) enum Verdict<'a> {", &types), Some("Verdict"));
-    assert_eq!(declared("struct Private;", &types), None);
+    assert_eq!(declared("struct Private;", &types), Some("Private"));
+    assert_eq!(declared("    struct Local;", &types), None);
     assert_eq!(declared("pub fn page() {", &types), None);
 }

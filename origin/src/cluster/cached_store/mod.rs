@@ -15,17 +15,17 @@
 //! Writes do not pass here; [`CachedStore`] learns what they changed as a
 //! [`crate::ports::journal::CommitListener`].
 
+mod cached_kinds;
+mod cached_lists;
 mod hot_keys;
 mod invalidation;
-mod kinds;
-mod lists;
 mod local_cache;
 mod metrics;
 mod overlay;
 mod read_through;
-mod readers;
 mod rebuild_request;
 mod single_flight;
+mod store_ports;
 #[cfg(test)]
 mod tests;
 
@@ -36,10 +36,10 @@ use std::sync::Arc;
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 
 use crate::clock::Clock;
+use crate::cluster::cached_store::cached_kinds::{CachedComments, CachedKind, CachedSubjects, CachedTopReplies};
+use crate::cluster::cached_store::cached_lists::CachedLists;
+pub(crate) use crate::cluster::cached_store::cached_lists::cached_list;
 use crate::cluster::cached_store::invalidation::InvalidationQueue;
-use crate::cluster::cached_store::kinds::{CachedComments, CachedKind, CachedSubjects, CachedTopReplies};
-use crate::cluster::cached_store::lists::CachedLists;
-pub(crate) use crate::cluster::cached_store::lists::cached_list;
 use crate::cluster::cached_store::local_cache::LocalVersions;
 pub use crate::cluster::cached_store::metrics::{CacheMetrics, HitCounts};
 use crate::cluster::cached_store::read_through::{Lookup, ReadThrough};

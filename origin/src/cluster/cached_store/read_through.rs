@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use gailou_shared::id::Slot;
 use tokio::time::Instant;
 
+use crate::cluster::cached_store::cached_kinds::CachedKind;
 use crate::cluster::cached_store::hot_keys::HotKeys;
-use crate::cluster::cached_store::kinds::CachedKind;
 use crate::cluster::cached_store::local_cache::{LocalCache, LocalVersions};
 use crate::cluster::cached_store::metrics::CacheMetrics;
 use crate::cluster::cached_store::single_flight::SingleFlight;

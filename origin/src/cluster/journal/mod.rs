@@ -6,7 +6,7 @@
 //! `change`; `batching` groups the reads and writes of concurrent callers.
 
 mod batching;
-mod change;
+mod direct_write;
 mod publish;
 mod react;
 #[cfg(test)]

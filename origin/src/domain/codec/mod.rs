@@ -4,6 +4,6 @@
 //! contract are made for JSON and may change; what is stored must not change with them. Postcard writes
 //! fields one after the other, without names, so the order of the fields is the format. No IO here.
 
-mod flat;
+mod flat_types;
 pub mod operation;
 pub mod row;

@@ -6,7 +6,7 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::codec::flat::{
+use crate::domain::codec::flat_types::{
     FlatAuthor, FlatNamed, FlatSubjectKey, enum_number, flag_numbers, parse_comment_id, parse_enum, parse_flags,
     parse_named, parse_option,
 };

@@ -9,12 +9,12 @@
 //! operation whose position was applied before changes none. An operation from the broker is never refused:
 //! it was decided before it was appended.
 
-mod change;
-mod loaded;
+mod change_comment;
+mod loaded_rows;
 mod publish;
 mod row_changes;
 mod row_request;
-mod stored;
+mod stored_rows;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +24,12 @@ use std::hash::Hash;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{Author, Reaction};
-pub(crate) use loaded::LoadedRows;
+pub(crate) use loaded_rows::LoadedRows;
 #[cfg(feature = "cluster")]
 pub(crate) use row_changes::HistoryRow;
 pub(crate) use row_changes::{CommentInsert, CommentUpdate, RowChanges};
 pub(crate) use row_request::RowRequest;
-pub(crate) use stored::{
+pub(crate) use stored_rows::{
     FoldedRow, ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
 };
 
@@ -82,7 +82,7 @@ struct CommentFold<'b> {
     /// Its place in lists before the batch.
     before: ListedBefore,
     /// The comment, where this batch publishes it.
-    new: Option<NewComment<'b>>,
+    new: Option<FoldedInsert<'b>>,
     changed: bool,
     /// Whether more than counts changed.
     more_than_counts: bool,
@@ -121,7 +121,7 @@ struct ListedBefore {
 }
 
 #[derive(Clone, Copy)]
-struct NewComment<'b> {
+struct FoldedInsert<'b> {
     row: &'b NewCommentRow,
     /// The comment it answers, by the id that has the row.
     parent: Option<CommentId>,
@@ -239,6 +239,6 @@ impl<'b> BatchFold<'b> {
 }
 
 /// The rows that exist.
-fn present_rows<K: Hash + Eq, V>(rows: loaded::Lookups<K, V>) -> HashMap<K, V> {
+fn present_rows<K: Hash + Eq, V>(rows: loaded_rows::Lookups<K, V>) -> HashMap<K, V> {
     rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }

@@ -8,7 +8,9 @@ use gailou_shared::wire::CommentState;
 use crate::domain::columns::{FLAG_EDITED, FLAG_PINNED, damaged};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_changes::{AliasRow, HistoryRow, SourceRow};
-use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, NewComment, ScopedIdempotencyKey, StoredIdempotencyKey};
+use crate::domain::fold::{
+    BatchFold, CommentFold, FoldedInsert, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey,
+};
 use crate::domain::operation::OperationOutcome;
 use crate::domain::positions::OperationStream;
 use crate::domain::row::{NewCommentRow, ReactionCounts, is_visible};
@@ -115,7 +117,7 @@ impl<'b> BatchFold<'b> {
             reactions_offset: self.positions.next(OperationStream::Reactions, id.slot()),
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
-        let new_comment = Some(NewComment { row: new, parent });
+        let new_comment = Some(FoldedInsert { row: new, parent });
         let fold = CommentFold::new(subject, new.author.id, row);
         self.comments.insert(id, CommentFold { base, new: new_comment, changed: true, ..fold });
         if visible {

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 
-use crate::domain::fold::stored::ScopedIdempotencyKey;
+use crate::domain::fold::stored_rows::ScopedIdempotencyKey;
 
 /// The keys of rows to read, each kind sorted and without repetition.
 #[derive(Debug, Default)]

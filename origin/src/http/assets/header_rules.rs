@@ -7,17 +7,17 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Headers by path, in the order of the file.
 #[derive(Debug, Default)]
-pub(super) struct HeaderRules(Vec<Rule>);
+pub(super) struct HeaderRules(Vec<HeaderRule>);
 
 #[derive(Debug)]
-struct Rule {
+struct HeaderRule {
     /// A path, or the part of it before the `*`.
     path: String,
     is_prefix: bool,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Rule {
+impl HeaderRule {
     fn matches(&self, path: &str) -> bool {
         if self.is_prefix { path.starts_with(&self.path) } else { path == self.path }
     }
@@ -25,7 +25,7 @@ impl Rule {
 
 impl HeaderRules {
     pub(super) fn parse(text: &str) -> Self {
-        let mut rules: Vec<Rule> = Vec::new();
+        let mut rules: Vec<HeaderRule> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
             if let Some(header) = line.strip_prefix([' ', '\t']) {
                 if let (Some(rule), Some(header)) = (rules.last_mut(), parse_header(header)) {
@@ -34,8 +34,11 @@ impl HeaderRules {
             } else {
                 let path = line.trim();
                 let prefix = path.strip_suffix('*');
-                let rule =
-                    Rule { path: prefix.unwrap_or(path).to_owned(), is_prefix: prefix.is_some(), headers: vec![] };
+                let rule = HeaderRule {
+                    path: prefix.unwrap_or(path).to_owned(),
+                    is_prefix: prefix.is_some(),
+                    headers: vec![],
+                };
                 rules.push(rule);
             }
         }

@@ -1,4 +1,4 @@
-//! Measures how many records of this process's partitions are not stored yet.
+//! Measures how many records of this process's partitions are not committed yet.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

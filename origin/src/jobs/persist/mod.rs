@@ -85,7 +85,7 @@ pub struct TopicCounts {
     pub dead_letters: AtomicU64,
     /// Records taken from the broker and not stored yet.
     pub waiting: AtomicU64,
-    /// Records of this process's partitions that are not stored, as of the last few seconds.
+    /// Records in this process's partitions that are not committed, as of the last few seconds.
     pub lag: AtomicU64,
 }
 
@@ -96,10 +96,14 @@ impl Collector for PersistMetrics {
     fn collect(&self) {
         let topics = [("comments", &self.comments), ("reactions", &self.reactions)];
         let counters: [(_, _, ReadCount); 5] = [
-            ("gailou_log_stored_total", "Records written to the tables.", |counts| &counts.stored),
-            ("gailou_log_seen_total", "Records that had been written before.", |counts| &counts.replayed),
-            ("gailou_log_batches_total", "Batches written.", |counts| &counts.batches),
-            ("gailou_log_retries_total", "Batches retried.", |counts| &counts.retries),
+            ("gailou_persist_stored_total", "Records written to the tables.", |counts| &counts.stored),
+            (
+                "gailou_persist_replayed_total",
+                "Records that were read again and changed nothing: they had been written before.",
+                |counts| &counts.replayed,
+            ),
+            ("gailou_persist_batches_total", "Batches written.", |counts| &counts.batches),
+            ("gailou_persist_retries_total", "Batches retried.", |counts| &counts.retries),
             ("gailou_dead_letters_total", "Records that could not be stored.", |counts| &counts.dead_letters),
         ];
         for (name, help, count) in counters {
@@ -109,8 +113,12 @@ impl Collector for PersistMetrics {
             }
         }
         let gauges: [(_, _, ReadCount); 2] = [
-            ("gailou_log_waiting", "Records taken and not stored yet.", |counts| &counts.waiting),
-            ("gailou_log_lag", "Records of this process's partitions that are not stored.", |counts| &counts.lag),
+            ("gailou_persist_waiting_records", "Records taken from the broker and not stored yet.", |counts| {
+                &counts.waiting
+            }),
+            ("gailou_broker_lag_records", "Records in this process's partitions that are not committed.", |counts| {
+                &counts.lag
+            }),
         ];
         for (name, help, count) in gauges {
             describe_gauge!(name, help);

@@ -17,7 +17,7 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, SubjectState
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, NewCommentRow};
 use crate::service::filter::filter_text;
-use crate::service::{ServiceError, ServiceResult, markdown, subject, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, markdown, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
@@ -68,7 +68,7 @@ pub async fn publish(
         OperationOutcome::Published { floor } => {
             let held = row.state == CommentState::Review;
             Ok(Published {
-                comment: view::for_author(&new_row(row, floor, threading), threading),
+                comment: comment_view::for_author(&new_row(row, floor, threading), threading),
                 held,
                 replayed: false,
             })

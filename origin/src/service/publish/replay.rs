@@ -7,7 +7,7 @@ use gailou_shared::wire::CommentState;
 
 use crate::domain::row::{CommentRow, RememberedRequest};
 use crate::service::publish::{IdempotencyKey, Published};
-use crate::service::{ServiceError, ServiceResult, markdown, subject, view};
+use crate::service::{ServiceError, ServiceResult, comment_view, markdown, subject};
 use crate::state::AppState;
 
 /// The first answer where the request was carried out before, else the refusal: what was done once is
@@ -55,5 +55,5 @@ async fn replay(app: &AppState, first: &RememberedRequest, key: &IdempotencyKey)
         parent_gone: false,
         ..row
     };
-    Ok(Published { comment: view::for_author(&row, threading), held, replayed: true })
+    Ok(Published { comment: comment_view::for_author(&row, threading), held, replayed: true })
 }

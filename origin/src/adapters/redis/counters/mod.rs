@@ -6,9 +6,9 @@
 //! cheaper for all of them. Under memory pressure Redis must refuse writes or evict by a `volatile-*`
 //! policy: any other policy may evict pending operations without a trace.
 
-mod batch;
-mod letters;
-mod slots;
+mod fold_batcher;
+mod reaction_letters;
+mod recovery;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +21,8 @@ use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::adapters::redis::counters::batch::FoldBatcher;
-use crate::adapters::redis::counters::letters::{change_letter, parse_reaction};
+use crate::adapters::redis::counters::fold_batcher::FoldBatcher;
+use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_reaction};
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{

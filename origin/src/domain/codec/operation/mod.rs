@@ -8,7 +8,7 @@ use gailou_shared::path::Path;
 use gailou_shared::wire::Reaction;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::codec::flat::{
+use crate::domain::codec::flat_types::{
     FlatAuthor, FlatNamed, FlatSubjectKey, enum_number, parse_comment_id, parse_enum, parse_named, parse_option,
 };
 use crate::domain::damaged_data::DamagedData;

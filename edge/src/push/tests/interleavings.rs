@@ -13,11 +13,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use super::*;
 use crate::forward::Requester;
 use crate::lru::WeightedLru;
 use crate::ports::{EdgeClock as _, Origin, OriginError, OriginRequest, PageStore, PortFuture, WaitUntil};
-use crate::testing::{FakeLimiter, ManualClock, START_MS, origin_answer};
+use crate::push::*;
+use crate::testing::{FakeLimiter, ManualEdgeClock, START_MS, origin_answer};
 use crate::{EdgeConfig, lock, page_service};
 
 const PAGE_KEYS: [&str; 2] = ["/v1/subjects/article/7/comments", "/v1/members/7/comments"];
@@ -36,7 +36,7 @@ struct ScriptedThread {
 struct SteppedBackend {
     thread: Mutex<ScriptedThread>,
     stops: Mutex<VecDeque<u8>>,
-    clock: Arc<ManualClock>,
+    clock: Arc<ManualEdgeClock>,
 }
 
 impl SteppedBackend {
@@ -192,7 +192,7 @@ impl Observations {
 
 /// One run of an isolate. With `forgets` it loses its pages all the time and cannot keep order.
 fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Observations {
-    let clock = Arc::new(ManualClock(START_MS.into()));
+    let clock = Arc::new(ManualEdgeClock(START_MS.into()));
     let outside = Arc::new(SteppedBackend {
         thread: Mutex::new(ScriptedThread { version: 1, visible: vec![1, 2, 3], ..ScriptedThread::default() }),
         stops: Mutex::new(stops.into()),

@@ -10,7 +10,7 @@ use gailou_shared::wire::Reaction;
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_request::RowRequest;
-use crate::domain::fold::stored::{
+use crate::domain::fold::stored_rows::{
     ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
 };
 use crate::domain::operation::{LoggedOperation, Operation};

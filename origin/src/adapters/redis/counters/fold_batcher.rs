@@ -11,7 +11,7 @@ use std::time::Duration;
 use gailou_shared::id::{CommentId, Slot};
 use tokio::sync::oneshot;
 
-use crate::adapters::redis::counters::letters::{change_letter, parse_reaction, reaction_letter};
+use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_reaction, reaction_letter};
 use crate::adapters::redis::counters::{CounterKeys, FOLD_SCRIPT, MAX_BATCH};
 use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
 use crate::domain::row::ReactionCounts;

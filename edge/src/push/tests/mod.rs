@@ -1,11 +1,13 @@
 //! Pushes: order, signatures, invalid documents.
 
+mod interleavings;
+
 use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::EdgeConfig;
 use crate::ports::PageStore as _;
-use crate::testing::{START_MS, StoreFault, TestBed, TestResponse, page_answer};
+use crate::testing::{EdgeTestBed, START_MS, StoreFault, TestResponse, page_answer};
 use gailou_shared::edge_protocol::sign_request;
 use serde_json::{Value, json};
 
@@ -13,8 +15,8 @@ const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 const BEFORE: &[u8] = b"the secret of the year before ..";
 const LIST: &str = "/v1/subjects/article/7/comments";
 
-fn bed() -> TestBed {
-    let bed = TestBed::new(EdgeConfig {
+fn bed() -> EdgeTestBed {
+    let bed = EdgeTestBed::new(EdgeConfig {
         edge_secret: Some(SECRET.into()),
         edge_secret_previous: Some(BEFORE.into()),
         ..EdgeConfig::default()
@@ -30,14 +32,14 @@ fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
     json!({"key": key, "headers": headers, "body": body, "shows": "AQUB", "made": made, "version": version})
 }
 
-fn push_signed(bed: &TestBed, secret: &[u8], at_ms: u64, document: &Value) -> TestResponse {
+fn push_signed(bed: &EdgeTestBed, secret: &[u8], at_ms: u64, document: &Value) -> TestResponse {
     let body = document.to_string();
     let signed = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body: body.as_bytes() };
     let signature = sign_request(secret, at_ms / 1_000, &signed);
     bed.send("POST", "/edge/push", &[("x-gailou-edge", &signature), ("content-type", "application/json")], &body)
 }
 
-fn push(bed: &TestBed, pages: &[Value]) -> TestResponse {
+fn push(bed: &EdgeTestBed, pages: &[Value]) -> TestResponse {
     push_signed(bed, SECRET, bed.clock_ms(), &json!({"v": 1, "pages": pages, "words": null}))
 }
 
@@ -99,7 +101,7 @@ fn push_needs_a_current_signature() {
     assert_eq!(bed.send("POST", "/edge/push", &[], "{}").status, 403);
     assert_eq!(bed.send("GET", "/edge/push", &[], "").status, 405);
     assert_eq!(bed.send("POST", "/edge/push", &[("content-length", "8388609")], "").status, 413);
-    let open = TestBed::new(EdgeConfig::default());
+    let open = EdgeTestBed::new(EdgeConfig::default());
     assert_eq!(push(&open, &[page(LIST, "x", 1, START_MS)]).code(), "not_found");
 }
 
