@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use bytes::Bytes;
 use gailou_shared::limits::MAX_BODY_BYTES;
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::{http_headers, token};
@@ -86,26 +85,15 @@ pub async fn check_and_forward(
         return problem(id, Code::ContentRejected, detail, vec![blocked]);
     }
     let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
-    forward_request(isolate, ports, requester, parts.method, path_query, &parts.headers, body).await
-}
-
-async fn forward_request(
-    isolate: &Isolate,
-    ports: &Ports,
-    requester: &Requester,
-    method: Method,
-    path_query: String,
-    headers: &HeaderMap,
-    body: Bytes,
-) -> Response {
-    let (timeout_ms, unreachable_detail) = if is_read(&method) {
+    let (timeout_ms, unreachable_detail) = if is_read(&parts.method) {
         (READ_TIMEOUT_MS, "The origin does not answer. Try again.")
     } else {
         let detail = "The origin did not answer in time, so whether this was done is not known. \
                       Send it again with the same Idempotency-Key.";
         (WRITE_TIMEOUT_MS, detail)
     };
-    let headers = forward::forwarded_headers(headers);
+    let headers = forward::forwarded_headers(&parts.headers);
+    let method = parts.method;
     let request = ForwardRequest { method, path_query, headers, body, body_mode: BodyMode::Stream, timeout_ms };
     let outcome = forward::send(isolate, ports, requester, request).await;
     forward::outcome_response(outcome, &requester.id, unreachable_detail)

@@ -2,10 +2,11 @@
 //!
 //! There is no broker and nothing is pending: what is acknowledged is in the tables.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
@@ -53,8 +54,8 @@ impl Journal for EmbeddedJournal {
     async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         {
-            // A std mutex: held for one push, never across an await.
-            let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            // A mutex that is held for one push, never across an await.
+            let queue = self.queue.lock();
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
             queue.try_send((LoggedOperation::new(self.clock.now(), operation), answer)).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
@@ -70,7 +71,7 @@ impl Journal for EmbeddedJournal {
     }
 
     async fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.queue.lock().take();
         if let Some(stopped) = self.stopped.lock().await.take() {
             let _ = stopped.await;
         }

@@ -88,7 +88,7 @@ pub async fn migrate(settings: &ClusterSettings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Connects to the servers.
+/// Connects to the servers and puts the parts of a cluster together.
 pub(super) async fn open(
     config: &Config,
     settings: &ClusterSettings,
@@ -98,72 +98,28 @@ pub(super) async fn open(
     if role == ProcessRole::All {
         migrate(settings).await?;
     }
-    let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
-        .await
-        .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-    let tables = Arc::new(tables);
-    let broker = KafkaBroker::open(&settings.kafka_brokers, &settings.tuning.name)
-        .await
-        .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
-    let broker: Arc<dyn Broker> = Arc::new(broker);
-    let redis = RedisConnection::open(settings.redis_urls.expose())
-        .await
-        .with_context(|| format!("Redis at {}", settings.redis_urls))?;
-    let counters = Arc::new(RedisCounters::new(redis.clone(), &settings.tuning.name));
-    let pending: Arc<dyn Pending> = Arc::new(RedisPending::new(redis.clone(), &settings.tuning.name, clock.clone()));
-    let popularity: Arc<dyn Popularity> = Arc::new(RedisPopularity::new(redis.clone(), &settings.tuning.name));
-    let revisions: Arc<dyn Revisions> = Arc::new(RedisRevisions::new(redis.clone(), &settings.tuning.name));
-    let cache = Arc::new(RedisCache::new(redis, &settings.tuning.name));
-    let recovery = Arc::new(CounterRecovery::new(broker.clone(), tables.clone(), counters.clone()));
-    let cached_store = Arc::new(CachedStore::new(CachedStoreDeps {
-        tables: tables.clone(),
-        cache,
-        counters: counters.clone(),
-        pending: pending.clone(),
-        recovery: recovery.clone(),
-        producer: broker.clone(),
-        clock: clock.clone(),
-    }));
-    tracing::info!(
-        mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name = settings.tuning.name,
-        "Running as part of cluster {}: MySQL behind Redis, and Kafka", settings.tuning.name
-    );
+    let servers = Servers::connect(config, settings, clock).await?;
+    let recovery =
+        Arc::new(CounterRecovery::new(servers.broker.clone(), servers.tables.clone(), servers.counters.clone()));
+    let cached_store = build_cached_store(&servers, &recovery, clock);
     let read_counters = Arc::new(ReadCounters::new());
     let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
     let listeners = CommitListeners {
-        shared: vec![cached_store.clone(), Arc::new(RevisionPublisher(revisions.clone()))],
+        shared: vec![cached_store.clone(), Arc::new(RevisionPublisher(servers.revisions.clone()))],
         local: vec![page_cache.clone()],
     };
-    let journal = Arc::new(ClusterJournal::start(ClusterJournalDeps {
-        producer: broker.clone(),
-        tables: tables.clone(),
-        comments: cached_store.clone(),
-        counters: counters.clone(),
-        pending,
-        recovery: recovery.clone(),
-        listeners: listeners.clone(),
-        clock: clock.clone(),
-    }));
+    let journal = build_journal(&servers, &cached_store, &recovery, &listeners, clock);
+    let job = build_job(&servers, settings, listeners, clock);
     let holder = format!("{:016x}", rand::random::<u64>());
     let lease = if role.serves() {
-        Some(take_lease(&tables, &holder).await?.context("all node numbers are taken: too many processes serve")?)
+        let lease = take_lease(&servers.tables, &holder).await?;
+        Some(lease.context("all node numbers are taken: too many processes serve")?)
     } else {
         None
     };
-    let job = Arc::new(PersistJob {
-        broker: broker.clone(),
-        tables: tables.clone(),
-        clock: clock.clone(),
-        settings: persist::PersistSettings {
-            batch: settings.tuning.batch,
-            comments_wait: Duration::from_millis(settings.tuning.comments_ms),
-            reactions_wait: Duration::from_millis(settings.tuning.reactions_ms),
-        },
-        listeners,
-        metrics: Arc::default(),
-    });
-    let change_feed = Arc::new(ChangeFeed::new(tables.count_databases()));
+    let change_feed = Arc::new(ChangeFeed::new(servers.tables.count_databases()));
     let collectors = vec![job.metrics.clone() as Arc<_>, cached_store.clone() as Arc<_>];
+    let Servers { tables, broker, counters, popularity, revisions, .. } = servers;
     let cluster = Arc::new(Cluster {
         tables: tables.clone(),
         broker,
@@ -189,6 +145,96 @@ pub(super) async fn open(
         lease,
         collectors,
         cluster: Some(cluster),
+    })
+}
+
+/// The adapters of the servers.
+struct Servers {
+    tables: Arc<MysqlStore>,
+    broker: Arc<dyn Broker>,
+    cache: Arc<RedisCache>,
+    counters: Arc<RedisCounters>,
+    pending: Arc<dyn Pending>,
+    popularity: Arc<dyn Popularity>,
+    revisions: Arc<dyn Revisions>,
+}
+
+impl Servers {
+    async fn connect(config: &Config, settings: &ClusterSettings, clock: &Clock) -> anyhow::Result<Self> {
+        let name = &settings.tuning.name;
+        let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
+            .await
+            .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
+        let broker = KafkaBroker::open(&settings.kafka_brokers, name)
+            .await
+            .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
+        let redis = RedisConnection::open(settings.redis_urls.expose())
+            .await
+            .with_context(|| format!("Redis at {}", settings.redis_urls))?;
+        tracing::info!(
+            mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name,
+            "Running as part of cluster {name}: MySQL behind Redis, and Kafka"
+        );
+        Ok(Self {
+            tables: Arc::new(tables),
+            broker: Arc::new(broker),
+            counters: Arc::new(RedisCounters::new(redis.clone(), name)),
+            pending: Arc::new(RedisPending::new(redis.clone(), name, clock.clone())),
+            popularity: Arc::new(RedisPopularity::new(redis.clone(), name)),
+            revisions: Arc::new(RedisRevisions::new(redis.clone(), name)),
+            cache: Arc::new(RedisCache::new(redis, name)),
+        })
+    }
+}
+
+fn build_cached_store(servers: &Servers, recovery: &Arc<CounterRecovery>, clock: &Clock) -> Arc<CachedStore> {
+    Arc::new(CachedStore::new(CachedStoreDeps {
+        tables: servers.tables.clone(),
+        cache: servers.cache.clone(),
+        counters: servers.counters.clone(),
+        pending: servers.pending.clone(),
+        recovery: recovery.clone(),
+        producer: servers.broker.clone(),
+        clock: clock.clone(),
+    }))
+}
+
+fn build_journal(
+    servers: &Servers,
+    cached_store: &Arc<CachedStore>,
+    recovery: &Arc<CounterRecovery>,
+    listeners: &CommitListeners,
+    clock: &Clock,
+) -> Arc<ClusterJournal> {
+    Arc::new(ClusterJournal::start(ClusterJournalDeps {
+        producer: servers.broker.clone(),
+        tables: servers.tables.clone(),
+        comments: cached_store.clone(),
+        counters: servers.counters.clone(),
+        pending: servers.pending.clone(),
+        recovery: recovery.clone(),
+        listeners: listeners.clone(),
+        clock: clock.clone(),
+    }))
+}
+
+fn build_job(
+    servers: &Servers,
+    settings: &ClusterSettings,
+    listeners: CommitListeners,
+    clock: &Clock,
+) -> Arc<PersistJob> {
+    Arc::new(PersistJob {
+        broker: servers.broker.clone(),
+        tables: servers.tables.clone(),
+        clock: clock.clone(),
+        settings: persist::PersistSettings {
+            batch: settings.tuning.batch,
+            comments_wait: Duration::from_millis(settings.tuning.comments_ms),
+            reactions_wait: Duration::from_millis(settings.tuning.reactions_ms),
+        },
+        listeners,
+        metrics: Arc::default(),
     })
 }
 

@@ -8,13 +8,14 @@ pub mod cluster;
 mod embedded;
 
 use std::ops::Deref;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::CommentId;
 use gailou_shared::token::TokenKey;
+use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 

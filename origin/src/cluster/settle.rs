@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId};
 
-use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch, ReactionChange};
+use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch};
 use crate::domain::row::ReactionCounts;
-use crate::ports::counters::{CountBase, Counters, CountersError, PersistedReaction};
+use crate::ports::counters::{CountBase, Counters, CountersError, PersistedOperation, PersistedReaction};
 use crate::ports::store::{ReactionStateReader, StoreError};
 
 /// Why the counters were not settled. A later call settles what is missing.
@@ -21,8 +21,8 @@ pub enum SettleError {
     Store(#[from] StoreError),
 }
 
-/// The operations of a batch on each comment: offset, member, reaction.
-type OperationsByComment = BTreeMap<CommentId, Vec<(u64, MemberId, ReactionChange)>>;
+/// The operations of a batch on each comment.
+type OperationsByComment = BTreeMap<CommentId, Vec<PersistedOperation>>;
 
 /// Settles the reactions of a batch that the tables hold. Other operations are ignored.
 ///
@@ -37,7 +37,11 @@ pub async fn settle_batch(
     let mut comments = OperationsByComment::new();
     for logged in batch {
         if let (Operation::React { id, member, change }, Some(position)) = (&logged.operation, logged.position) {
-            comments.entry(*id).or_default().push((position, *member, *change));
+            comments.entry(*id).or_default().push(PersistedOperation {
+                offset: position,
+                member: *member,
+                change: *change,
+            });
         }
     }
     if comments.is_empty() {
@@ -46,7 +50,9 @@ pub async fn settle_batch(
     let mut settled = Vec::with_capacity(comments.len());
     for touched in &persisted.touched {
         // A row without the last operation is worth less than the slot's position, which is read below.
-        let has_all = |operations: &Vec<(u64, _, _)>| operations.iter().all(|o| o.0 < touched.reactions_offset);
+        let has_all = |operations: &Vec<PersistedOperation>| {
+            operations.iter().all(|operation| operation.offset < touched.reactions_offset)
+        };
         if comments.get(&touched.id).is_some_and(has_all) {
             let counts = ReactionCounts { likes: touched.likes, dislikes: touched.dislikes };
             let base = CountBase { id: touched.id, counts, offset: touched.reactions_offset };

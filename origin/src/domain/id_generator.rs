@@ -3,10 +3,10 @@
 //! A node number may be leased: an expired lease issues no id, also in a process that slept. Not here:
 //! the renewal of leases.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use gailou_shared::id::{CommentId, SEQUENCE_COUNT, Slot};
+use parking_lot::Mutex;
 
 /// The right to use a node number.
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +36,14 @@ impl IdGenerator {
 
     /// Replaces the lease.
     pub fn renew(&self, lease: NodeLease) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).lease = Some(lease);
+        self.0.lock().lease = Some(lease);
     }
 
     /// The next id in a slot at `now` (Unix milliseconds); `None` without a valid lease. While the clock
     /// stands still or steps back, ids continue from the last millisecond used: 64 for each, then the
     /// following millisecond.
     pub fn next(&self, slot: Slot, now: u64) -> Option<CommentId> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let lease = state.lease.filter(|lease| lease.until.is_none_or(|until| Instant::now() < until))?;
         (state.last_ms, state.issued) = match (state.last_ms, state.issued) {
             (last_ms, _) if now > last_ms => (now, 1),

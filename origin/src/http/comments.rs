@@ -32,7 +32,8 @@ const DEFAULT_TREE_DEPTH: usize = 3;
 async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>>>(
     app: &AppState,
     read: &CacheableRead,
-    (id, key): (CommentId, &str),
+    id: CommentId,
+    key: &str,
     build: impl Fn(CommentRow) -> F,
 ) -> Result<Response, Refusal> {
     let build = || async {
@@ -49,7 +50,7 @@ pub(super) async fn get_comment(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    comment_page(app, &read, (id, read.path()), |row| async move { thread::show_comment(app, &row) }).await
+    comment_page(app, &read, id, read.path(), |row| async move { thread::show_comment(app, &row) }).await
 }
 
 pub(super) async fn list_ancestors(
@@ -59,7 +60,7 @@ pub(super) async fn list_ancestors(
 ) -> Result<Response, Refusal> {
     let app = &app;
     let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::list_ancestors(app, &row).await? }) };
-    comment_page(app, &read, (id, read.path()), build).await
+    comment_page(app, &read, id, read.path(), build).await
 }
 
 pub(super) async fn get_context(
@@ -69,7 +70,7 @@ pub(super) async fn get_context(
 ) -> Result<Response, Refusal> {
     let app = &app;
     let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::read_context(app, &row).await? }) };
-    comment_page(app, &read, (id, read.path()), build).await
+    comment_page(app, &read, id, read.path(), build).await
 }
 
 pub(super) async fn list_replies(
@@ -80,7 +81,7 @@ pub(super) async fn list_replies(
 ) -> Result<Response, Refusal> {
     let (app, page) = (&app, query.page);
     let build = |row: CommentRow| async move { page::list_replies(app, &row, page).await };
-    comment_page(app, &read, (id, &query.page_key(read.path())), build).await
+    comment_page(app, &read, id, &query.page_key(read.path()), build).await
 }
 
 pub(super) async fn get_tree(
@@ -93,7 +94,7 @@ pub(super) async fn get_tree(
     let build = |row: CommentRow| async move {
         Ok(DataEnvelope { data: thread::read_tree(app, &row, depth, limit, cursor).await? })
     };
-    comment_page(app, &read, (id, &query.page_key(read.path())), build).await
+    comment_page(app, &read, id, &query.page_key(read.path()), build).await
 }
 
 pub(super) async fn edit_comment(
@@ -123,7 +124,7 @@ pub(super) async fn pin_comment(
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<Comment>, Refusal> {
-    Ok(Json(moderate::pin(&app, &member, id, true).await?))
+    Ok(Json(moderate::pin(&app, &member, id).await?))
 }
 
 pub(super) async fn unpin_comment(
@@ -132,7 +133,7 @@ pub(super) async fn unpin_comment(
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<Comment>, Refusal> {
-    Ok(Json(moderate::pin(&app, &member, id, false).await?))
+    Ok(Json(moderate::unpin(&app, &member, id).await?))
 }
 
 /// The requested part of a tree.

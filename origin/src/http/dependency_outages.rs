@@ -1,7 +1,8 @@
 //! The outages that probes of readiness notice, each logged when it begins and when it ends.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::outage_log::OutageLog;
 use crate::ports::dependencies::DependencyStatus;
@@ -9,14 +10,14 @@ use crate::ports::dependencies::DependencyStatus;
 /// The outages of dependencies, by name, as the probes of readiness noticed them.
 #[derive(Debug, Default)]
 pub(super) struct DependencyOutages {
-    /// A std mutex: held for a look-up, never across an await.
+    /// A mutex that is held for a look-up, never across an await.
     by_name: Mutex<HashMap<String, OutageLog>>,
 }
 
 impl DependencyOutages {
     /// Logs the beginning or the end of an outage.
     pub(super) fn log(&self, DependencyStatus { name, problem, .. }: &DependencyStatus) {
-        let mut outages = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outages = self.by_name.lock();
         let outage = outages.entry(name.clone()).or_default();
         match problem {
             None => outage.end(|| tracing::info!(dependency = name, "The dependency {name} answers again")),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 /// Open streams of one process. Each is a task and a few kilobytes.
 const MAX_EVENT_STREAMS: usize = 1_000;
@@ -11,12 +12,12 @@ const MAX_EVENT_STREAMS: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct OpenEventStreams {
     free: Arc<Semaphore>,
-    shutdown: watch::Sender<bool>,
+    shutdown: CancellationToken,
 }
 
 impl Default for OpenEventStreams {
     fn default() -> Self {
-        Self { free: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), shutdown: watch::Sender::new(false) }
+        Self { free: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), shutdown: CancellationToken::new() }
     }
 }
 
@@ -26,13 +27,13 @@ impl OpenEventStreams {
         self.free.clone().try_acquire_owned().ok()
     }
 
-    /// Becomes `true` when every stream has to end.
-    pub(super) fn subscribe_shutdown(&self) -> watch::Receiver<bool> {
-        self.shutdown.subscribe()
+    /// Is cancelled when every stream has to end.
+    pub(super) fn shutdown(&self) -> CancellationToken {
+        self.shutdown.clone()
     }
 
-    /// Ends every stream, for the server waits until each answer is complete.
+    /// Ends every stream, because the server waits until each answer is complete.
     pub(super) fn shut_down(&self) {
-        self.shutdown.send_replace(true);
+        self.shutdown.cancel();
     }
 }

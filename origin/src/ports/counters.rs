@@ -65,9 +65,17 @@ pub struct CountBase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersistedReaction {
     pub base: CountBase,
-    /// The batch's operations on it: offset, member and reaction. They include operations that were
-    /// appended but never folded, because the process that appended them died in between.
-    pub operations: Vec<(u64, MemberId, ReactionChange)>,
+    /// The batch's operations on it. They include operations that were appended but never folded,
+    /// because the process that appended them died in between.
+    pub operations: Vec<PersistedOperation>,
+}
+
+/// A reaction of a batch that the tables hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersistedOperation {
+    pub offset: u64,
+    pub member: MemberId,
+    pub change: ReactionChange,
 }
 
 /// The view of one comment.

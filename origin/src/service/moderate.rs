@@ -11,12 +11,24 @@ use crate::service::edit::{append_change, read_any_row};
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 
-/// `PUT /v1/comments/{id}/pin`, or `DELETE` when `pinned` is false.
+/// Pins a comment to the top of its subject.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `WrongFields` when too many comments are pinned, or
 /// the journal's.
-pub async fn pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
+pub async fn pin(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<Comment> {
+    change_pin(app, member, id, true).await
+}
+
+/// Removes a pin.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.
+pub async fn unpin(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<Comment> {
+    change_pin(app, member, id, false).await
+}
+
+async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
     let before = read_any_row(app, id).await?;
     if !before.is_visible() {
         return Err(ServiceError::CommentNotFound);

@@ -15,6 +15,7 @@ use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow};
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
+use crate::state::ranked_snapshots::UsedSnapshot;
 
 /// One page of a list: its order, its size, its place.
 #[derive(Debug, Clone, Copy)]
@@ -165,11 +166,11 @@ async fn store_snapshot(
     ranking: Ranking,
 ) -> ServiceResult<()> {
     let (now, Ranking { snapshot, epoch, .. }) = (app.now(), ranking);
-    let needs_storing = app.snapshots.needs_storing(list, sort, &snapshot, now);
-    if needs_storing {
+    let is_stored_now = app.snapshots.needs_storing(list, sort, &snapshot, now);
+    if is_stored_now {
         let snapshot = Snapshot::clone(&snapshot);
         app.journal.append(Operation::Snapshot { slot: of.slot(), snapshot }).await?;
     }
-    app.snapshots.put(list, sort, snapshot, epoch, now, needs_storing);
+    app.snapshots.put(list, sort, UsedSnapshot { snapshot, version: epoch, is_stored_now }, now);
     Ok(())
 }

@@ -9,7 +9,7 @@ pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::SubjectKey;
@@ -18,6 +18,7 @@ use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_gauge, gauge};
+use parking_lot::RwLock;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -89,7 +90,7 @@ pub struct AppState {
     pub dependencies: Arc<dyn Dependencies>,
     /// The parts that have metrics of their own.
     pub collectors: Vec<Arc<dyn Collector>>,
-    /// A std mutex: held to clone the `Arc`, never across an await.
+    /// A mutex that is held to clone the `Arc`, never across an await.
     pub(crate) current_dictionary: RwLock<Arc<Dictionary>>,
 }
 
@@ -121,7 +122,7 @@ impl AppState {
 
     /// The dictionary in force.
     pub fn dictionary(&self) -> Arc<Dictionary> {
-        self.current_dictionary.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current_dictionary.read().clone()
     }
 
     /// Loads the dictionary from the tables.
@@ -131,7 +132,7 @@ impl AppState {
     pub async fn reload_dictionary(&self) -> anyhow::Result<()> {
         let StoredDictionary { version, terms } = self.tables.read_dictionary().await?;
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
-        *self.current_dictionary.write().unwrap_or_else(PoisonError::into_inner) = dictionary;
+        *self.current_dictionary.write() = dictionary;
         Ok(())
     }
 

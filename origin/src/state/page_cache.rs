@@ -210,7 +210,7 @@ impl PageCache {
 
 fn etag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
-    digest.iter().take(ETAG_DIGEST_BYTES).fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\""
+    format!("\"{}\"", hex::encode(&digest[..ETAG_DIGEST_BYTES]))
 }
 
 #[async_trait]

@@ -27,6 +27,16 @@ struct CurrentSnapshot {
 
 /// Lists and sorts whose current snapshot is kept in memory.
 const MAX_LISTS_IN_MEMORY: u64 = 2_000;
+/// A snapshot that cursors begin to name.
+#[derive(Debug)]
+pub struct UsedSnapshot {
+    pub snapshot: Arc<Snapshot>,
+    /// The version of the subject that it was made from.
+    pub version: u64,
+    /// Whether it was stored just now.
+    pub is_stored_now: bool,
+}
+
 /// Snapshots kept in memory for continued walks: about 25 kB each.
 const MAX_SNAPSHOTS_IN_MEMORY: u64 = 400;
 
@@ -79,10 +89,11 @@ impl RankedSnapshots {
             .is_none_or(|l| l.snapshot.id() != snapshot.id() || now.saturating_sub(l.stored_at) > SNAPSHOT_TTL_MS)
     }
 
-    /// Uses `snapshot`, made from `version`, from `now` on; `stored` when it was stored just now.
-    pub fn put(&self, list: CursorList, sort: Sort, snapshot: Arc<Snapshot>, version: u64, now: u64, stored: bool) {
-        let before = self.last.get(&(list, sort)).map_or(now, |l| l.stored_at);
-        let stored_at = if stored { now } else { before };
+    /// Uses a snapshot for a list from `now` on.
+    pub fn put(&self, list: CursorList, sort: Sort, used: UsedSnapshot, now: u64) {
+        let UsedSnapshot { snapshot, version, is_stored_now } = used;
+        let before = self.last.get(&(list, sort)).map_or(now, |last| last.stored_at);
+        let stored_at = if is_stored_now { now } else { before };
         self.last.insert((list, sort), CurrentSnapshot { snapshot, version, made_at: now, stored_at });
     }
 }

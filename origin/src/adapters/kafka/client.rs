@@ -1,9 +1,10 @@
 //! The driver's settings, the names of topics and groups, and the driver's messages in our log.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rdkafka::admin::AdminClient;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
@@ -131,8 +132,8 @@ impl KafkaClient {
     }
 
     pub(super) fn admin(&self) -> Result<KafkaAdmin, BrokerError> {
-        // A std mutex: to create a client only starts its threads.
-        let mut kept = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
+        // A mutex across no await: to create a client only starts its threads.
+        let mut kept = self.admin.lock();
         if let Some(admin) = &*kept {
             return Ok(admin.clone());
         }
@@ -143,7 +144,7 @@ impl KafkaClient {
 
     /// Drops the client that [`KafkaClient::admin`] created. Blocks.
     pub(super) fn close(&self) {
-        self.admin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.admin.lock().take();
     }
 }
 

@@ -6,10 +6,11 @@
 //! a while.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance, StreamConsumer};
@@ -267,14 +268,14 @@ pub(super) struct AssignmentListener {
 }
 
 impl AssignmentListener {
-    /// A std mutex: held for a few pushes, never across an await.
+    /// A mutex that is held for a few pushes, never across an await.
     fn assignment(&self) -> MutexGuard<'_, Assignment> {
-        self.assignment.lock().unwrap_or_else(PoisonError::into_inner)
+        self.assignment.lock()
     }
 
-    /// A std mutex: held for one assignment.
+    /// A mutex that is held for one assignment.
     fn commit_timer(&self) -> MutexGuard<'_, Option<CallTimer>> {
-        self.commit_timer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.commit_timer.lock()
     }
 }
 

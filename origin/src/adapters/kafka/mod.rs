@@ -16,11 +16,12 @@ mod topics;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
+use parking_lot::Mutex;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
@@ -92,8 +93,8 @@ impl KafkaBroker {
 
     /// The consumer for queries about a group.
     fn query_consumer(&self, group: &str) -> Result<QueryConsumer, BrokerError> {
-        // A std mutex: to create a consumer only starts its threads.
-        let mut consumers = self.query_consumers.lock().unwrap_or_else(PoisonError::into_inner);
+        // A mutex across no await: to create a consumer only starts its threads.
+        let mut consumers = self.query_consumers.lock();
         if let Some(consumer) = consumers.get(group) {
             return Ok(consumer.clone());
         }
@@ -141,7 +142,7 @@ impl Producer for KafkaBroker {
 
     async fn close(&self) {
         self.producer.close().await;
-        let consumers = std::mem::take(&mut *self.query_consumers.lock().unwrap_or_else(PoisonError::into_inner));
+        let consumers = std::mem::take(&mut *self.query_consumers.lock());
         let client = self.client.clone();
         // To drop a client waits for its threads.
         let closed = tokio::task::spawn_blocking(move || {

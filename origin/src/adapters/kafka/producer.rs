@@ -4,9 +4,10 @@
 //! whose sequence the broker refuses is replaced by a new one.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::OwnedHeaders;
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
@@ -75,13 +76,13 @@ impl KafkaProducer {
     }
 
     fn current(&self) -> DriverProducer {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     /// Replaces this producer if it has failed for good. Returns whether it has.
     fn replace_if_fatal(&self, failed: &DriverProducer) -> Result<bool, BrokerError> {
         let Some((code, reason)) = failed.client().fatal_error() else { return Ok(false) };
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write();
         if Arc::ptr_eq(&current, failed) {
             let brokers = self.client.brokers();
             tracing::warn!(brokers, %code, reason, "Replacing the producer: {brokers} refuse its sequence ({code})");

@@ -1,11 +1,11 @@
 //! The popularity in the memory of a process that is alone.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::ports::popularity::{
@@ -33,9 +33,9 @@ struct PopularitySum {
 }
 
 impl MemoryPopularity {
-    /// A std mutex: held for a few milliseconds at most, never across an await.
+    /// A mutex that is held for a few milliseconds at most, never across an await.
     fn sums(&self) -> MutexGuard<'_, PopularitySums> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

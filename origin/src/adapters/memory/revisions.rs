@@ -1,11 +1,12 @@
 //! The revisions in the memory of a process that is alone.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use moka::policy::EvictionPolicy;
+use parking_lot::Mutex;
 
 use crate::ports::revisions::{MAX_REVISIONS_KEPT, Revision, Revisions, RevisionsError};
 
@@ -29,8 +30,8 @@ impl MemoryRevisions {
     pub fn append_now(&self, revisions: Vec<(SubjectKey, Revision)>) {
         for (subject, revision) in revisions {
             let kept: SubjectRevisions = self.0.get_with(subject, Arc::default);
-            // A std mutex: held for one push, never across an await. Commits come in order.
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            // A mutex that is held for one push, never across an await. Commits come in order.
+            let mut kept = kept.lock();
             kept.push_back(revision);
             if kept.len() > MAX_REVISIONS_KEPT {
                 kept.pop_front();
@@ -54,7 +55,7 @@ impl Revisions for MemoryRevisions {
 
     async fn since(&self, subject: &SubjectKey, version: u64) -> Result<Vec<Revision>, RevisionsError> {
         let Some(kept) = self.0.get(subject) else { return Ok(vec![]) };
-        let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.lock();
         Ok(kept.iter().filter(|revision| revision.version > version).cloned().collect())
     }
 }

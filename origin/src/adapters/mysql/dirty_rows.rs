@@ -27,10 +27,18 @@ pub(super) enum DirtyRow {
     History(MemberId, CommentId),
 }
 
+/// The columns of a dirty row: its kind, up to two ids, and a key of bytes.
+struct DirtyColumns<'a> {
+    kind: i64,
+    a: i64,
+    b: i64,
+    k: &'a [u8],
+}
+
 impl DirtyRow {
-    /// The columns `kind`, `a`, `b` and `k`. [`DirtyRow::from_columns`] has the same kinds.
-    fn columns(&self) -> (i64, i64, i64, &[u8]) {
-        match self {
+    /// [`DirtyRow::from_columns`] has the same kinds.
+    fn columns(&self) -> DirtyColumns<'_> {
+        let (kind, a, b, k): (_, _, _, &[u8]) = match self {
             Self::Subject(id) => (0, *id, 0, &[]),
             Self::Comment(id) => (1, id.signed(), 0, &[]),
             Self::Reaction(id, member) => (2, id.signed(), member.signed(), &[]),
@@ -40,7 +48,8 @@ impl DirtyRow {
             Self::Member(id) => (6, id.signed(), 0, &[]),
             Self::History(member, id) => (7, member.signed(), id.signed(), &[]),
             Self::Content(id) => (8, id.signed(), 0, &[]),
-        }
+        };
+        DirtyColumns { kind, a, b, k }
     }
 
     fn from_columns(kind: i64, a: i64, b: i64, k: Vec<u8>) -> Result<Self> {
@@ -75,7 +84,7 @@ pub(super) async fn record_dirty_rows(
         let rows = vec!["(?, ?, ?, ?, ?)"; chunk.len()].join(", ");
         let text = format!("INSERT IGNORE INTO mark (slot, kind, a, b, k) VALUES {rows}");
         let statement = chunk.iter().fold(sql(text), |statement, row| {
-            let (kind, a, b, k) = row.columns();
+            let DirtyColumns { kind, a, b, k } = row.columns();
             statement.bind(slot.get()).bind(kind).bind(a).bind(b).bind(k)
         });
         session.execute(statement).await?;

@@ -4,9 +4,10 @@
 //! A connection on which a statement was given up on closes its socket, and the server rolls back:
 //! nothing waits for such a statement to end.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sqlx::mysql::{MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, Executor};
 use tokio::sync::OwnedSemaphorePermit;
@@ -41,11 +42,11 @@ pub(super) struct IdleConnections(Mutex<Vec<(MySqlConnection, Instant)>>);
 
 impl IdleConnections {
     pub(super) fn put(&self, connection: MySqlConnection) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((connection, Instant::now()));
+        self.0.lock().push((connection, Instant::now()));
     }
 
     pub(super) fn take(&self) -> Option<(MySqlConnection, Instant)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.0.lock().pop()
     }
 }
 

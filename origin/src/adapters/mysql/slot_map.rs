@@ -1,9 +1,10 @@
 //! Which database has which slot, as this process last read it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{SLOT_COUNT, Slot};
+use parking_lot::RwLock;
 use sqlx::Row as _;
 use tokio::time::Instant;
 
@@ -43,12 +44,12 @@ impl CurrentSlotMap {
     }
 
     pub(super) fn get(&self) -> Arc<SlotMap> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     pub(super) async fn refresh(&self, first: &MysqlPool, databases: usize) -> Result<()> {
         let map = Arc::new(read(first, databases).await?);
-        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.0.write();
         if map.read_at > current.read_at {
             *current = map;
         }

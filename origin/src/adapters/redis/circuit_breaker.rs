@@ -5,10 +5,11 @@
 //! its own keys only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::redis::cluster_routing::Slot;
+use parking_lot::Mutex;
 
 use crate::adapters::redis::REDIS_TIMEOUT;
 
@@ -58,7 +59,7 @@ impl CircuitBreaker {
     /// Whether the caller may send a command. It must report how the call went; if it does not,
     /// another caller may try after [`REDIS_TIMEOUT`].
     pub(super) fn try_call(&self, now: Instant) -> bool {
-        let mut open_until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open_until = self.0.lock();
         match &mut *open_until {
             None => true,
             Some(until) if now < *until => false,
@@ -70,11 +71,11 @@ impl CircuitBreaker {
     }
 
     pub(super) fn record_success(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.lock() = None;
     }
 
     pub(super) fn record_failure(&self, now: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now + BREAKER_OPEN_TIME);
+        *self.0.lock() = Some(now + BREAKER_OPEN_TIME);
     }
 }
 

@@ -16,9 +16,10 @@ mod transfer;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gailou_shared::rank::HotWeights;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
@@ -97,17 +98,17 @@ impl SqliteStore {
         let (readers, file) = (self.readers.clone(), self.file.clone());
         let done = tokio::task::spawn_blocking(move || {
             let (_permit, _timer) = (permit, timer);
-            let idle = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let idle = readers.lock().pop();
             let connection = idle.map_or_else(|| open_reader(&file), Ok)?;
             let answer = work(&connection);
-            readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            readers.lock().push(connection);
             answer
         });
         done.await.map_err(|_| closed())?
     }
 
     fn writer(&self) -> MutexGuard<'_, Connection> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer.lock()
     }
 
     fn weights_of(&self, kind: &str) -> HotWeights {

@@ -5,10 +5,10 @@
 //! frequent keys are in here, however many keys are read once.
 
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use datasketches::frequencies::FrequentItemsSketch;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// Length of the window.
@@ -56,8 +56,8 @@ impl<K: Eq + Hash + Clone> HotKeys<K> {
     where
         K: 'k,
     {
-        // A std mutex: held for a few microseconds, never across an await.
-        let mut sketches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A mutex that is held for a few microseconds, never across an await.
+        let mut sketches = self.0.lock();
         sketches.slide();
         let remaining = 1.0 - sketches.started.elapsed().as_secs_f64() / HOT_KEY_WINDOW.as_secs_f64();
         let is_hot = |key: &K| {

@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, join_all};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::cluster::cached_store::local_cache::LOCAL_FRESHNESS;
@@ -50,7 +51,7 @@ struct FlightGuard<K: Eq + Hash, V> {
 
 impl<K: Eq + Hash, V> Drop for FlightGuard<K, V> {
     fn drop(&mut self) {
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.lock();
         for key in &self.keys {
             if active.by_key.get(key).is_some_and(|flight| flight.number == self.number) {
                 active.by_key.remove(key);
@@ -104,8 +105,8 @@ where
     where
         F: Future<Output = Result<HashMap<K, V>>> + Send + 'static,
     {
-        // A std mutex: held for a few look-ups, never across an await.
-        let mut active = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A mutex that is held for a few look-ups, never across an await.
+        let mut active = self.0.lock();
         let (mut joined, mut missing) = (HashMap::<u64, JoinedFlight<K, V>>::new(), Vec::new());
         for key in keys {
             let may_join = |flight: &&SharedFlight<K, V>| {
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(calls.load(Ordering::SeqCst), 1);
         let (both, half) = tokio::join!(fetch(&[1, 2]), fetch(&[2, 3]));
         assert_eq!((both.unwrap().0[&2], half.unwrap().0), (1, HashMap::from([(2, 1), (3, 2)])));
-        assert!(flights.0.lock().unwrap().by_key.is_empty());
+        assert!(flights.0.lock().by_key.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

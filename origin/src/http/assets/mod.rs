@@ -26,6 +26,8 @@ use crate::http::problem::Refusal;
 #[allow_missing = true]
 struct WebFiles;
 
+/// Bytes of the digest in an entity tag: 128 bits.
+const ETAG_DIGEST_BYTES: usize = 16;
 /// The file that holds the header rules. It is not served.
 const HEADER_RULES_FILE: &str = "_headers";
 
@@ -59,7 +61,7 @@ fn find(path: &str) -> Option<WebFile> {
         name => name,
     };
     let file = WebFiles::get(name)?;
-    let digest: String = file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(&file.metadata.sha256_hash()[..ETAG_DIGEST_BYTES]);
     let etag = HeaderValue::try_from(format!("\"{digest}\"")).ok()?;
     Some(WebFile { body: file.data, content_type: content_type(name), etag })
 }

@@ -49,7 +49,7 @@ pub(super) async fn watch_subject(
     };
     let permit = streams.try_open().ok_or_else(too_many)?;
     let first = subject_events::read_events_since(&app, &key, after).await?;
-    let events = stream::events(app, key, after, &first, permit, streams.subscribe_shutdown());
+    let events = stream::events(app, key, after, &first, permit, streams.shutdown());
     // The second header keeps a proxy from collecting events.
     let headers = [(header::CACHE_CONTROL, "no-store"), (HeaderName::from_static("x-accel-buffering"), "no")];
     Ok((headers, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL))).into_response())

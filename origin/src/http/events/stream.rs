@@ -8,8 +8,9 @@ use axum::response::sse::Event;
 use futures_util::{Stream, StreamExt as _, stream};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::wire::{LiveEvent, LiveEventPage};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::http::events::{RECONNECT_INTERVAL, document};
 use crate::state::AppState;
@@ -26,7 +27,7 @@ struct SubjectStream {
     /// The version up to which everything is sent.
     sent: u64,
     until: Instant,
-    shutdown: watch::Receiver<bool>,
+    shutdown: CancellationToken,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -37,7 +38,7 @@ pub(super) fn events(
     after: Option<u64>,
     first: &LiveEventPage,
     permit: OwnedSemaphorePermit,
-    shutdown: watch::Receiver<bool>,
+    shutdown: CancellationToken,
 ) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
     // An id without data gives the reader the version to resume from, and nothing else.
     let hello = Event::default().retry(RECONNECT_INTERVAL).id(after.unwrap_or(first.version).to_string());
@@ -73,7 +74,7 @@ impl SubjectStream {
     async fn next(&mut self) -> Option<LiveEventPage> {
         loop {
             tokio::select! {
-                _ = self.shutdown.wait_for(|is_over| *is_over) => return None,
+                () = self.shutdown.cancelled() => return None,
                 () = sleep_until(self.until) => return None,
                 () = sleep(EVENT_POLL_INTERVAL) => {}
             }

@@ -4,9 +4,9 @@
 //! taken for replays and lost. Promise: no batch is written before its slots are checked.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
 
 use gailou_shared::id::Slot;
+use parking_lot::Mutex;
 
 use crate::domain::positions::OperationStream;
 use crate::jobs::persist::{PersistJob, topic};
@@ -17,23 +17,23 @@ use crate::ports::store::StoreError;
 /// Slots whose positions were compared since their partitions were assigned.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedSlots {
-    /// A std mutex: held for a look-up, never across an await.
+    /// A mutex that is held for a look-up, never across an await.
     slots: Mutex<HashMap<u32, BTreeSet<Slot>>>,
 }
 
 impl CheckedSlots {
     pub(super) fn forget(&self, partition: u32) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&partition);
+        self.slots.lock().remove(&partition);
     }
 
     fn missing(&self, partition: u32, slots: &BTreeSet<Slot>) -> Vec<Slot> {
-        let checked = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let checked = self.slots.lock();
         let checked = checked.get(&partition);
         slots.iter().filter(|slot| !checked.is_some_and(|checked| checked.contains(slot))).copied().collect()
     }
 
     fn add(&self, partition: u32, slots: &[Slot]) {
-        let mut checked = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checked = self.slots.lock();
         checked.entry(partition).or_default().extend(slots);
     }
 }

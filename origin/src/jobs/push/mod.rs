@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use gailou_shared::edge_protocol::{PushedDictionary, PushedPage};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
@@ -23,6 +24,7 @@ use metrics::{counter, describe_counter};
 use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use crate::outage_log::OutageLog;
 use crate::ports::edge::{EdgeClient, EdgeError};
 use crate::ports::popularity::{PopularSubject, Popularity, PopularityError, ReadLists};
 use crate::ports::store::StoreError;
@@ -41,10 +43,11 @@ const DICTIONARY_POLL_INTERVAL: Duration = Duration::from_secs(2);
 const DICTIONARY_REFRESH_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Bytes of pages in one push: half of what the edge accepts, because JSON at most doubles a page.
 const MAX_PUSH_BYTES: usize = 4 * 1_024 * 1_024 - 64 * 1_024;
-/// How long nothing is pushed after a failure of the edge; doubled by each further failure.
+/// How long nothing is pushed after a failure of the edge; doubled by each further failure. Jitter adds
+/// up to as much again.
 const FIRST_PUSH_BACKOFF: Duration = Duration::from_secs(1);
-/// The longest pause after failures of the edge.
-const MAX_PUSH_BACKOFF: Duration = Duration::from_secs(30);
+/// The longest pause after failures of the edge, without jitter.
+const MAX_PUSH_BACKOFF: Duration = Duration::from_secs(15);
 /// The dictionary's name among the leases; the names of subjects contain a slash.
 const DICTIONARY_LEASE_NAME: &str = "dictionary";
 
@@ -131,6 +134,7 @@ pub async fn run(pusher: Arc<Pusher>) {
         dictionary: None,
         dictionary_checked_at: None,
         backoff: None,
+        outage: OutageLog::default(),
     };
     let mut running = RunningPushes::default();
     let mut tick = interval(PUSH_INTERVAL);
@@ -184,62 +188,91 @@ struct PushLoop {
     dictionary: Option<(u64, Instant)>,
     /// When the dictionary's version was last read.
     dictionary_checked_at: Option<Instant>,
-    /// The pause after the last failure, and its end.
-    backoff: Option<(Duration, Instant)>,
+    /// The pauses since the last success.
+    backoff: Option<PushBackoff>,
+    outage: OutageLog,
+}
+
+/// The pauses after failures of the edge.
+struct PushBackoff {
+    delays: ExponentialBackoff,
+    until: Instant,
+}
+
+impl PushBackoff {
+    fn new() -> Self {
+        let delays = ExponentialBuilder::default().with_min_delay(FIRST_PUSH_BACKOFF).with_max_delay(MAX_PUSH_BACKOFF);
+        Self { delays: delays.with_jitter().without_max_times().build(), until: Instant::now() }
+    }
+
+    /// Begins the next pause.
+    fn extend(&mut self) {
+        self.until = Instant::now() + self.delays.next().unwrap_or(MAX_PUSH_BACKOFF);
+    }
 }
 
 impl PushLoop {
     /// Starts every push that is due.
     async fn start_pushes(&mut self, running: &mut RunningPushes) -> Result<(), PushError> {
-        let pusher = self.pusher.clone();
+        let (owned, owns_dictionary) = self.claim_popular().await?;
+        self.pushed.retain(|subject, _| owned.iter().any(|popular| popular.subject == *subject));
+        if self.backoff.as_ref().is_some_and(|backoff| Instant::now() < backoff.until) {
+            return Ok(());
+        }
+        if owns_dictionary {
+            self.start_dictionary_push(running).await?;
+        } else {
+            self.dictionary = None;
+        }
+        self.start_subject_pushes(owned, running).await
+    }
+
+    /// Finds the popular subjects and claims them. Returns those that this process owns, and whether it
+    /// owns the dictionary.
+    async fn claim_popular(&mut self) -> Result<(Vec<PopularSubject>, bool), PushError> {
+        let pusher = &self.pusher;
         let most_read = pusher.popularity.most_read(MAX_POPULAR_SUBJECTS).await?;
         self.popular = select_popular(most_read, &self.popular, pusher.hot_per_minute);
         pusher.read_counters.declare_popular(&self.popular, pusher.fresh_for);
-        let names: Vec<_> = self
-            .popular
-            .iter()
-            .map(|popular| popular.subject.to_string())
-            .chain([DICTIONARY_LEASE_NAME.to_owned()])
-            .collect();
+        let subjects = self.popular.iter().map(|popular| popular.subject.to_string());
+        let names: Vec<_> = subjects.chain([DICTIONARY_LEASE_NAME.to_owned()]).collect();
         let owned = pusher.popularity.claim(&names, PUSH_LEASE).await?;
         let owns_dictionary = owned.last() == Some(&true);
-        let owned_here: Vec<_> = self
-            .popular
-            .iter()
-            .zip(owned)
-            .filter(|(_, owned_here)| *owned_here)
-            .map(|(popular, _)| popular.clone())
-            .collect();
-        self.pushed.retain(|subject, _| owned_here.iter().any(|popular| popular.subject == *subject));
-        if self.backoff.is_some_and(|(_, until)| Instant::now() < until) {
+        let owned = self.popular.iter().zip(owned).filter(|(_, is_owned)| *is_owned);
+        Ok((owned.map(|(popular, _)| popular.clone()).collect(), owns_dictionary))
+    }
+
+    async fn start_dictionary_push(&mut self, running: &mut RunningPushes) -> Result<(), PushError> {
+        let is_checked = self.dictionary_checked_at.is_some_and(|then| then.elapsed() < DICTIONARY_POLL_INTERVAL);
+        if is_checked || !running.admits(DICTIONARY_LEASE_NAME) {
             return Ok(());
         }
-        if !owns_dictionary {
-            self.dictionary = None;
-        } else if self.dictionary_checked_at.is_none_or(|then| then.elapsed() >= DICTIONARY_POLL_INTERVAL)
-            && running.admits(DICTIONARY_LEASE_NAME)
-        {
-            self.dictionary_checked_at = Some(Instant::now());
-            let version = pusher.source.dictionary_version().await?;
-            if self
-                .dictionary
-                .is_none_or(|(known, since)| known != version || since.elapsed() >= DICTIONARY_REFRESH_INTERVAL)
-            {
-                let pusher = pusher.clone();
-                running.start(DICTIONARY_LEASE_NAME.to_owned(), async move {
-                    FinishedPush::Dictionary(push_dictionary(&pusher).await)
-                });
-            }
+        self.dictionary_checked_at = Some(Instant::now());
+        let version = self.pusher.source.dictionary_version().await?;
+        let is_pushed = |(pushed, at): (u64, Instant)| pushed == version && at.elapsed() < DICTIONARY_REFRESH_INTERVAL;
+        if !self.dictionary.is_some_and(is_pushed) {
+            let pusher = self.pusher.clone();
+            running.start(DICTIONARY_LEASE_NAME.to_owned(), async move {
+                FinishedPush::Dictionary(push_dictionary(&pusher).await)
+            });
         }
-        let subjects: Vec<_> = owned_here.iter().map(|popular| popular.subject.clone()).collect();
-        let versions = pusher.source.versions(&subjects).await?;
-        for (popular, version) in owned_here.into_iter().zip(versions) {
+        Ok(())
+    }
+
+    async fn start_subject_pushes(
+        &self,
+        owned: Vec<PopularSubject>,
+        running: &mut RunningPushes,
+    ) -> Result<(), PushError> {
+        let subjects: Vec<_> = owned.iter().map(|popular| popular.subject.clone()).collect();
+        let versions = self.pusher.source.versions(&subjects).await?;
+        for (popular, version) in owned.into_iter().zip(versions) {
             let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::DEFAULT_LIST) };
             let has = self.pushed.get(&popular.subject);
             let has = has.is_some_and(|has| has.version >= wanted.version && has.lists.has(wanted.lists));
             let name = popular.subject.to_string();
             if !has && running.admits(&name) {
-                let pusher = pusher.clone();
+                let pusher = self.pusher.clone();
                 running.start(name, async move {
                     let pushed = push_subject(&pusher, &popular.subject, wanted).await;
                     FinishedPush::Subject(popular.subject, pushed)
@@ -267,21 +300,19 @@ impl PushLoop {
         };
         match failed {
             None => {
-                if self.backoff.take().is_some() {
-                    tracing::info!("The edge accepts pushes again");
-                }
+                self.backoff = None;
+                self.outage.end(|| tracing::info!("The edge accepts pushes again"));
             }
             Some(PushError::Edge(error)) => {
                 self.pusher.metrics.failed.fetch_add(1, Ordering::Relaxed);
-                if self.backoff.is_none() {
-                    let retry_ms = FIRST_PUSH_BACKOFF.as_millis();
-                    tracing::warn!(dependency = "edge", retry_ms, %error, "Could not push to the edge; retrying in {retry_ms} ms");
-                }
+                self.outage.begin(|| {
+                    let dependency = "edge";
+                    tracing::warn!(dependency, %error, "Could not push to the {dependency}; retrying until it accepts a push");
+                });
                 // Pushes that ran together fail together, and count as one failure.
-                let (last, until) = self.backoff.unwrap_or((FIRST_PUSH_BACKOFF / 2, Instant::now()));
-                if Instant::now() >= until {
-                    let backoff = (last * 2).min(MAX_PUSH_BACKOFF);
-                    self.backoff = Some((backoff, Instant::now() + backoff));
+                let backoff = self.backoff.get_or_insert_with(PushBackoff::new);
+                if Instant::now() >= backoff.until {
+                    backoff.extend();
                 }
             }
             Some(error) => tracing::debug!(%error, "Could not push a subject"),

@@ -11,10 +11,10 @@
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::clock::Clock;
 use crate::domain::change_feed::{FeedProgress, MAX_CHANGE_ROWS_PER_QUERY};
@@ -78,7 +78,7 @@ impl ChangeFeed {
     }
 
     fn tail(&self) -> MutexGuard<'_, FeedTail> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Reads the rows of one database that are not known yet.

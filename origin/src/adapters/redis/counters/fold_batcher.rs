@@ -5,10 +5,11 @@
 //! server has one queue. In a Redis Cluster each slot has its own, so that a busy slot delays no other.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, Slot};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_reaction, reaction_letter};
@@ -50,9 +51,9 @@ impl FoldBatcher {
         Self { connection, keys, queues: Mutex::default() }
     }
 
-    /// A std mutex: held for one push or one drain, never across an await.
+    /// A mutex that is held for one push or one drain, never across an await.
     fn queues(&self) -> MutexGuard<'_, HashMap<QueueKey, FoldQueue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 
     /// Folds one operation, together with those that wait in its queue.

@@ -26,7 +26,8 @@ use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_re
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
-    CountBase, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction, PersistedReaction,
+    CountBase, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction, PersistedOperation,
+    PersistedReaction,
 };
 use crate::ports::failure::Failure;
 
@@ -55,6 +56,13 @@ scripts! {
     FORGET_VIEW_SCRIPT: "counters.forget_view", "lua/forget_view.lua";
 }
 
+/// The items of one call of a script, by their slots.
+struct SlotCall<'a, I> {
+    /// How much work they are, at most [`MAX_BATCH`] unless it is one slot's.
+    work: usize,
+    slots: Vec<(Slot, Vec<&'a I>)>,
+}
+
 /// The counters of one cluster.
 #[derive(Debug)]
 pub struct RedisCounters {
@@ -80,22 +88,8 @@ impl RedisCounters {
         size: impl Fn(&I) -> usize,
         args: impl Fn(&mut ScriptCall<'_>, &I) + Sync,
     ) -> Result<Vec<(Vec<CommentId>, T)>, CountersError> {
-        let mut slots = BTreeMap::<Slot, Vec<&I>>::new();
-        for item in items {
-            slots.entry(id(item).slot()).or_default().push(item);
-        }
-        let mut calls = Vec::<(usize, Vec<(Slot, Vec<&I>)>)>::new();
-        for (slot, items) in slots {
-            let work: usize = items.iter().map(|item| size(item)).sum();
-            match calls.last_mut() {
-                Some((before, call)) if *before + work <= MAX_BATCH && self.connection.is_single_server() => {
-                    *before += work;
-                    call.push((slot, items));
-                }
-                _ => calls.push((work, vec![(slot, items)])),
-            }
-        }
-        let answers = calls.into_iter().map(|(_, slots)| {
+        let work = |items: &[&I]| items.iter().map(|item| size(item)).sum();
+        let answers = self.group_by_call(items, &id, work).into_iter().map(|SlotCall { slots, .. }| {
             let ids = |items: &[&I]| items.iter().map(|item| id(item)).collect::<Vec<_>>();
             let keys = slots.iter().flat_map(|(slot, items)| self.keys.views(*slot, ids(items)));
             let mut call = script.call(&keys.collect::<Vec<_>>());
@@ -110,6 +104,32 @@ impl RedisCounters {
             }
         });
         Ok(try_join_all(answers).await?.into_iter().flatten().collect())
+    }
+
+    /// The calls for these items. One server answers about many slots in one call; in a cluster the keys
+    /// of a call have one slot.
+    fn group_by_call<'a, I>(
+        &self,
+        items: &'a [I],
+        id: impl Fn(&I) -> CommentId,
+        work: impl Fn(&[&I]) -> usize,
+    ) -> Vec<SlotCall<'a, I>> {
+        let mut slots = BTreeMap::<Slot, Vec<&I>>::new();
+        for item in items {
+            slots.entry(id(item).slot()).or_default().push(item);
+        }
+        let mut calls = Vec::<SlotCall<'a, I>>::new();
+        for (slot, items) in slots {
+            let work = work(&items);
+            match calls.last_mut() {
+                Some(call) if call.work + work <= MAX_BATCH && self.connection.is_single_server() => {
+                    call.work += work;
+                    call.slots.push((slot, items));
+                }
+                _ => calls.push(SlotCall { work, slots: vec![(slot, items)] }),
+            }
+        }
+        calls
     }
 
     async fn run<T: FromRedisValue>(&self, call: &ScriptCall<'_>) -> Result<T, CountersError> {
@@ -173,7 +193,7 @@ impl Counters for RedisCounters {
         let args = |call: &mut ScriptCall<'_>, row: &PersistedReaction| {
             let CountBase { counts, offset, .. } = row.base;
             call.arg(counts.likes).arg(counts.dislikes).arg(offset).arg(row.operations.len());
-            for (offset, member, change) in &row.operations {
+            for PersistedOperation { offset, member, change } in &row.operations {
                 call.arg(offset).arg(member.get()).arg(change_letter(*change));
             }
         };

@@ -1,12 +1,13 @@
 //! Changes that the shared cache did not acknowledge, until it does.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ConstantBuilder};
 use futures_util::future::join_all;
 use gailou_shared::id::Slot;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{sleep, timeout};
 
 use crate::cluster::cached_store::invalidation::INVALIDATION_TIMEOUT;
@@ -38,9 +39,9 @@ impl InvalidationQueue {
         Self { cache, queued: Mutex::default(), outage: OutageLog::default() }
     }
 
-    /// A std mutex: held for one merge, never across an await.
+    /// A mutex that is held for one merge, never across an await.
     fn queued(&self) -> MutexGuard<'_, QueuedChanges> {
-        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queued.lock()
     }
 
     /// Queues changes that the cache did not acknowledge because of `error`.

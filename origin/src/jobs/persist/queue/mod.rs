@@ -26,7 +26,8 @@ const MAX_WAITING_BYTES: usize = 8 << 20;
 const MAX_SLOTS_BY_FAILURES: [usize; 4] = [usize::MAX, 16, 4, 1];
 /// Batches in flight to one database whose slots have failed before, beside the one healthy batch.
 const MAX_SUSPECT_BATCHES: usize = 3;
-/// How long a slot waits after its first failure; doubled by each further one.
+/// How long a slot waits after its first failure; doubled by each further one. Without jitter: the
+/// queue is pure, and only one process writes to a slot.
 const FIRST_SLOT_BACKOFF: Duration = Duration::from_millis(50);
 /// The longest wait of a slot.
 const MAX_SLOT_BACKOFF: Duration = Duration::from_secs(1);

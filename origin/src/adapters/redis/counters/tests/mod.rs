@@ -16,7 +16,7 @@ use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
     CountBase, CounterSlots, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction,
-    PersistedReaction,
+    PersistedOperation, PersistedReaction,
 };
 use crate::testing::redis_server::RedisServer;
 
@@ -68,6 +68,10 @@ async fn view_ttl(counters: &RedisCounters) -> i64 {
     counters.connection.query("test", &key, ::redis::cmd("TTL").arg(&key)).await.unwrap()
 }
 
+fn operation(offset: u64, by: u64, change: ReactionChange) -> PersistedOperation {
+    PersistedOperation { offset, member: member(by), change }
+}
+
 #[tokio::test]
 async fn operations_of_a_pair_are_folded_by_offset_whatever_their_order() {
     let Some(server) = RedisServer::start().await else { return };
@@ -97,7 +101,7 @@ async fn state_older_than_the_base_is_stale() {
     let stale = counters.fold(request(7, 1, LIKE, state(4))).await;
     assert!(matches!(stale, Err(CountersError::StaleState)), "{stale:?}");
     counters.fold(request(7, 1, LIKE, state(5))).await.unwrap();
-    let operations = vec![(7, member(1), LIKE)];
+    let operations = vec![operation(7, 1, LIKE)];
     counters.settle(&[PersistedReaction { base: base(11, 8), operations }]).await.unwrap();
     let stale = counters.fold(request(9, 2, LIKE, state(5))).await;
     assert!(matches!(stale, Err(CountersError::StaleState)), "{stale:?}");
@@ -120,7 +124,7 @@ async fn state_older_than_an_evicted_view_is_stale() {
         counters.fold(request(offset, offset, LIKE, before)).await.unwrap();
         let base = base(offset + 4, offset + 1);
         if is_settled {
-            let operations = vec![(offset, member(offset), LIKE)];
+            let operations = vec![operation(offset, offset, LIKE)];
             counters.settle(&[PersistedReaction { base, operations }]).await.unwrap();
         } else {
             counters.read_counts(&[base]).await.unwrap();
@@ -186,7 +190,7 @@ async fn slots_in_one_script_have_their_own_answers() {
     // Only the first comment of each slot is settled; the answer names the second and the third.
     let settled = rows.iter().filter(|(_, n)| *n == 0).map(|row| PersistedReaction {
         base: CountBase { counts: counts(2, 1), ..base(row, 200) },
-        operations: vec![(100, member(1), LIKE), (100, member(2), LIKE)],
+        operations: vec![operation(100, 1, LIKE), operation(100, 2, LIKE)],
     });
     let named = counters.settle(&settled.collect::<Vec<_>>()).await.unwrap();
     let unsettled = rows.iter().filter(|(_, n)| *n > 0).map(|(id, _)| *id);

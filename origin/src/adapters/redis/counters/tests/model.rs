@@ -16,7 +16,7 @@ use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
     CountBase, CounterSlots as _, CounterView, CounterViews as _, Counters as _, CountersError, FoldRequest,
-    PersistedReaction, Recovery,
+    PersistedOperation, PersistedReaction, Recovery,
 };
 use crate::testing::redis_server::RedisServer;
 
@@ -221,14 +221,14 @@ impl CounterModel {
         let mut comments = BTreeMap::<CommentId, Vec<_>>::new();
         for offset in self.stored..until {
             if let Some(Reacted { id, member, change }) = self.records[offset as usize] {
-                comments.entry(id).or_default().push((offset, member, change));
+                comments.entry(id).or_default().push(PersistedOperation { offset, member, change });
             }
         }
         self.stored = until;
         let settled = comments.into_iter().map(|(id, operations)| {
             let mut base = self.row(id);
             if let (true, Some(last)) = (until.is_multiple_of(2), operations.last()) {
-                base.offset = last.0 + 1;
+                base.offset = last.offset + 1;
             }
             PersistedReaction { base, operations }
         });
@@ -238,7 +238,7 @@ impl CounterModel {
 
     async fn settle_batch(&mut self, batch: &[PersistedReaction]) {
         let named = self.counters.settle(batch).await.unwrap();
-        self.received.extend(batch.iter().flat_map(|settled| &settled.operations).map(|operation| operation.0));
+        self.received.extend(batch.iter().flat_map(|settled| &settled.operations).map(|operation| operation.offset));
         let named = named.into_iter().map(|id| PersistedReaction { base: self.row(id), operations: vec![] });
         let named: Vec<_> = named.collect();
         self.counters.settle(&named).await.unwrap();
