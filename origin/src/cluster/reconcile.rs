@@ -10,7 +10,7 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use tokio::time::sleep;
 
 use crate::cluster::cached_store::CachedStore;
-use crate::domain::row::{CommentList, CommentRow, ReactionCounts};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, ReactionCounts};
 use crate::ports::cache::CacheChanges;
 use crate::ports::counters::CounterViews;
 use crate::ports::store::{CommentReader as _, Tables, ThreadReader as _};
@@ -101,8 +101,8 @@ impl AnswerCheck {
     async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<Difference>> {
         let list = CommentList::Roots(subject.clone());
         for comparison in 1.. {
-            let rows = self.tables.list_floors(&list, false, None, FLOORS_COMPARED).await?;
-            let answer = self.cached_store.list_floors(&list, false, None, FLOORS_COMPARED).await?;
+            let rows = self.tables.list_floors(&list, FloorRange::newest(FLOORS_COMPARED)).await?;
+            let answer = self.cached_store.list_floors(&list, FloorRange::newest(FLOORS_COMPARED)).await?;
             if rows == answer {
                 break;
             }

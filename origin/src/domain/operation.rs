@@ -155,11 +155,19 @@ impl LoggedOperation {
 pub struct PersistedBatch {
     /// One outcome an operation, in their order.
     pub outcomes: Vec<OperationOutcome>,
-    /// Subjects that readers see differently, with their new versions.
-    pub changed: Vec<(SubjectKey, u64)>,
+    /// Subjects that readers see differently, each once.
+    pub changed: Vec<ChangedSubject>,
     /// Comments whose rows changed, and the comments of operations that were applied before: the
     /// process that applied them may have died before it invalidated the caches.
     pub touched: Vec<TouchedComment>,
+}
+
+/// A subject after a batch that changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedSubject {
+    pub subject: SubjectKey,
+    /// Its new version.
+    pub version: u64,
 }
 
 /// A comment after a batch.

@@ -108,6 +108,26 @@ pub struct ReactionCounts {
     pub dislikes: u64,
 }
 
+/// A part of a list to read: `count` floors beyond one (exclusive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FloorRange {
+    pub ascending: bool,
+    pub beyond: Option<u64>,
+    pub count: usize,
+}
+
+impl FloorRange {
+    /// The newest floors of a list.
+    pub const fn newest(count: usize) -> Self {
+        Self { ascending: false, beyond: None, count }
+    }
+
+    /// The oldest floors of a list.
+    pub const fn oldest(count: usize) -> Self {
+        Self { ascending: true, beyond: None, count }
+    }
+}
+
 /// A list of comments that can be paged through.
 #[derive(Debug, Clone)]
 pub enum CommentList {

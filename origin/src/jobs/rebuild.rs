@@ -13,6 +13,7 @@ use gailou_shared::id::CommentId;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, cached_list};
+use crate::domain::row::FloorRange;
 use crate::outage_log::OutageLog;
 use crate::ports::broker::{Broker, BrokerError, Consumer, Topic};
 use crate::ports::cache::{CacheError, CachedList, ListEnd, ListFilling, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES};
@@ -151,7 +152,7 @@ async fn load(
         CachedList::Replies(root) => tables.read_comments(&[*root]).await?.get(root).map(|row| row.version),
     };
     let Some(version) = version else { return Ok(None) };
-    let floors = tables.list_floors(&request.list, ascending, beyond, FLOORS_READ_AHEAD).await?;
+    let floors = tables.list_floors(&request.list, FloorRange { ascending, beyond, count: FLOORS_READ_AHEAD }).await?;
     let last = floors.last().map(|(floor, _)| *floor).filter(|_| floors.len() == FLOORS_READ_AHEAD);
     let (end, low, high) = if ascending {
         (ListEnd::Oldest, beyond.map_or(0, |floor| floor + 1), last)

@@ -8,9 +8,8 @@ use gailou_shared::id::SubjectKey;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::cached_store::{CachedStore, RebuildRequest};
-use crate::domain::row::CommentList;
+use crate::domain::row::{CommentList, FloorRange};
 use crate::jobs::rebuild::{FLOORS_READ_AHEAD, FillError, fill};
-use crate::ports::cache::FloorRange;
 use crate::ports::popularity::{Popularity, PopularityError};
 
 /// Subjects that are kept warm.
@@ -58,7 +57,7 @@ async fn warm_most_read(cached_store: &CachedStore, popularity: &dyn Popularity)
 pub async fn subject(cached_store: &CachedStore, key: &SubjectKey) -> Result<u64, FillError> {
     cached_store.warm_subject(key).await?;
     let list = CommentList::Roots(key.clone());
-    let top = RebuildRequest { list, range: FloorRange { ascending: false, beyond: None, count: FLOORS_READ_AHEAD } };
+    let top = RebuildRequest { list, range: FloorRange::newest(FLOORS_READ_AHEAD) };
     let filled = fill(cached_store, &top, false).await?;
     Ok(filled as u64 + 1)
 }

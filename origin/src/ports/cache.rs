@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 
+use crate::domain::row::FloorRange;
 use crate::ports::failure::Failure;
 
 /// How long a value counts as fresh. If a process dies between its commit and the invalidation,
@@ -124,14 +125,6 @@ pub struct ListMove {
     /// The subject's version after it. A move that arrives after a later one drops the cached part
     /// of the list, because the cache does not know their order.
     pub version: u64,
-}
-
-/// A part of a list to read: `count` floors beyond one (exclusive).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FloorRange {
-    pub ascending: bool,
-    pub beyond: Option<u64>,
-    pub count: usize,
 }
 
 /// Floors and ids in the order of the request. Fewer than requested is the end of the list.

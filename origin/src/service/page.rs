@@ -12,7 +12,7 @@ use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed};
 use gailou_shared::wire::{Comment, CommentPage, PageInfo};
 
 use crate::domain::operation::Operation;
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 use crate::state::ranked_snapshots::UsedSnapshot;
@@ -114,7 +114,8 @@ async fn walk(
     let wrong = |_| ServiceError::BadCursor("does not fit this list");
     let mut walk = ListWalk::new(query.sort, snapshot, at, query.limit).map_err(wrong)?;
     while let WalkNeed::Floors { ascending, beyond, count } = walk.need() {
-        walk.feed(count, &app.store.list_floors(of, ascending, beyond, count).await?);
+        let range = FloorRange { ascending, beyond, count };
+        walk.feed(count, &app.store.list_floors(of, range).await?);
     }
     let (ids, next) = walk.finish();
     if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {

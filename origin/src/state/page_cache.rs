@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::domain::operation::{LoggedOperation, PersistedBatch};
+use crate::domain::operation::{ChangedSubject, LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
 use crate::state::read_counters::{ReadCounter, ReadCounters};
@@ -131,9 +131,9 @@ impl PageCache {
     }
 
     /// Makes the pages of these subjects stale. Called after the commit that changed them.
-    pub fn invalidate_subjects(&self, changed: &[(SubjectKey, u64)]) {
+    pub fn invalidate_subjects(&self, changed: &[ChangedSubject]) {
         let commit = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
-        for (subject, _) in changed {
+        for ChangedSubject { subject, .. } in changed {
             self.changes[self.bucket_of(subject)].store(commit, Ordering::SeqCst);
         }
     }
@@ -261,7 +261,7 @@ mod tests {
         get(&cache, &subject, &builds).await;
         get(&cache, &subject, &builds).await;
         assert_eq!(builds.load(Ordering::SeqCst), 1);
-        cache.invalidate_subjects(&[(subject.clone(), 2)]);
+        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2 }]);
         // Longer than a stale page of such a cheap build is served.
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(cache.get_now("k").is_none(), "a stale page is not served");

@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
 use tokio::time::Instant;
 
+use crate::domain::row::FloorRange;
 use crate::ports::cache::{
     Cache, CacheChanges, CacheError, CacheKey, CacheLifetimes, CachePut, CacheStamp, CachedFloors, CachedList,
-    CachedValue, FloorRange, ListEnd, ListFilling, ListMove, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES, Result,
+    CachedValue, ListEnd, ListFilling, ListMove, ListPart, LoadedWindow, MAX_WINDOW_ENTRIES, Result,
 };
 
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use crate::adapters::mysql::rows::{
     COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count_at, damaged, id_at, optional_number_at,
 };
 use crate::adapters::mysql::statement::SqlStatement;
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
 
 /// Whether the subject's row belongs to the key: another key may have the same number.
@@ -39,13 +39,8 @@ const MAX_NARROW_REPLIES: u64 = 20_000;
 
 #[async_trait]
 impl ThreadReader for MysqlStore {
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>> {
+    async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
+        let FloorRange { ascending, beyond, count } = range;
         let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
         let start = if ascending { 0 } else { i64::MAX };
         let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));

@@ -15,20 +15,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
 use crate::adapters::sqlite::rows::{COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count, damaged};
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
 
 #[async_trait]
 impl ThreadReader for SqliteStore {
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>> {
+    async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
         let list = list.clone();
-        self.read("list_floors", move |c| list_floors(c, &list, ascending, beyond, count)).await
+        self.read("list_floors", move |c| list_floors(c, &list, range)).await
     }
 
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
@@ -106,13 +100,8 @@ impl ThreadReader for SqliteStore {
     }
 }
 
-fn list_floors(
-    c: &Connection,
-    list: &CommentList,
-    ascending: bool,
-    beyond: Option<u64>,
-    limit: usize,
-) -> Result<Vec<(u64, CommentId)>> {
+fn list_floors(c: &Connection, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
+    let FloorRange { ascending, beyond, count: limit } = range;
     let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
     let start = if ascending { 0 } else { i64::MAX };
     let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));

@@ -17,9 +17,9 @@ use crate::cluster::cached_store::local_cache::LocalVersions;
 use crate::cluster::cached_store::metrics::CacheMetrics;
 use crate::cluster::cached_store::rebuild_request::RebuildRequest;
 use crate::cluster::cached_store::single_flight::SingleFlight;
-use crate::domain::row::CommentList;
+use crate::domain::row::{CommentList, FloorRange};
 use crate::ports::broker::{Producer, Topic};
-use crate::ports::cache::{Cache, CachedList, FloorRange};
+use crate::ports::cache::{Cache, CachedList};
 use crate::ports::store::{Result, Store, StoreError};
 
 /// The least time between two rebuild requests for a list.
@@ -109,7 +109,7 @@ impl CachedLists {
         let key = (ListId::from(list), range);
         let (requested, tables) = (list.clone(), self.tables.clone());
         let load = move |keys: Vec<_>| async move {
-            let floors = tables.list_floors(&requested, range.ascending, range.beyond, range.count).await?;
+            let floors = tables.list_floors(&requested, range).await?;
             Ok(keys.into_iter().map(|key| (key, floors.clone())).collect::<HashMap<_, _>>())
         };
         let last_change = self.local_versions.last_change(&enclosing_list(list));

@@ -4,8 +4,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Path;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::row::CommentList;
-use crate::ports::cache::FloorRange;
+use crate::domain::row::{CommentList, FloorRange};
 
 /// The format of the bytes. It changes with every field of [`FlatList`] and of the tuple in
 /// [`RebuildRequest::to_bytes`].

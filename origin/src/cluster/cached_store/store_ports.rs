@@ -13,8 +13,8 @@ use gailou_shared::wire::Reaction;
 
 use crate::cluster::cached_store::{CachedStore, accept_partial};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
-use crate::ports::cache::{CacheKey, CachePut, FloorRange};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
+use crate::ports::cache::{CacheKey, CachePut};
 use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, ThreadReader};
 
 #[async_trait]
@@ -33,14 +33,8 @@ impl CommentReader for CachedStore {
 
 #[async_trait]
 impl ThreadReader for CachedStore {
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>> {
-        self.lists.list_floors(list, FloorRange { ascending, beyond, count }).await
+    async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
+        self.lists.list_floors(list, range).await
     }
 
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, advance, sleep};
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, overlay};
 use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch};
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::jobs::{rebuild, warm};
 use crate::ports::broker::Topic;
 use crate::ports::cache::{CACHE_FRESHNESS, CACHE_RETENTION};
@@ -27,12 +27,12 @@ use crate::testing::fixtures::{TEST_START_MS, member, new_row};
 use crate::testing::test_bed::TestBed;
 
 /// One process over its doubles.
-struct StoreBed {
+struct CachedStoreTestBed {
     doubles: TestBed,
     cached_store: Arc<CachedStore>,
 }
 
-impl StoreBed {
+impl CachedStoreTestBed {
     fn new() -> Self {
         let doubles = TestBed::new(1, 1);
         Self { cached_store: doubles.cached_store(), doubles }
@@ -48,7 +48,7 @@ fn roots() -> CommentList {
 }
 
 /// Publishes so many roots, and one reply to the first.
-fn publish_thread(bed: &StoreBed, count: u64) -> (Vec<CommentId>, CommentId) {
+fn publish_thread(bed: &CachedStoreTestBed, count: u64) -> (Vec<CommentId>, CommentId) {
     let ids: Vec<_> = (0..count).map(|n| bed.doubles.store.publish(&subject(), n, None).0).collect();
     let (answer, _) = bed.doubles.store.publish(&subject(), count, Some(ids[0]));
     (ids, answer)
@@ -63,7 +63,7 @@ async fn commit(cached_store: &CachedStore, persisted: &PersistedBatch) {
 }
 
 /// Carries out every rebuild request.
-async fn rebuild_requested(bed: &StoreBed) {
+async fn rebuild_requested(bed: &CachedStoreTestBed) {
     // A task of its own sends the request.
     sleep(Duration::from_millis(1)).await;
     for payload in bed.doubles.broker.payloads(Topic::Rebuild) {
@@ -75,7 +75,7 @@ async fn rebuild_requested(bed: &StoreBed) {
 async fn page_costs_a_fixed_number_of_round_trips() {
     let mut costs = vec![];
     for count in [3u64, 30] {
-        let bed = StoreBed::new();
+        let bed = CachedStoreTestBed::new();
         let (ids, _) = publish_thread(&bed, count);
         let page = async || {
             let before = (
@@ -85,7 +85,7 @@ async fn page_costs_a_fixed_number_of_round_trips() {
             );
             bed.cached_store.read_subjects(&[subject()]).await.unwrap();
             assert_eq!(
-                bed.cached_store.list_floors(&roots(), false, None, ids.len() + 1).await.unwrap().len(),
+                bed.cached_store.list_floors(&roots(), FloorRange::newest(ids.len() + 1)).await.unwrap().len(),
                 ids.len()
             );
             let top = bed.cached_store.list_top_replies(&ids, limits::TOP_REPLIES).await.unwrap();
@@ -105,12 +105,12 @@ async fn page_costs_a_fixed_number_of_round_trips() {
 
 #[tokio::test(start_paused = true)]
 async fn concurrent_reads_cost_one_query() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, _) = publish_thread(&bed, 20);
     let before = bed.doubles.store.reads();
     let asked = futures_util::future::join_all((0..50).map(|_| async {
         bed.doubles.store.delay_next_read(Duration::from_millis(5));
-        bed.cached_store.list_floors(&roots(), false, None, 9).await.unwrap();
+        bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
         bed.cached_store.read_comments(&ids).await.unwrap();
         bed.cached_store.list_ranked(&roots(), Sort::Hot).await.unwrap()
     }));
@@ -122,7 +122,7 @@ async fn concurrent_reads_cost_one_query() {
 
 #[tokio::test(start_paused = true)]
 async fn missing_subject_and_empty_list_are_cached() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     assert!(bed.cached_store.read_subjects(&[subject()]).await.unwrap()[0].is_none());
     let before = bed.doubles.store.reads();
     assert!(
@@ -130,20 +130,20 @@ async fn missing_subject_and_empty_list_are_cached() {
     );
     assert_eq!(bed.doubles.store.reads(), before);
     // An empty list is cached once it was filled.
-    assert_eq!(bed.cached_store.list_floors(&roots(), false, None, 9).await.unwrap(), []);
+    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap(), []);
     rebuild_requested(&bed).await;
     let before = bed.doubles.store.reads();
-    assert_eq!(bed.cached_store.list_floors(&roots(), true, None, 9).await.unwrap(), []);
+    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(9)).await.unwrap(), []);
     assert_eq!(bed.doubles.store.reads(), before);
     let (id, first) = bed.doubles.store.publish(&subject(), 1, None);
     commit(&bed.cached_store, &first).await;
-    assert_eq!(bed.cached_store.list_floors(&roots(), true, None, 9).await.unwrap(), [(1, id)]);
+    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(9)).await.unwrap(), [(1, id)]);
     assert_eq!(bed.cached_store.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().comments, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn reads_after_a_commit_see_it() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, answer) = publish_thread(&bed, 2);
     // Hot, so that this process keeps it, too.
     for _ in 0..9 {
@@ -172,11 +172,11 @@ async fn reads_after_a_commit_see_it() {
 
 #[tokio::test(start_paused = true)]
 async fn stale_values_are_served_while_the_tables_are_down() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, answer) = publish_thread(&bed, 9);
     let page = async |layered: &CachedStore| -> crate::ports::store::Result<(usize, usize)> {
         assert!(layered.read_subjects(&[subject()]).await?[0].is_some());
-        let floors = layered.list_floors(&roots(), false, None, 9).await?;
+        let floors = layered.list_floors(&roots(), FloorRange::newest(9)).await?;
         Ok((floors.len(), layered.read_comments(&ids).await?.len()))
     };
     page(&bed.cached_store).await.unwrap();
@@ -211,7 +211,7 @@ async fn stale_values_are_served_while_the_tables_are_down() {
 
 #[tokio::test(start_paused = true)]
 async fn cache_that_was_down_is_invalidated_later() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, _) = publish_thread(&bed, 3);
     read_one(&bed.cached_store, ids[0]).await;
     bed.doubles.cache.is_down.store(true, SeqCst);
@@ -220,7 +220,7 @@ async fn cache_that_was_down_is_invalidated_later() {
     commit(&bed.cached_store, &bed.doubles.store.edit(ids[0], |row| row.content = "3".into())).await;
     assert!(begun.elapsed() <= Duration::from_secs(2));
     assert_eq!(read_one(&bed.cached_store, ids[0]).await.content, "3");
-    assert_eq!(bed.cached_store.list_floors(&roots(), false, None, 9).await.unwrap().len(), 3);
+    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap().len(), 3);
     bed.doubles.cache.is_down.store(false, SeqCst);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(read_one(&bed.doubles.cached_store(), ids[0]).await.content, "3");
@@ -234,7 +234,7 @@ fn pending_comment(id: CommentId) -> LoggedOperation {
 
 #[tokio::test(start_paused = true)]
 async fn pending_comment_is_read_before_its_row() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, _) = publish_thread(&bed, 9);
     let young = CommentId::from_parts(TEST_START_MS - 1, subject().slot(), 0, 0);
     let looked_for = Instant::now();
@@ -276,7 +276,7 @@ async fn pending_comment_is_read_before_its_row() {
 
 #[tokio::test(start_paused = true)]
 async fn counts_come_from_the_counters() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, answer) = publish_thread(&bed, 2);
     bed.doubles.store.edit(ids[0], |row| row.likes = 1);
     bed.doubles.counters.set_counts(ids[0], 5, 2);
@@ -305,7 +305,7 @@ async fn counts_come_from_the_counters() {
 
 #[tokio::test(start_paused = true)]
 async fn second_id_of_a_comment_is_not_cached() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, _) = publish_thread(&bed, 1);
     let second = CommentId::from_parts(TEST_START_MS - 30_000, subject().slot(), 0, 1);
     bed.doubles.store.add_alias(second, ids[0]);
@@ -316,12 +316,14 @@ async fn second_id_of_a_comment_is_not_cached() {
 
 #[tokio::test(start_paused = true)]
 async fn list_is_requested_once_filled_ahead_and_kept_current() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let ids: Vec<_> = (0..2_500).map(|n| bed.doubles.store.publish(&subject(), n, None).0).collect();
-    let read = async |beyond| bed.cached_store.list_floors(&roots(), false, beyond, 21).await.unwrap();
+    let read = async |beyond| {
+        bed.cached_store.list_floors(&roots(), FloorRange { ascending: false, beyond, count: 21 }).await.unwrap()
+    };
     assert_eq!(read(None).await[0], (2_500, ids[2_499]));
     let other = bed.doubles.cached_store();
-    other.list_floors(&roots(), false, None, 21).await.unwrap();
+    other.list_floors(&roots(), FloorRange::newest(21)).await.unwrap();
     read(Some(100)).await;
     sleep(Duration::from_millis(1)).await;
     assert_eq!(bed.doubles.broker.payloads(Topic::Rebuild).len(), 1, "noted once");
@@ -349,16 +351,24 @@ async fn list_is_requested_once_filled_ahead_and_kept_current() {
     let before = bed.doubles.store.reads();
     assert_eq!(read(Some(1_505)).await[20].0, 1_484);
     assert_eq!(read(Some(1_000)).await[20].0, 979);
-    assert_eq!(bed.cached_store.list_floors(&roots(), true, Some(1_000), 3).await.unwrap()[0].0, 1_001, "upwards too");
+    assert_eq!(
+        bed.cached_store
+            .list_floors(&roots(), FloorRange { ascending: true, beyond: Some(1_000), count: 3 })
+            .await
+            .unwrap()[0]
+            .0,
+        1_001,
+        "upwards too"
+    );
     assert_eq!(bed.doubles.store.reads(), before);
     // A jump far beyond the window is read from the tables.
     assert_eq!(read(Some(100)).await[20].0, 79);
-    assert_eq!(bed.cached_store.list_floors(&roots(), true, None, 3).await.unwrap()[0], (1, ids[0]));
+    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(3)).await.unwrap()[0], (1, ids[0]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn jobs_fill_requested_lists_and_warm_popular_subjects() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     publish_thread(&bed, 30);
     let stop = tokio_util::sync::CancellationToken::new();
     let (log, heat) = (Arc::new(bed.doubles.broker.clone()), Arc::new(MemoryPopularity::default()));
@@ -366,10 +376,10 @@ async fn jobs_fill_requested_lists_and_warm_popular_subjects() {
         tokio::spawn(rebuild::run(bed.cached_store.clone(), log, stop.clone())),
         tokio::spawn(warm::run(bed.cached_store.clone(), heat.clone(), stop.clone())),
     ];
-    bed.cached_store.list_floors(&roots(), false, None, 9).await.unwrap();
+    bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     let before = bed.doubles.store.reads();
-    bed.cached_store.list_floors(&roots(), false, None, 9).await.unwrap();
+    bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
     assert_eq!(bed.doubles.store.reads(), before);
     assert_eq!(bed.doubles.broker.commits(Topic::Rebuild)[&0], 1);
 
@@ -380,7 +390,7 @@ async fn jobs_fill_requested_lists_and_warm_popular_subjects() {
     sleep(Duration::from_secs(31)).await;
     let before = bed.doubles.store.reads();
     bed.doubles.cached_store().read_subjects(&[subject()]).await.unwrap();
-    bed.doubles.cached_store().list_floors(&roots(), false, None, 9).await.unwrap();
+    bed.doubles.cached_store().list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
     assert_eq!(bed.doubles.store.reads(), before);
     stop.cancel();
     for job in jobs {
@@ -393,7 +403,7 @@ async fn jobs_fill_requested_lists_and_warm_popular_subjects() {
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_is_cached() {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, _) = publish_thread(&bed, 3);
     let snapshot = Snapshot::rank(ids.iter().map(|id| (1, *id)).collect());
     let read = async || bed.cached_store.read_snapshot(subject().slot(), snapshot.id()).await.unwrap();
@@ -432,7 +442,7 @@ fn step() -> impl Strategy<Value = StoreStep> {
 /// However slowly values are read, whatever the cache loses: a read that starts after the notification of
 /// a commit sees it; in another process, a read that starts a quarter of a second later.
 async fn check_reads_after_commits(steps: Vec<StoreStep>) {
-    let bed = StoreBed::new();
+    let bed = CachedStoreTestBed::new();
     let (ids, answer) = publish_thread(&bed, 2);
     let all = [ids[0], ids[1], answer];
     let processes = [bed.cached_store.clone(), bed.doubles.cached_store()];

@@ -22,13 +22,13 @@ use crate::testing::test_bed::TestBed;
 const SLOT: u16 = 5;
 
 /// A journal over its doubles.
-struct JournalBed {
+struct JournalTestBed {
     doubles: TestBed,
     journal: ClusterJournal,
     subject: SubjectKey,
 }
 
-impl JournalBed {
+impl JournalTestBed {
     fn new() -> Self {
         let doubles = TestBed::new(4, 2);
         Self { journal: doubles.journal(), doubles, subject: subject_in(SLOT) }
@@ -80,7 +80,7 @@ fn is_unknown(outcome: &Result<OperationOutcome, JournalError>) {
 
 #[tokio::test(start_paused = true)]
 async fn published_comment_is_appended_and_shown() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let outcome = bed.publish(bed.row(1, None)).await.unwrap();
     assert!(matches!(outcome, OperationOutcome::Published { floor: None }));
     let bytes = bed.doubles.broker.payloads(Topic::Comments);
@@ -93,7 +93,7 @@ async fn published_comment_is_appended_and_shown() {
 async fn key_makes_one_comment_wherever_the_first_append_failed() {
     // Where the first append fails, and how many records there are in the end.
     for (when, copies) in [(FaultPoint::Before, 1), (FaultPoint::After, 2)] {
-        let bed = JournalBed::new();
+        let bed = JournalTestBed::new();
         bed.doubles.broker.fail_appends(move |_| Some((when, no_broker())));
         is_unknown(&bed.publish(bed.row(1, Some(("k", 1)))).await);
         assert!(bed.doubles.pending.is_reserved("k"), "it may have been written");
@@ -114,7 +114,7 @@ async fn key_makes_one_comment_wherever_the_first_append_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn replay_of_a_comment_that_is_not_shown_shows_it_again() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     bed.publish(bed.row(1, Some(("k", 1)))).await.unwrap();
     // Redis kept the mark of the append and lost the comment, and the row is not written yet.
     bed.doubles.pending.lose_comment(comment(SLOT, 1));
@@ -127,7 +127,7 @@ async fn replay_of_a_comment_that_is_not_shown_shows_it_again() {
 
 #[tokio::test(start_paused = true)]
 async fn full_producer_appends_nothing_and_releases_the_key() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     bed.doubles.broker.fail_appends(|_| Some((FaultPoint::Before, BrokerError::Full)));
     let refused = bed.publish(bed.row(1, Some(("k", 1)))).await;
     assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
@@ -136,7 +136,7 @@ async fn full_producer_appends_nothing_and_releases_the_key() {
 
 #[tokio::test(start_paused = true)]
 async fn uncertain_reservation_is_checked_against_the_rows() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     bed.doubles
         .store
         .persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(bed.row(1, Some(("k", 1))))))])
@@ -158,7 +158,7 @@ async fn uncertain_reservation_is_checked_against_the_rows() {
 
 #[tokio::test(start_paused = true)]
 async fn comment_that_cannot_be_shown_is_answered_with_its_row() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     bed.doubles.pending.refuses_comments.store(true, SeqCst);
     let late = bed.persist_records(Topic::Comments, Duration::from_millis(500));
     let (outcome, ()) = tokio::join!(bed.publish(bed.row(1, None)), late);
@@ -169,7 +169,7 @@ async fn comment_that_cannot_be_shown_is_answered_with_its_row() {
 
 #[tokio::test(start_paused = true)]
 async fn like_is_appended_and_counted() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let id = bed.store_row(1).await;
     let outcome = bed.like(id, 7).await.unwrap();
     assert!(matches!(outcome, OperationOutcome::Reacted { likes: 1, dislikes: 0, reaction: Some(Reaction::Like) }));
@@ -186,7 +186,7 @@ async fn like_is_appended_and_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn one_row_answers_visibility_and_state() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let held = NewCommentRow { state: CommentState::Review, ..bed.row(1, None) };
     bed.doubles.store.persist(&[LoggedOperation::new(1, Operation::Publish(Box::new(held)))]).await.unwrap();
     assert!(matches!(bed.like(comment(SLOT, 1), 7).await, Ok(OperationOutcome::NoComment)));
@@ -205,7 +205,7 @@ async fn one_row_answers_visibility_and_state() {
 #[tokio::test(start_paused = true)]
 async fn like_whose_append_failed_is_unknown_and_not_counted() {
     for (when, copies) in [(FaultPoint::Before, 0), (FaultPoint::After, 1)] {
-        let bed = JournalBed::new();
+        let bed = JournalTestBed::new();
         let id = bed.store_row(1).await;
         bed.doubles.broker.fail_appends(move |_| Some((when, no_broker())));
         is_unknown(&bed.like(id, 7).await);
@@ -216,7 +216,7 @@ async fn like_whose_append_failed_is_unknown_and_not_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn like_with_lost_counters_recovers_them_and_folds_again() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let id = bed.store_row(1).await;
     bed.doubles.counters.fail_folds([CountersError::Lost, CountersError::StaleState]);
     // The recovery waits until the rows hold the appended like.
@@ -239,7 +239,7 @@ async fn like_with_lost_counters_recovers_them_and_folds_again() {
 
 #[tokio::test(start_paused = true)]
 async fn like_without_counters_is_answered_from_its_row() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let id = bed.store_row(1).await;
     let gone = || CountersError::Unavailable("gone".into());
     bed.doubles.counters.fail_folds([gone()]);
@@ -261,7 +261,7 @@ async fn like_without_counters_is_answered_from_its_row() {
 
 #[tokio::test(start_paused = true)]
 async fn reaction_states_are_read_in_batches() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let id = bed.store_row(1).await;
     let outcomes = join_all((1..=1_200).map(|by| bed.like(id, by))).await;
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Reacted { .. }))));
@@ -270,7 +270,7 @@ async fn reaction_states_are_read_in_batches() {
 
 #[tokio::test(start_paused = true)]
 async fn change_waits_for_the_row_of_a_pending_comment() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let change =
         |number| Operation::Change { id: comment(SLOT, number), change: CommentChange::Feature(true), audit: None };
     bed.publish(bed.row(1, None)).await.unwrap();
@@ -286,7 +286,7 @@ async fn change_waits_for_the_row_of_a_pending_comment() {
 
 #[tokio::test(start_paused = true)]
 async fn change_is_retried_while_its_slot_moves() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let id = bed.store_row(1).await;
     let mut left = 5;
     bed.doubles.store.fail_writes(move |_| {
@@ -301,7 +301,7 @@ async fn change_is_retried_while_its_slot_moves() {
 
 #[tokio::test(start_paused = true)]
 async fn imports_are_written_in_batches_and_fail_alone() {
-    let bed = JournalBed::new();
+    let bed = JournalTestBed::new();
     let imported = |number: u64| {
         let source = format!("{number}");
         let imported = ImportedFrom { source, likes: 0, dislikes: 0, edited_at: None, pinned: false };
@@ -341,7 +341,7 @@ async fn imports_are_written_in_batches_and_fail_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn close_waits_for_operations_in_flight_and_accepts_no_more() {
-    let bed = Arc::new(JournalBed::new());
+    let bed = Arc::new(JournalTestBed::new());
     bed.doubles.pending.refuses_comments.store(true, SeqCst);
     let posting = tokio::spawn({
         let bed = bed.clone();

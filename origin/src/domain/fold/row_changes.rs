@@ -5,7 +5,7 @@ use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::wire::{Author, Reaction};
 
 use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
-use crate::domain::operation::{AuditEntry, PersistedBatch, SubjectPatch, TouchedComment};
+use crate::domain::operation::{AuditEntry, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
@@ -160,7 +160,7 @@ impl<'b> BatchFold<'b> {
         for subject in self.subjects {
             let version = subject.version + u64::from(subject.changed);
             if subject.changed || subject.notify_again {
-                persisted.changed.push((subject.key.clone(), version));
+                persisted.changed.push(ChangedSubject { subject: subject.key.clone(), version });
             }
             changes.subjects.push(SubjectChange {
                 key: subject.key,

@@ -16,14 +16,14 @@ use crate::testing::memory_store::MemoryStore;
 
 const PARTITIONS: u32 = 4;
 
-struct PersistBed {
+struct PersistTestBed {
     log: MemoryBroker,
     tables: Arc<MemoryStore>,
     listener: Arc<CountingListener>,
     job: Arc<PersistJob>,
 }
 
-impl PersistBed {
+impl PersistTestBed {
     fn new(shards: usize) -> Self {
         let (log, tables, listener) =
             (MemoryBroker::new(PARTITIONS), MemoryStore::new(shards), Arc::new(CountingListener::default()));
@@ -76,7 +76,7 @@ impl PersistBed {
 
 #[tokio::test(start_paused = true)]
 async fn records_are_stored_once_and_replays_change_nothing() {
-    let bed = PersistBed::new(2);
+    let bed = PersistTestBed::new(2);
     let subject = subject_in(5);
     for number in 0..3 {
         let bytes = encode(&publish(&subject, comment(5, number))).unwrap();
@@ -113,7 +113,7 @@ async fn records_are_stored_once_and_replays_change_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn poisoned_record_becomes_a_dead_letter_alone() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     for by in 1..=90 {
         bed.like(8, by);
         bed.like(12, by);
@@ -141,7 +141,7 @@ async fn poisoned_record_becomes_a_dead_letter_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn read_only_database_makes_no_dead_letters() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     for by in 1..=30 {
         bed.like(4, by);
     }
@@ -157,7 +157,7 @@ async fn read_only_database_makes_no_dead_letters() {
 
 #[tokio::test(start_paused = true)]
 async fn unavailable_database_makes_no_dead_letters_and_delays_no_other() {
-    let bed = PersistBed::new(2);
+    let bed = PersistTestBed::new(2);
     for by in 1..=50 {
         bed.like(4, by);
         bed.like(604, by);
@@ -183,7 +183,7 @@ async fn unavailable_database_makes_no_dead_letters_and_delays_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn write_that_landed_before_it_failed_is_a_replay() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     let failed = AtomicBool::new(false);
     bed.tables.fail_writes(move |_| {
         let first = !failed.swap(true, Ordering::Relaxed);
@@ -206,7 +206,7 @@ async fn write_that_landed_before_it_failed_is_a_replay() {
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_record_becomes_a_dead_letter() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     bed.like(4, 1);
     bed.log.put(Topic::Reactions, 0, b"garbage".to_vec());
     // A comment among the reactions, and a like in a partition that is not its slot's.
@@ -234,18 +234,18 @@ async fn unreadable_record_becomes_a_dead_letter() {
 
 #[tokio::test(start_paused = true)]
 async fn two_jobs_of_one_partition_store_each_record_once() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     for by in 1..=500 {
         bed.like(4, by);
     }
-    let other = PersistBed { job: clone(&bed), ..PersistBed::new(1) };
+    let other = PersistTestBed { job: clone(&bed), ..PersistTestBed::new(1) };
     tokio::join!(bed.runs(bed.until_liked(&[4], 500)), other.runs(bed.until_liked(&[4], 500)));
     let positions: Vec<_> = bed.tables.applied().iter().filter_map(|operation| operation.position).collect();
     assert_eq!(positions, (0..500).collect::<Vec<_>>(), "in the order of their offsets, each once");
 }
 
 /// The job of another process, on the same broker and tables.
-fn clone(bed: &PersistBed) -> Arc<PersistJob> {
+fn clone(bed: &PersistTestBed) -> Arc<PersistJob> {
     Arc::new(PersistJob {
         broker: Arc::new(bed.log.clone()),
         tables: bed.tables.clone(),
@@ -258,7 +258,7 @@ fn clone(bed: &PersistBed) -> Arc<PersistJob> {
 
 #[tokio::test(start_paused = true)]
 async fn recreated_topic_stops_the_process() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     bed.tables.set_position(OperationStream::Reactions, Slot::new(4).unwrap(), 1_000);
     bed.like(4, 1);
     let error = run(bed.job.clone(), CancellationToken::new()).await.unwrap_err();
@@ -268,7 +268,7 @@ async fn recreated_topic_stops_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn topic_recreated_while_it_is_read_stops_the_process() {
-    let bed = PersistBed::new(1);
+    let bed = PersistTestBed::new(1);
     for by in 1..=20 {
         bed.like(4, by);
     }
@@ -283,7 +283,7 @@ async fn topic_recreated_while_it_is_read_stops_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn stop_stores_what_was_taken_and_waits_for_no_database() {
-    let bed = PersistBed::new(2);
+    let bed = PersistTestBed::new(2);
     bed.tables.take_down(0);
     for by in 1..=10 {
         bed.like(604, by);

@@ -15,7 +15,7 @@ type Push = (Instant, Vec<(String, u64)>);
 
 /// One subject, a recording edge, and the lease of the process that pushes.
 #[derive(Debug, Default)]
-struct PushBed {
+struct PushTestBed {
     version: AtomicU64,
     /// By how many versions pages are older than the row.
     behind: AtomicU64,
@@ -32,7 +32,7 @@ fn subject() -> SubjectKey {
 }
 
 #[async_trait]
-impl PageSource for PushBed {
+impl PageSource for PushTestBed {
     async fn versions(&self, subjects: &[SubjectKey]) -> Result<Vec<u64>, PushError> {
         Ok(vec![self.version.load(Ordering::SeqCst); subjects.len()])
     }
@@ -60,7 +60,7 @@ impl PageSource for PushBed {
 }
 
 #[async_trait]
-impl EdgeClient for PushBed {
+impl EdgeClient for PushTestBed {
     async fn push(
         &self,
         pages: &[PushedPage],
@@ -78,7 +78,7 @@ impl EdgeClient for PushBed {
 
 /// One of the processes that may push.
 #[derive(Debug)]
-struct PushProcess(Arc<PushBed>, usize);
+struct PushProcess(Arc<PushTestBed>, usize);
 
 #[async_trait]
 impl Popularity for PushProcess {
@@ -100,7 +100,7 @@ impl Popularity for PushProcess {
     }
 }
 
-impl PushBed {
+impl PushTestBed {
     fn start() -> Arc<Self> {
         let bed = Self::default();
         bed.version.store(5, Ordering::SeqCst);
@@ -132,7 +132,7 @@ impl PushBed {
 
 #[tokio::test(start_paused = true)]
 async fn second_process_pushes_after_the_lease_of_the_first() {
-    let (bed, begun) = (PushBed::start(), Instant::now());
+    let (bed, begun) = (PushTestBed::start(), Instant::now());
     let one = bed.process(1);
     sleep(Duration::from_millis(10)).await;
     let _other = bed.process(2);
@@ -149,7 +149,7 @@ async fn second_process_pushes_after_the_lease_of_the_first() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_edge_is_retried_with_backoff() {
-    let (bed, begun) = (PushBed::start(), Instant::now());
+    let (bed, begun) = (PushTestBed::start(), Instant::now());
     bed.fails.store(true, Ordering::SeqCst);
     let _process = bed.process(1);
     sleep(Duration::from_secs(70)).await;
@@ -170,7 +170,7 @@ async fn failing_edge_is_retried_with_backoff() {
 
 #[tokio::test(start_paused = true)]
 async fn stale_page_is_pushed_again() {
-    let (bed, begun) = (PushBed::start(), Instant::now());
+    let (bed, begun) = (PushTestBed::start(), Instant::now());
     bed.behind.store(1, Ordering::SeqCst);
     let _process = bed.process(1);
     sleep(Duration::from_millis(500)).await;
@@ -181,7 +181,7 @@ async fn stale_page_is_pushed_again() {
 
 #[tokio::test(start_paused = true)]
 async fn dictionary_is_pushed_at_the_start_and_hourly() {
-    let (bed, begun) = (PushBed::start(), Instant::now());
+    let (bed, begun) = (PushTestBed::start(), Instant::now());
     let _process = bed.process(1);
     for _ in 0..2 * 360 + 10 {
         advance(Duration::from_secs(10)).await;
@@ -196,7 +196,7 @@ async fn dictionary_is_pushed_at_the_start_and_hourly() {
 #[tokio::test(start_paused = true)]
 async fn large_pages_are_pushed_in_parts_and_too_large_ones_never() {
     let check = async |sizes: [usize; 2], expected: &[usize]| {
-        let bed = PushBed::start();
+        let bed = PushTestBed::start();
         for (size, place) in sizes.into_iter().zip(&bed.sizes) {
             place.store(size, Ordering::SeqCst);
         }

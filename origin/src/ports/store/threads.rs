@@ -10,20 +10,14 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 
-use crate::domain::row::{CommentList, CommentRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::Result;
 
 /// Reads listed comments: visible ones, and tombstones that hold up visible descendants.
 #[async_trait]
 pub trait ThreadReader: Send + Sync + Debug {
-    /// Listed comments by floor, beyond a floor (exclusive).
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>>;
+    /// Floors and ids of listed comments.
+    async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>>;
     /// The candidates of a snapshot with their keys: at least the best
     /// [`gailou_shared::limits::MAX_SNAPSHOT_IDS`] of the list.
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>>;

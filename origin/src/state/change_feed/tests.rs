@@ -20,14 +20,14 @@ fn row(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
 }
 
 /// One database whose rows and clock a test sets, and the feed that reads it.
-struct FeedBed {
+struct ChangeFeedTestBed {
     feed: ChangeFeed,
     clock: Arc<AtomicU64>,
     rows: RefCell<BTreeMap<u64, ChangeRow>>,
     queries: Cell<usize>,
 }
 
-impl FeedBed {
+impl ChangeFeedTestBed {
     fn new() -> Self {
         let clock = Arc::new(AtomicU64::new(NOW));
         Self { feed: ChangeFeed::new(1), clock, rows: RefCell::default(), queries: Cell::new(0) }
@@ -84,7 +84,7 @@ impl FeedBed {
 
 #[test]
 fn late_commit_of_a_smaller_number_is_read() {
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     bed.read();
     bed.commit(1, 5, 10);
     bed.commit(3, 6, 30);
@@ -100,7 +100,7 @@ fn late_commit_of_a_smaller_number_is_read() {
 
 #[test]
 fn gap_is_skipped_after_the_wait() {
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     bed.read();
     bed.commit(1, 5, 10);
     bed.commit(3, 6, 30);
@@ -115,7 +115,7 @@ fn gap_is_skipped_after_the_wait() {
 
 #[test]
 fn comment_is_listed_once_with_its_last_change() {
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     bed.read();
     bed.commit(1, 5, 10);
     bed.read();
@@ -130,7 +130,7 @@ fn comment_is_listed_once_with_its_last_change() {
 
 #[test]
 fn short_page_reaches_less_far_than_the_full_one() {
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     bed.read();
     bed.commit(1, 5, 10);
     bed.read();
@@ -151,7 +151,7 @@ fn short_page_reaches_less_far_than_the_full_one() {
 
 #[test]
 fn start_reads_every_row_once() {
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     for seq in (1..=2_500).filter(|seq| seq % 500 != 7) {
         bed.rows.borrow_mut().insert(seq, row(seq, NOW - 60 * MINUTE, seq, seq));
     }
@@ -169,7 +169,7 @@ fn start_reads_every_row_once() {
 #[test]
 fn dropped_rows_move_since() {
     let most = ChangeFeedPage::MAX_ROWS as u64;
-    let bed = FeedBed::new();
+    let bed = ChangeFeedTestBed::new();
     bed.read();
     for seq in 1..=most {
         bed.commit(seq, seq, seq);
@@ -221,7 +221,7 @@ proptest! {
         delays in proptest::collection::vec((proptest::option::weighted(0.9, 0..LATE_COMMIT_MS), 0..2_000_u64), 1..60),
         step in 100..3_000_u64,
     ) {
-        let bed = FeedBed::new();
+        let bed = ChangeFeedTestBed::new();
         bed.read();
         let (mut given, mut commits) = (NOW, BTreeMap::new());
         for (number, (delay, pause)) in delays.iter().enumerate() {

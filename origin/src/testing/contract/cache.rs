@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::adapters::redis::cache::RedisCache;
+use crate::domain::row::FloorRange;
 use crate::ports::cache::{
-    Cache, CacheChanges, CacheKey, CacheLifetimes, CachePut, CacheStamp, CachedFloors, CachedList, FloorRange,
-    Invalidation, ListEnd, ListFilling, ListMove, ListPart, LoadedWindow,
+    Cache, CacheChanges, CacheKey, CacheLifetimes, CachePut, CacheStamp, CachedFloors, CachedList, Invalidation,
+    ListEnd, ListFilling, ListMove, ListPart, LoadedWindow,
 };
 use crate::testing::memory_cache::MemoryCache;
 

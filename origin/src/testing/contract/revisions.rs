@@ -3,7 +3,7 @@
 use gailou_shared::id::{CommentId, SubjectKey};
 
 use crate::adapters::memory::revisions::MemoryRevisions;
-use crate::domain::operation::{PersistedBatch, TouchedComment};
+use crate::domain::operation::{ChangedSubject, PersistedBatch, TouchedComment};
 use crate::ports::revisions::{
     MAX_EVENTS_PER_REVISION, MAX_REVISIONS_KEPT, Revision, RevisionEvent, Revisions, event_of, follow_chain,
     revisions_of,
@@ -118,8 +118,15 @@ fn events_are_what_readers_see_of_a_commit() {
     check(touched(false, false, false, false), "");
     check(touched(true, false, false, false), "removed");
     let many = vec![touched(false, true, true, false); MAX_EVENTS_PER_REVISION + 1];
-    let persisted = PersistedBatch { changed: vec![(subject("1"), 3)], touched: many, ..PersistedBatch::default() };
+    let persisted = PersistedBatch {
+        changed: vec![ChangedSubject { subject: subject("1"), version: 3 }],
+        touched: many,
+        ..PersistedBatch::default()
+    };
     assert_eq!(revisions_of(&persisted), [], "a gap: readers load the page again");
-    let persisted = PersistedBatch { changed: vec![(subject("1"), 3)], ..PersistedBatch::default() };
+    let persisted = PersistedBatch {
+        changed: vec![ChangedSubject { subject: subject("1"), version: 3 }],
+        ..PersistedBatch::default()
+    };
     assert_eq!(revisions_of(&persisted), [(subject("1"), revision(3, &[]))]);
 }

@@ -4,7 +4,7 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::walk::Snapshot;
 
-use crate::domain::operation::{PersistedBatch, TouchedComment};
+use crate::domain::operation::{ChangedSubject, PersistedBatch, TouchedComment};
 use crate::domain::row::{CommentRow, SubjectRow};
 use crate::testing::fixtures::{TEST_START_MS, comment_row};
 use crate::testing::memory_store::{MemoryStore, StoreState};
@@ -54,7 +54,10 @@ impl MemoryStore {
         let mut state = self.state();
         let row = state.subject(subject);
         (row.title, row.version) = (Some(title.into()), row.version + 1);
-        PersistedBatch { changed: vec![(subject.clone(), row.version)], ..PersistedBatch::default() }
+        PersistedBatch {
+            changed: vec![ChangedSubject { subject: subject.clone(), version: row.version }],
+            ..PersistedBatch::default()
+        }
     }
 }
 
@@ -82,5 +85,9 @@ fn commit(state: &mut StoreState, before: Option<&CommentRow>, after: &CommentRo
         dislikes: after.dislikes,
         reactions_offset: after.reactions_offset,
     };
-    PersistedBatch { outcomes: vec![], changed: vec![(after.subject.clone(), subject.version)], touched: vec![touched] }
+    PersistedBatch {
+        outcomes: vec![],
+        changed: vec![ChangedSubject { subject: after.subject.clone(), version: subject.version }],
+        touched: vec![touched],
+    }
 }

@@ -11,7 +11,7 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{CommentState, Reaction};
 
-use crate::domain::row::{CommentList, CommentRow, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
 use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, StoreError, ThreadReader};
 use crate::testing::memory_store::{MemoryStore, StoreState};
 
@@ -73,13 +73,8 @@ impl CommentReader for MemoryStore {
 
 #[async_trait]
 impl ThreadReader for MemoryStore {
-    async fn list_floors(
-        &self,
-        list: &CommentList,
-        ascending: bool,
-        beyond: Option<u64>,
-        count: usize,
-    ) -> Result<Vec<(u64, CommentId)>> {
+    async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
+        let FloorRange { ascending, beyond, count } = range;
         self.read(slot_of(list), |state| {
             let mut floors = state.floors_of(list);
             if !ascending {

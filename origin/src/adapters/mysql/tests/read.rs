@@ -9,7 +9,7 @@ use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::tests::{TestDatabases, key, member, put_comment};
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
-use crate::domain::row::CommentList;
+use crate::domain::row::{CommentList, FloorRange};
 use crate::ports::store::{
     CommentReader as _, HealthCheck as _, ReactionStateReader as _, Sharding as _, SlotPositions as _,
     StoredSettings as _, ThreadReader as _, Transfer as _,
@@ -82,8 +82,12 @@ async fn reads_return_the_stored_rows() {
     assert_eq!(store.export_comments(Some(&key(3)), None, 100).await.unwrap().len(), 3);
     assert_eq!(store.read_last_id().await.unwrap(), all.last().copied());
     let (mut seen, mut beyond) = (vec![], None);
-    while let Some((floor, id)) =
-        store.list_floors(&CommentList::Roots(key(2)), true, beyond, 1).await.unwrap().first().copied()
+    while let Some((floor, id)) = store
+        .list_floors(&CommentList::Roots(key(2)), FloorRange { ascending: true, beyond, count: 1 })
+        .await
+        .unwrap()
+        .first()
+        .copied()
     {
         seen.push(id);
         beyond = Some(floor);

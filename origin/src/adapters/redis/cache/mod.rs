@@ -14,9 +14,10 @@ use crate::adapters::redis::cache::format::{
     parse_stamp, parse_value, parse_window,
 };
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript};
+use crate::domain::row::FloorRange;
 use crate::ports::cache::{
     Cache, CacheChanges, CacheError, CacheKey, CacheLifetimes, CachePut, CachedFloors, CachedList, CachedValue,
-    FloorRange, ListEnd, ListFilling, ListPart, MAX_WINDOW_ENTRIES, Result, add_jitter,
+    ListEnd, ListFilling, ListPart, MAX_WINDOW_ENTRIES, Result, add_jitter,
 };
 use crate::ports::failure::Failure;
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use gailou_shared::id::Slot;
 
-use crate::domain::operation::PersistedBatch;
+use crate::domain::operation::{ChangedSubject, PersistedBatch};
 use crate::domain::row::CommentRow;
 use crate::ports::cache::{CacheChanges, CacheKey, CachedList, Invalidation, ListMove};
 
@@ -30,7 +30,7 @@ pub(super) fn changes_of_batch(persisted: &PersistedBatch) -> HashMap<Slot, Cach
             changes.lists.entry(list).or_default().insert(touched.id, moved);
         }
     }
-    for (subject, version) in &persisted.changed {
+    for ChangedSubject { subject, version } in &persisted.changed {
         let changes = slots.entry(subject.slot()).or_default();
         let invalidation = Invalidation { version: *version, is_gone: false };
         changes.values.insert(CacheKey::Subject(subject.clone()), invalidation);
