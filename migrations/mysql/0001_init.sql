@@ -1,17 +1,17 @@
--- One database of a cluster. Tables whose names end in {n} are made once for each number from 0 to
--- T - 1; a slot's rows are in the tables of number slot mod T. Times are Unix milliseconds. Ids are
+-- One database of a cluster. Tables whose names end in {n} are created for each number from 0 to
+-- T - 1. The rows of a slot are in the tables with the number slot mod T. Times are Unix milliseconds. Ids are
 -- 63-bit and signed. Valid on MySQL 8 and on MariaDB 10.6 and later.
 
--- One row for each slot there is: how far its logs are applied, and whether it lives here.
+-- One row for each slot: the next positions of its logs, and whether this database has the slot.
 -- Every transaction that writes to a slot locks its row first.
 CREATE TABLE IF NOT EXISTS slot (
     slot      SMALLINT NOT NULL PRIMARY KEY,
-    state     TINYINT  NOT NULL, -- 0 elsewhere, 1 here, 2 sealed on its way out, 3 on its way in, 4 here and being copied
+    state     TINYINT  NOT NULL, -- 0 elsewhere, 1 owned, 2 sealed, 3 incoming, 4 owned and being copied
     comments  BIGINT   NOT NULL DEFAULT 0,
     reactions BIGINT   NOT NULL DEFAULT 0
 ) ENGINE = InnoDB;
 
--- What was written to slots that are being copied to another database, until the copy has it too.
+-- Dirty rows: rows written to a slot while it is copied to another database, until they are copied again.
 CREATE TABLE IF NOT EXISTS mark (
     slot SMALLINT       NOT NULL,
     kind TINYINT        NOT NULL,
@@ -21,21 +21,21 @@ CREATE TABLE IF NOT EXISTS mark (
     PRIMARY KEY (slot, kind, a, b, k)
 ) ENGINE = InnoDB;
 
--- In the first database alone it says where every slot lives.
+-- The database of every slot. Only the first database has rows.
 CREATE TABLE IF NOT EXISTS slot_map (
     slot    SMALLINT NOT NULL PRIMARY KEY,
     shard   SMALLINT NOT NULL,
     version BIGINT   NOT NULL
 ) ENGINE = InnoDB;
 
--- Node numbers of comment ids, in the first database alone.
+-- The leases of the node numbers in comment ids. Only the first database has rows.
 CREATE TABLE IF NOT EXISTS node (
     node       SMALLINT     NOT NULL PRIMARY KEY,
     holder     VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     expires_at BIGINT       NOT NULL
 ) ENGINE = InnoDB;
 
--- Single values, in the first database alone.
+-- Single values. Only the first database has rows.
 CREATE TABLE IF NOT EXISTS setting (
     name  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     value BLOB        NOT NULL
@@ -47,8 +47,8 @@ CREATE TABLE IF NOT EXISTS word (
     action   VARCHAR(16)    CHARACTER SET ascii NOT NULL
 ) ENGINE = InnoDB;
 
--- What readers saw and see no more, or otherwise; read by `seq` with an overlap, since a smaller
--- number may be committed later.
+-- The change feed: comments that readers no longer see, or see differently. Readers read a range of `seq`
+-- again, since a smaller number may be committed later.
 CREATE TABLE IF NOT EXISTS feed (
     seq        BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
     at         BIGINT       NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE IF NOT EXISTS audit (
     reason     TEXT         CHARACTER SET utf8mb4
 ) ENGINE = InnoDB;
 
--- `id` is the slot and a hash of type and key, and negative, so that it never meets a comment's id;
--- both are compared whenever a row is used.
+-- `id` consists of the slot and a hash of type and key. It is negative, so that it never equals the id of a
+-- comment. Type and key are compared whenever a row is used, since two keys may have the same hash.
 CREATE TABLE IF NOT EXISTS subject_{n} (
     id       BIGINT         NOT NULL PRIMARY KEY,
     slot     SMALLINT       NOT NULL,
@@ -89,8 +89,8 @@ CREATE TABLE IF NOT EXISTS subject_{n} (
     KEY subject_slot (slot)
 ) ENGINE = InnoDB;
 
--- `listed_floor` is the floor of what stands in lists, NULL of everything else; `list` is what
--- those lists belong to: the subject of a root, the root of a reply.
+-- `listed_floor` is the floor of a listed comment, and NULL for other comments. `list` is the subject of a
+-- root, and the root of a reply.
 CREATE TABLE IF NOT EXISTS comment_{n} (
     id            BIGINT          NOT NULL PRIMARY KEY,
     subject       BIGINT          NOT NULL,
@@ -140,13 +140,13 @@ CREATE TABLE IF NOT EXISTS content_history_{n} (
     PRIMARY KEY (comment_id, edited_at)
 ) ENGINE = InnoDB;
 
--- A second id that an idempotency key was given after its first was forgotten.
+-- Second ids of comments: a request was repeated after its idempotency key was lost.
 CREATE TABLE IF NOT EXISTS alias_{n} (
     id         BIGINT NOT NULL PRIMARY KEY,
     comment_id BIGINT NOT NULL
 ) ENGINE = InnoDB;
 
--- Listed roots with any engagement.
+-- Listed roots with reactions or replies.
 CREATE TABLE IF NOT EXISTS root_rank_{n} (
     subject    BIGINT NOT NULL,
     id         BIGINT NOT NULL,
@@ -157,7 +157,7 @@ CREATE TABLE IF NOT EXISTS root_rank_{n} (
     PRIMARY KEY (subject, id)
 ) ENGINE = InnoDB;
 
--- Every listed reply by heat.
+-- All listed replies with their hot score.
 CREATE TABLE IF NOT EXISTS reply_rank_{n} (
     root_id BIGINT NOT NULL,
     hot     BIGINT NOT NULL,
@@ -174,7 +174,7 @@ CREATE TABLE IF NOT EXISTS snapshot_{n} (
     KEY snapshot_age (used_at)
 ) ENGINE = InnoDB;
 
--- 1 like, 2 dislike; no row is neither.
+-- `reaction` is 1 for a like and 2 for a dislike. Without a row there is no reaction.
 CREATE TABLE IF NOT EXISTS reaction_{n} (
     comment_id BIGINT  NOT NULL,
     member_id  BIGINT  NOT NULL,
@@ -203,8 +203,8 @@ CREATE TABLE IF NOT EXISTS import_source_{n} (
     KEY import_source_comment (comment_id)
 ) ENGINE = InnoDB;
 
--- What a member wrote, wherever it lies; by the member's slot. `held`: it was not visible to
--- others when it was written.
+-- The comments of a member in all slots, in the database of the member's slot. `held` is 1 if the comment
+-- was not visible to others when it was written.
 CREATE TABLE IF NOT EXISTS member_comment_{n} (
     member_id  BIGINT   NOT NULL,
     comment_id BIGINT   NOT NULL,
@@ -215,7 +215,7 @@ CREATE TABLE IF NOT EXISTS member_comment_{n} (
     KEY member_comment_slot (slot)
 ) ENGINE = InnoDB;
 
--- The last known name, by the member's slot.
+-- The last known name of a member, in the database of the member's slot.
 CREATE TABLE IF NOT EXISTS member_{n} (
     id     BIGINT       NOT NULL PRIMARY KEY,
     slot   SMALLINT     NOT NULL,

@@ -9,7 +9,7 @@ CREATE TABLE subject (
     url      TEXT,
     owner_id INTEGER,
     state    INTEGER NOT NULL DEFAULT 0,
-    mode     INTEGER, -- its own, where it is not its type's
+    mode     INTEGER, -- NULL for the mode of its type
     version  INTEGER NOT NULL DEFAULT 0,
     floors   INTEGER NOT NULL DEFAULT 0,
     roots    INTEGER NOT NULL DEFAULT 0,
@@ -17,8 +17,8 @@ CREATE TABLE subject (
     UNIQUE (type, obj_id)
 );
 
--- What lists and trees need. `listed` is 1 for visible comments and for tombstones that have
--- visible descendants; `floors` is the last floor given below a root.
+-- The columns of lists and trees. `listed` is 1 for visible comments and for tombstones with visible
+-- descendants. `floors` is the highest floor below a root.
 CREATE TABLE comment (
     id            INTEGER PRIMARY KEY,
     subject       INTEGER NOT NULL,
@@ -54,7 +54,7 @@ CREATE INDEX comment_pinned      ON comment (subject, pinned_at) WHERE pinned_at
 CREATE INDEX comment_author      ON comment (author_id, id);
 CREATE INDEX comment_pending     ON comment (author_id, id)    WHERE floor IS NULL;
 
--- `written` is the text as its author wrote it, where the filter masked part of it.
+-- `written` is the author's text if the word filter masked a part of it.
 CREATE TABLE content (
     id       INTEGER PRIMARY KEY,
     content  TEXT NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE content (
     written  TEXT
 );
 
--- Earlier texts of edited comments.
+-- The earlier texts of edited comments.
 CREATE TABLE content_history (
     comment_id INTEGER NOT NULL,
     edited_at  INTEGER NOT NULL,
@@ -71,7 +71,7 @@ CREATE TABLE content_history (
     PRIMARY KEY (comment_id, edited_at)
 ) WITHOUT ROWID;
 
--- Listed roots with any engagement; the rest of a ranked list is its tail by floor.
+-- Listed roots with reactions or replies. The other roots of a ranked list follow by floor.
 CREATE TABLE root_rank (
     subject    INTEGER NOT NULL,
     id         INTEGER NOT NULL,
@@ -82,7 +82,7 @@ CREATE TABLE root_rank (
     PRIMARY KEY (subject, id)
 ) WITHOUT ROWID;
 
--- Every listed reply by heat.
+-- All listed replies with their hot score.
 CREATE TABLE reply_rank (
     root_id INTEGER NOT NULL,
     hot     INTEGER NOT NULL,
@@ -90,14 +90,14 @@ CREATE TABLE reply_rank (
     PRIMARY KEY (root_id, hot, id)
 ) WITHOUT ROWID;
 
--- Ranked snapshots that cursors name, by the hash of what they hold.
+-- Snapshots of ranked lists, which cursors refer to. `id` is the hash of `ids`.
 CREATE TABLE snapshot (
     id      BLOB    PRIMARY KEY,
     ids     BLOB    NOT NULL,
     used_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- 1 like, 2 dislike; no row is neither.
+-- `reaction` is 1 for a like and 2 for a dislike. Without a row there is no reaction.
 CREATE TABLE reaction (
     comment_id INTEGER NOT NULL,
     member_id  INTEGER NOT NULL,
@@ -123,7 +123,7 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- Where an imported comment came from, so that a second run changes nothing.
+-- The ids of imported comments in their source, so that a second import changes nothing.
 CREATE TABLE import_source (
     subject    INTEGER NOT NULL,
     source     TEXT    NOT NULL,
@@ -148,7 +148,7 @@ CREATE TABLE audit (
     reason     TEXT
 );
 
--- Single values of this installation: the cursor secret, the dictionary's version.
+-- Single values: the secret of cursors, the version of the dictionary.
 CREATE TABLE setting (
     name  TEXT PRIMARY KEY,
     value BLOB NOT NULL

@@ -1,4 +1,4 @@
--- What readers saw and see no more, or otherwise. A number is never given twice.
+-- The change feed: comments that readers no longer see, or see differently. `seq` is never reused.
 CREATE TABLE feed (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
     at         INTEGER NOT NULL,

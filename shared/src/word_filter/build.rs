@@ -1,4 +1,4 @@
-//! From terms to a [`Dictionary`].
+//! Builds a [`Dictionary`] from terms.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -13,17 +13,17 @@ use super::{
     MAX_TERM_BYTES, MAX_TERMS, Term, TermAction, TermGap,
 };
 
-/// Up to so many word characters at an end of a term ask for the edge of a word there: most
-/// abbreviations have no more, and most words that stand inside unrelated ones (`anal`).
+/// A term that begins or ends with at most this many word characters matches only at the edge of a word
+/// there. Most abbreviations are that short, and most words that are part of unrelated ones (`anal`).
 const MAX_SHORT_END_CHARS: usize = 4;
 
-/// A term before the strings it shares with others are pulled out. The order is that of the
-/// entries: equal kept characters together, and the most severe of equals first.
+/// A normalised term, before the strings that it shares with others are extracted. The order is that of
+/// the entries: equal kept characters together, and the most severe action first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct ReducedTerm {
-    /// The kept characters, with [`WORD_START`] where the text has one too if it is to match.
+    /// The kept characters, with [`WORD_START`] wherever a matching text has one too.
     pattern: String,
-    /// Number of kept characters before the gap, and its marks.
+    /// The number of kept characters before each gap, and the marks of the gap.
     gaps: Vec<(usize, String)>,
     category: u32,
     severity: core::cmp::Reverse<TermAction>,
@@ -33,13 +33,13 @@ struct ReducedTerm {
 }
 
 impl Dictionary {
-    /// Builds a dictionary. Of terms that are equal once normalised, in the same category, the one
-    /// with the most severe action counts. No terms at all is a dictionary too.
+    /// Builds a dictionary, which may have no terms. Of terms that are equal after normalisation and have the
+    /// same category, the one with the most severe action counts.
     ///
     /// # Errors
     ///
-    /// [`DictionaryError`] if one of the limits of this module is passed or nothing is left of a
-    /// term once normalised; it names the first such term.
+    /// [`DictionaryError`] if a limit of this module is exceeded, or a term is empty after normalisation. It
+    /// names the first such term.
     pub fn build(version: u64, terms: &[Term]) -> Result<Self, DictionaryError> {
         let bytes = terms.iter().map(|t| t.term.len()).sum();
         if terms.len() > MAX_TERMS {
@@ -122,7 +122,7 @@ fn automaton(patterns: Vec<(&str, u32)>) -> Result<Option<CharwiseDoubleArrayAho
         .map_err(|_| DictionaryError::Automaton)
 }
 
-/// The limits of this module keep every number below what its type holds.
+/// Within the limits of this module every number fits its type.
 fn number<T: TryFrom<usize>>(n: usize) -> Result<T, DictionaryError> {
     T::try_from(n).map_err(|_| DictionaryError::Automaton)
 }
@@ -199,7 +199,7 @@ fn reduce(term: &Term, category: u32, pictures: &mut BTreeSet<char>) -> Result<R
     }
     let edge = |run: usize| run > 0 && (inner || run <= MAX_SHORT_END_CHARS);
     let edge = (edge(dense.iter().take_while(|&&d| !d).count()), edge(dense.iter().rev().take_while(|&&d| !d).count()));
-    // Terms that are also looked for in pieces have no word of their own there to begin with.
+    // Not for a term that may also match letter by letter: its pieces are not words of their own.
     if edge.0 && (inner || dense.len() < MIN_BREAKABLE_CHARS) {
         pattern.insert(0, WORD_START);
     }

@@ -1,44 +1,44 @@
 //! The word filter: finds the terms of a dictionary in a comment and decides what to do.
 //!
-//! A [`Dictionary`] is built once from [`Term`]s and then only read. [`Dictionary::check`] walks
-//! the text once, whatever the number of terms, and answers with a [`FilterVerdict`]. It does not store,
-//! load or reload terms, does not read pinyin, homophones, look-alike letters, `NFKC` forms
-//! (`𝐱`, `ⓧ`) or the meaning of a sentence, and does no IO.
+//! A [`Dictionary`] is built once from [`Term`]s and is immutable. [`Dictionary::check`] reads the text
+//! once, whatever the number of terms, and returns a [`FilterVerdict`]. Not here: storing and loading
+//! terms, and IO. The filter does not recognise pinyin, homophones, look-alike letters, `NFKC` forms
+//! (`𝐱`, `ⓧ`) or the meaning of a sentence.
 //!
-//! **Promises.** No text makes it panic. A masked text has as many characters as the text as
-//! written, differs from it only in `*` on matched characters, and passes when checked again.
-//! Characters that cannot be seen never change which terms are found.
+//! **Promises.** No text makes it panic. A masked text has as many characters as the original, differs
+//! from it only by `*` for matched characters, and passes when it is checked again. Invisible characters
+//! never change which terms are found.
 //!
 //! # What is compared
 //!
 //! Both terms and text are reduced to their *kept* characters: letters, digits and ideographs,
-//! with full-width forms made half-width, letters in lower case (simple folding) and traditional
-//! characters made simplified (the table of `OpenCC`).
+//! with full-width forms converted to half-width, letters to lower case (simple folding) and traditional
+//! characters to simplified ones (by the table of `OpenCC`).
 //!
-//! - *Invisible* characters are dropped wherever they stand: zero-width spaces and joiners, soft
+//! - *Invisible* characters are dropped everywhere: zero-width spaces and joiners, soft
 //!   hyphens, byte order marks, variation selectors, bidirectional controls, tags, other control
 //!   characters, combining marks, skin tones.
-//! - Spaces, punctuation and symbols are dropped too, but the *gap* they leave is remembered.
-//! - Emoji and similar pictures are symbols, except those that stand in some term of the
-//!   dictionary: these are kept, as ideographs are.
+//! - Spaces, punctuation and symbols are dropped too, but the *gap* that they leave is recorded.
+//! - Emoji and similar pictures are symbols, except for those that occur in a term of the dictionary:
+//!   these are kept like ideographs.
 //!
 //! # What a gap does
 //!
 //! *Dense* characters are those of scripts written without spaces (Chinese, Japanese, Thai …),
 //! Hangul and kept pictures; all others are *word* characters.
 //!
-//! 1. Beside a dense character a gap is noise and is skipped, in the text and in the term alike:
-//!    `赌 博`, `赌*博`, `加 QQ`. It is not skipped if it holds a mark that ends a clause
+//! 1. Beside a dense character a gap is skipped, both in the text and in the term:
+//!    `赌 博`, `赌*博`, `加 QQ`. It is not skipped if it has a mark that ends a clause
 //!    (`，。！？；：、…`) or a line break, unless the term has one there: `他很黄。片子` is not `黄片`.
-//! 2. Between two word characters a gap breaks the match: `pass it` is not `assi`. Where the term
-//!    has a gap itself, the text must have one with the same marks in the same order, whatever
-//!    else stands around them: `www.x.com` matches `ＷＷＷ。x . com` but neither `wwwxcom` nor
+//! 2. Between two word characters a gap prevents the match: `pass it` is not `assi`. Where the term
+//!    has a gap itself, the text must have one with the same marks in the same order; other characters
+//!    around them do not matter: `www.x.com` matches `ＷＷＷ。x . com` but neither `wwwxcom` nor
 //!    `www x com`. In terms of three kept characters or more, symbols that do not occur inside
 //!    ordinary words (`*`, `|`, `·`, `~`, `^`, pictures and the like, without a space) are skipped: `po*rn`.
-//! 3. A term of three kept characters or more also matches if *every* joint has a gap, of whatever
-//!    kind: `p o r n`, `法，轮，功`. Terms with gaps of their own (addresses) are not looked for
-//!    letter by letter.
-//! 4. Marks at the ends of a term must be there: `C++` is not found in `C`.
+//! 3. A term of three kept characters or more also matches if there is a gap of any kind between *all* of
+//!    its characters: `p o r n`, `法，轮，功`. Terms with gaps of their own (addresses) do not match letter
+//!    by letter.
+//! 4. The text must have the marks at the ends of a term: `C++` is not found in `C`.
 //!
 //! # Where a match may begin and end
 //!
@@ -63,23 +63,23 @@ mod tsv;
 
 pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 
-/// Most terms a dictionary takes.
+/// Most terms in a dictionary.
 pub const MAX_TERMS: usize = 200_000;
 /// Longest term, in bytes.
 pub const MAX_TERM_BYTES: usize = 256;
 /// Most bytes in all terms of a dictionary together: 200,000 terms of 20 bytes. The automaton
-/// has at most one state of 16 bytes per byte of a term, so 67 MB at the very worst.
+/// has at most one state of 16 bytes for each byte of a term: at most 67 MB.
 pub const MAX_DICTIONARY_BYTES: usize = 4 << 20;
 /// Longest category, in bytes.
 pub const MAX_CATEGORY_BYTES: usize = 64;
 
-/// What is to be done with a text that holds a term. Ordered by severity.
+/// What happens to a text with a term. Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TermAction {
     /// Publish, with `*` in place of the term.
     Mask,
-    /// Hold until a person has looked at it.
+    /// Hold until a moderator decides.
     Review,
     /// Refuse.
     Block,
@@ -88,11 +88,11 @@ pub enum TermAction {
 /// One entry of a dictionary, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Term {
-    /// What to look for; 1 to [`MAX_TERM_BYTES`] bytes.
+    /// The text to find; 1 to [`MAX_TERM_BYTES`] bytes.
     pub term: String,
     /// Why it is listed, such as `ad`; 1 to [`MAX_CATEGORY_BYTES`] bytes.
     pub category: String,
-    /// What is to be done.
+    /// What happens to a text with it.
     pub action: TermAction,
 }
 
@@ -103,14 +103,14 @@ pub enum DictionaryError {
     TooMany(usize),
     /// More than [`MAX_DICTIONARY_BYTES`] bytes in all terms together; their number.
     TooLarge(usize),
-    /// A term that cannot be taken.
+    /// An invalid term.
     Term {
-        /// Its place among the terms given, from 0.
+        /// Its index among the terms, from 0.
         index: usize,
         /// What is wrong with it.
         reason: InvalidTerm,
     },
-    /// The automaton does not fit its own limits. Not expected within the limits above.
+    /// The automaton exceeds its own limits. Not expected within the limits above.
     Automaton,
 }
 
@@ -119,7 +119,7 @@ pub enum DictionaryError {
 pub enum InvalidTerm {
     /// More than [`MAX_TERM_BYTES`] bytes.
     TooLong,
-    /// Nothing is left of it to compare: it is empty, or spaces, marks and invisible characters.
+    /// It has no kept characters: it is empty, or consists of spaces, marks and invisible characters.
     Nothing,
     /// Its category is not 1 to [`MAX_CATEGORY_BYTES`] bytes long.
     Category,
@@ -149,22 +149,22 @@ impl fmt::Display for InvalidTerm {
 impl core::error::Error for DictionaryError {}
 impl core::error::Error for InvalidTerm {}
 
-/// What a dictionary says of a text. Categories are those of every matched term, whatever its
-/// action, sorted and without repetition.
+/// The result of checking a text. The categories are those of all matched terms, whatever their action,
+/// sorted and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterVerdict {
     /// No term was found.
     Pass,
     /// Only terms to mask were found.
     Mask {
-        /// The text with one `*` for each character that stands in a match, or in a grapheme
-        /// cluster that a match touches.
+        /// The text with one `*` for each character in a match, or in a grapheme cluster that a match
+        /// touches.
         text: String,
         /// See above.
         categories: Vec<String>,
     },
-    /// A term that asks for review was found and none that blocks, or masking kept bringing
-    /// further terms together, which ordinary text does not do.
+    /// A term with review was found and none that blocks; or each masking joined further terms, which does
+    /// not happen with ordinary text.
     Review {
         /// See above.
         categories: Vec<String>,
@@ -176,7 +176,7 @@ pub enum FilterVerdict {
     },
 }
 
-/// An immutable set of terms, ready to be searched for. Share it in an `Arc`.
+/// An immutable set of terms, prepared for searching. Share it in an `Arc`.
 ///
 /// ```
 /// use gailou_shared::word_filter::{TermAction, Dictionary, Term, FilterVerdict};
@@ -191,25 +191,25 @@ pub enum FilterVerdict {
 /// ```
 pub struct Dictionary {
     version: u64,
-    /// `None` if there are no terms. The value of a pattern is its place in `groups`.
+    /// `None` if there are no terms. The value of a pattern is its index in `groups`.
     automaton: Option<CharwiseDoubleArrayAhoCorasick<u32>>,
     /// Entries that share their kept characters, as `start..end` in `entries`.
     groups: Box<[(u32, u32)]>,
     entries: Box<[DictionaryEntry]>,
-    /// The gaps inside terms that the text must or may show, each entry's together.
+    /// The gaps of terms that the text must or may have; those of one entry are together.
     gaps: Box<[TermGap]>,
     /// Every distinct run of marks in `gaps`.
     marks: Box<[Box<str>]>,
     /// Sorted.
     categories: Box<[String]>,
-    /// Pictures that stand in some term; sorted.
+    /// Pictures that occur in a term; sorted.
     pictures: Box<[char]>,
 }
 
-/// A term, reduced.
+/// A normalised term.
 struct DictionaryEntry {
     category: u32,
-    /// Place of the first of its gaps.
+    /// The index of its first gap.
     gaps: u32,
     gaps_len: u16,
     /// Number of kept characters, at least 1.
@@ -219,12 +219,12 @@ struct DictionaryEntry {
     edge: (bool, bool),
 }
 
-/// A gap in a term that bears on the match: between word characters or at an end the text must
-/// have it, and beside a dense character it may hold there what otherwise breaks the match.
+/// A gap in a term that affects the match. Between word characters or at an end, the text must have it.
+/// Beside a dense character, the text may have marks there that otherwise prevent the match.
 struct TermGap {
     /// Number of kept characters before it.
     at: u16,
-    /// Place of its marks.
+    /// The index of its marks.
     marks: u32,
 }
 
@@ -250,7 +250,7 @@ impl Dictionary {
         self.version
     }
 
-    /// Number of entries: terms that are equal once normalised, in the same category, count once.
+    /// Number of entries: terms that are equal after normalisation and have the same category count once.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -262,7 +262,7 @@ impl Dictionary {
         self.entries.is_empty()
     }
 
-    /// Bytes it holds on the heap, without what the allocator adds.
+    /// Its bytes on the heap, without the overhead of the allocator.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let strings: usize = self.categories.iter().map(String::capacity).sum();

@@ -1,41 +1,41 @@
-//! What one character is to the filter: kept, a gap, or nothing at all. No state, no lookahead.
+//! Classifies single characters: kept, a gap, or dropped. No state, no lookahead.
 
 use super::simplified::simplified;
 
-/// What a gap holds, as a set of bits. Zero is no gap.
+/// The kinds of characters in a gap, as a set of bits. Zero is no gap.
 pub(super) type Gap = u8;
 /// Spaces and tabs.
 pub(super) const GAP_SPACE: Gap = 1;
 /// Marks that occur inside ordinary words and addresses, and brackets and quotes.
 pub(super) const GAP_MARK: Gap = 2;
-/// Symbols that do not.
+/// Symbols that do not occur there.
 pub(super) const GAP_SYMBOL: Gap = 4;
 /// Marks that end a clause.
 pub(super) const GAP_STOP: Gap = 8;
 /// Line breaks.
 pub(super) const GAP_LINE: Gap = 16;
 
-/// Fewest kept characters of a term that is looked for with every joint broken, or with symbols
-/// inside a word: `a*b` and `3 P` are too likely to mean themselves.
+/// Fewest kept characters of a term that matches letter by letter, or with symbols inside a word: in
+/// shorter ones, such as `a*b` and `3 P`, the gap is probably meant.
 pub(super) const MIN_BREAKABLE_CHARS: usize = 3;
 
-/// Fed to the automaton before every word of the text, and part of the patterns of terms that
-/// begin with a word of their own. Most terms do (addresses), so inside a word of the text the
-/// automaton rests at its root instead of trying them at every letter. Never a kept character.
+/// Fed to the automaton before every word of the text, and the first character of the patterns of terms
+/// that begin with a whole word. Most terms do (addresses), so inside a word of the text the automaton
+/// stays at its root instead of trying them at every letter. Never a kept character.
 pub(super) const WORD_START: char = '\0';
 
-/// What a character is to the filter.
+/// The class of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CharClass {
-    /// Kept, folded, of a script that parts its words by spaces.
+    /// Kept and folded; of a script with spaces between words.
     Word(char),
-    /// Kept, folded, of a script that does not.
+    /// Kept and folded; of a script without.
     Dense(char),
     /// Kept if the dictionary has a term with it, else a [`GAP_SYMBOL`].
     Picture(char),
-    /// Left out, but remembered.
+    /// Dropped, and recorded as a gap.
     Gap(Gap),
-    /// Left out as if it were not there.
+    /// Dropped without a trace.
     Invisible,
 }
 
@@ -46,14 +46,14 @@ pub(super) fn classify(c: char) -> CharClass {
         '\0'..='\x7f' => ascii(c),
         // All assigned, all letters; the bulk of Chinese text.
         '\u{4e00}'..='\u{9fff}' => CharClass::Dense(simplified(c)),
-        // 0xFEE0 lies between a full-width form and its ASCII counterpart.
+        // 0xFEE0 is the distance between a full-width form and its ASCII counterpart.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xFEE0).map_or(CharClass::Gap(GAP_SYMBOL), ascii),
         _ => other(c),
     }
 }
 
-/// The mark that `c` stands for where a term asks for a mark: full-width forms as ASCII, and every
-/// dot as a full stop, line breaks as `\n`. `None` if `c` is a space, is invisible, or is kept.
+/// The mark that `c` counts as when it is compared with the marks of a term: full-width forms as ASCII,
+/// every dot as a full stop, line breaks as `\n`. `None` if `c` is a space, is invisible, or is kept.
 pub(super) fn mark(c: char) -> Option<char> {
     match classify(c) {
         CharClass::Gap(GAP_SPACE) | CharClass::Invisible | CharClass::Word(_) | CharClass::Dense(_) => None,
@@ -93,7 +93,7 @@ fn other(c: char) -> CharClass {
     }
     match c {
         '\u{85}' | '\u{2028}' | '\u{2029}' => CharClass::Gap(GAP_LINE),
-        // The blank pattern of Braille is no white space to Unicode and is one to the eye.
+        // The blank pattern of Braille looks like a space, but Unicode does not class it as white space.
         '\u{2800}' => CharClass::Gap(GAP_SPACE),
         _ if c.is_whitespace() => CharClass::Gap(GAP_SPACE),
         '、' | '。' | '\u{ff61}' | '\u{ff64}' | '…' | '‥' | '\u{fe10}'..='\u{fe16}' => CharClass::Gap(GAP_STOP),
@@ -107,7 +107,7 @@ fn other(c: char) -> CharClass {
     }
 }
 
-/// Simple case folding by way of the upper case, so that `ς` and `ſ` meet `σ` and `s`. A character
+/// Simple case folding through the upper case, so that `ς` and `ſ` equal `σ` and `s`. A character
 /// whose other case is several characters stays as it is.
 fn fold(c: char) -> char {
     let upper = only(c.to_uppercase()).unwrap_or(c);
@@ -118,8 +118,8 @@ fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// Scripts written without spaces, and Hangul: its words have spaces, but one syllable is as
-/// easily set apart from the next as an ideograph is.
+/// Scripts written without spaces, and Hangul: its words have spaces between them, but its syllables can
+/// be separated as easily as ideographs.
 fn is_dense(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'          // Thai, Lao

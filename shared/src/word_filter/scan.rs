@@ -1,6 +1,6 @@
-//! From a text to a [`FilterVerdict`]: one walk that folds, steps the automaton and settles what it
-//! finds, a second over the folded characters if there are words in pieces, and one over the
-//! graphemes if there is something to mask.
+//! Checks a text and returns a [`FilterVerdict`]: one pass folds, runs the automaton and verifies what it
+//! finds; a second pass over the folded characters follows if words are split into pieces, and one over
+//! the graphemes if something is masked.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -14,25 +14,25 @@ use super::normalize::{
 };
 use super::{Dictionary, DictionaryEntry, FilterVerdict, TermAction};
 
-/// How often a text is masked before it is held instead. Two are already rare: `日黄片本` with the
-/// terms `黄片` and `日本`. A bound keeps a text of nested terms from costing its length squared.
+/// How often a text is masked before it is held for review instead. Two are already rare: `日黄片本` with
+/// the terms `黄片` and `日本`. Without a bound, a text of nested terms would cost the square of its length.
 const MAX_MASK_PASSES: usize = 4;
 
 /// A kept character of the text.
 struct KeptChar {
-    /// Where it starts, in bytes.
+    /// Its offset in bytes.
     start: usize,
     /// Folded.
     c: char,
-    /// What stands between the kept character before it, or the start of the text, and it.
+    /// The gap between it and the previous kept character, or the start of the text.
     gap: Gap,
     dense: bool,
 }
 
-/// What one walk over a text found.
+/// What one pass over a text found.
 #[derive(Default)]
 struct Matches {
-    /// The most severe.
+    /// The most severe action.
     action: Option<TermAction>,
     categories: BTreeSet<u32>,
     /// Matches as `start..end` in bytes; complete only as long as `action` is [`TermAction::Mask`].
@@ -40,11 +40,11 @@ struct Matches {
 }
 
 impl Dictionary {
-    /// Looks for every term in `text`, as the module's documentation lays down. Matches may
-    /// overlap, all of them count, and the most severe action decides.
+    /// Finds every term in `text` by the rules in the documentation of the module. Matches may overlap; all
+    /// of them count, and the most severe action decides.
     ///
     /// Takes time and memory proportional to the text and its matches, whatever the number of
-    /// terms: up to 32 bytes of memory per character, and a few walks at most.
+    /// terms: up to 32 bytes of memory for each character, and a few passes at most.
     #[must_use]
     pub fn check(&self, text: &str) -> FilterVerdict {
         let mut categories = BTreeSet::new();
@@ -82,16 +82,16 @@ impl Dictionary {
         let mut search = TextSearch {
             words: self,
             text,
-            // Three bytes a character is Chinese; other text grows it once or twice.
+            // Chinese text has three bytes for each character. For other text the vector grows once or twice.
             kept: Vec::with_capacity(text.len() / 3 + 1),
             found: Matches::default(),
         };
-        // Groups whose kept characters end at the last one kept. They are settled when the one
-        // after it is known, because that decides whether the match ends at the edge of a word.
+        // Groups whose kept characters end at the last one kept. They are verified when the next one is
+        // known, because it decides whether the match ends at the edge of a word.
         let mut pending: Vec<u32> = Vec::new();
         let mut gap = 0;
         let (mut after_word, mut after_start) = (false, false);
-        // How many words of one letter follow each other, and whether a second walk is due.
+        // How many words of one letter are in a row, and whether a second pass is needed.
         let (mut letters, mut broken) = (0, false);
         for (start, c) in text.char_indices() {
             let (c, dense) = match classify(c) {
@@ -141,8 +141,8 @@ struct TextSearch<'a> {
 }
 
 impl TextSearch<'_> {
-    /// A second walk for texts with words in pieces, `po*rn` or `p o r n`: the pieces count as one
-    /// word, so that patterns without a [`WORD_START`] between them match.
+    /// A second pass for texts with words in pieces, `po*rn` or `p o r n`: the pieces count as one word, so
+    /// that patterns without a [`WORD_START`] between them match.
     fn walk_joined(&mut self, mut stepper: FindOverlappingStepper<'_, u32>, pending: &mut Vec<u32>) {
         for at in 0..self.kept.len() {
             let Some(kept) = self.kept.get(at) else { break };
@@ -160,7 +160,7 @@ impl TextSearch<'_> {
         at.checked_sub(1).and_then(|i| self.kept.get(i)).is_some_and(|k| !k.dense)
     }
 
-    /// Whether a word begins at the kept character `at`, or none can go on there.
+    /// Whether a word begins at the kept character `at`, or none can continue there.
     fn starts(&self, at: usize) -> bool {
         self.kept.get(at).is_none_or(|k| k.dense || k.gap != 0 || !self.follows_word(at))
     }
@@ -173,7 +173,7 @@ impl TextSearch<'_> {
             && self.starts(at + 1)
     }
 
-    /// Takes up every entry of `groups` that really stands before the kept character `end`.
+    /// Adds every entry of `groups` that really ends before the kept character `end`.
     fn settle(&mut self, groups: &mut Vec<u32>, end: usize) {
         for group in groups.drain(..) {
             let Some(&(from, to)) = self.words.groups.get(group as usize) else {
@@ -182,7 +182,7 @@ impl TextSearch<'_> {
             for entry in self.words.entries.get(from as usize..to as usize).unwrap_or_default() {
                 let found = &self.found;
                 let held = found.action > Some(TermAction::Mask);
-                // Places matter only to masking.
+                // Only masking needs the spans.
                 if held && found.action >= Some(entry.action) && found.categories.contains(&entry.category) {
                     continue;
                 }
@@ -198,7 +198,7 @@ impl TextSearch<'_> {
         }
     }
 
-    /// The bytes `entry` covers if it stands before the kept character `end`.
+    /// The bytes of `entry` if it ends before the kept character `end`.
     fn span(&self, entry: &DictionaryEntry, end: usize) -> Option<(usize, usize)> {
         let begin = end.checked_sub(usize::from(entry.len))?;
         let run = self.kept.get(begin..end)?;
@@ -211,7 +211,7 @@ impl TextSearch<'_> {
         }
         let before = begin.checked_sub(1).and_then(|i| self.kept.get(i));
         let after = self.kept.get(end);
-        // Letters that are set apart one by one are a word of their own or none.
+        // Letters that are separated one by one form a whole word or none.
         let (edge_before, edge_after) = if whole { entry.edge } else { (true, true) };
         if edge_before && before.is_some_and(|k| within_word(k, first))
             || edge_after && after.is_some_and(|k| within_word(last, k))
@@ -233,7 +233,7 @@ impl TextSearch<'_> {
         Some((start, stop))
     }
 
-    /// Whether what stands between two kept characters lets them follow each other in `entry`.
+    /// Whether the gap between two kept characters lets them follow each other in `entry`.
     fn joined(&self, entry: &DictionaryEntry, a: &KeptChar, b: &KeptChar, at: u16) -> bool {
         if a.dense || b.dense {
             return b.gap & (GAP_STOP | GAP_LINE) == 0 || self.marks(entry, at).is_some();
@@ -273,8 +273,7 @@ fn within_word(a: &KeptChar, b: &KeptChar) -> bool {
     !a.dense && !b.dense && b.gap == 0
 }
 
-/// Where the last of `marks` stands if `gap` has them all in their order, others between them or
-/// not.
+/// The index of the last of `marks` if `gap` has all of them in their order; others may be between them.
 fn find_marks(mut gap: impl Iterator<Item = (usize, char)>, marks: impl Iterator<Item = char>) -> Option<usize> {
     let mut place = None;
     for wanted in marks {

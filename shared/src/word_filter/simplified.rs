@@ -1,21 +1,21 @@
-//! Traditional characters and the simplified ones they are folded to.
+//! The table that folds traditional characters to simplified ones.
 //!
 //! The pairs are the `TSCharacters` of `OpenCC` (<https://github.com/BYVoid/OpenCC>, Apache
 //! License 2.0), as shipped in `opencc-python-reimplemented` 0.1.7 on `PyPI`: the first candidate
-//! of each entry, chains followed to their end, kept where the traditional character lies in the
+//! of each entry, with chains followed to their end, if the traditional character is in the
 //! block U+4E00..=U+9FFF and the simplified one in the Basic Multilingual Plane.
 //!
 //! This is a fold for comparing, not a conversion for reading: one character always becomes one
-//! character, and words are not looked at (`乾` becomes `干`, whatever stands beside it).
-//! Folding twice gives what folding once gives.
+//! character, and the words around it do not matter (`乾` always becomes `干`).
+//! Folding twice gives the same result as folding once.
 
-/// First code point of the block the table covers.
+/// First code point of the block that the table covers.
 const FIRST_CODE_POINT: u32 = 0x4E00;
 /// Number of code points in that block.
 const BLOCK_SIZE: usize = 0x5200;
 
-/// Indexed by the code point minus [`FIRST_CODE_POINT`]; 0 where the character stands for itself. 42 kB
-/// that are read at random cost less per character than a search of the pairs.
+/// Indexed by the code point minus [`FIRST_CODE_POINT`]; 0 where the character is not folded. Random
+/// reads in 42 kB cost less for each character than a search of the pairs.
 static SIMPLIFIED_TABLE: [u16; BLOCK_SIZE] = table();
 
 /// The simplified form of `c`, or `c` itself where the table has none.
@@ -32,7 +32,7 @@ pub(super) fn simplified(c: char) -> char {
 const fn table() -> [u16; BLOCK_SIZE] {
     let mut table = [0; BLOCK_SIZE];
     let mut rest = CHARACTER_PAIRS.as_bytes();
-    // Every character of CHARACTER_PAIRS takes three bytes in UTF-8: 1110xxxx 10xxxxxx 10xxxxxx.
+    // Every character of CHARACTER_PAIRS has three bytes in UTF-8: 1110xxxx 10xxxxxx 10xxxxxx.
     while let [t1, t2, t3, s1, s2, s3, tail @ ..] = rest {
         let from = scalar(*t1, *t2, *t3) as usize - FIRST_CODE_POINT as usize;
         table[from] = scalar(*s1, *s2, *s3);

@@ -1,4 +1,4 @@
-//! The text form of a dictionary: `term TAB category [TAB action]`, one term a line.
+//! The text form of a dictionary: `term TAB category [TAB action]`, one term on each line.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -47,12 +47,12 @@ impl fmt::Display for InvalidTsvLine {
 
 impl core::error::Error for TsvError {}
 
-/// Reads terms from `term TAB category [TAB action]`, one a line.
+/// Reads terms from `term TAB category [TAB action]`, one on each line.
 ///
 /// Without a third field, or with an empty one, a term gets `default_action`. A byte order mark
-/// and CRLF are accepted, spaces around a field and blank lines are not read. A line is a comment
-/// if it is `#` alone or begins with `#` and a space: `#topic` is a term. Lengths are the business
-/// of [`Dictionary::build`](super::Dictionary::build).
+/// and CRLF are accepted; spaces around a field and blank lines are ignored. A line is a comment if it is
+/// `#` alone or begins with `#` and a space: `#topic` is a term.
+/// [`Dictionary::build`](super::Dictionary::build) checks the lengths.
 ///
 /// # Errors
 ///
