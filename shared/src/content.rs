@@ -14,14 +14,20 @@ use crate::wire::{FieldError, Visibility};
 
 /// A new comment that follows the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "A comment to publish."))]
 pub struct NewComment {
-    /// The text as written.
+    /// The text as written: not blank; at most 5,000 characters and 20,000 bytes of UTF-8; no control
+    /// characters other than line breaks and tabs. A subject type may allow less.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 5000))]
     pub content: String,
-    /// The comment it answers.
+    /// The comment it answers, of the same subject.
     pub parent_id: Option<CommentId>,
-    /// Members it mentions, each once.
+    /// Members it mentions; duplicates are dropped.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MemberId>>, max_items = 20))]
     pub mentions: Vec<MemberId>,
-    /// The readers who may see it.
+    /// The readers who may see it; `everyone` by default.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Visibility>))]
     pub visibility: Visibility,
 }
 

@@ -119,7 +119,28 @@ macro_rules! decimal_id {
                 text.parse().map_err(serde::de::Error::custom)
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                decimal_id_schema()
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
     };
+}
+
+/// How the OpenAPI document describes an id.
+#[cfg(feature = "openapi")]
+fn decimal_id_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    let id = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
+    let id = id.pattern(Some("^[1-9][0-9]{0,18}$")).description(Some(
+        "A number from 1 to 9223372036854775807 in decimal digits, without sign or leading zeros. It is a string, \
+         because it may be larger than a JavaScript number can hold.",
+    ));
+    id.into()
 }
 
 decimal_id! {

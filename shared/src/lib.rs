@@ -9,6 +9,10 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 extern crate alloc;
+// The derived descriptions of the wire types name it; the Worker is built without them.
+#[cfg(feature = "openapi")]
+#[macro_use]
+extern crate std;
 
 pub mod limits;
 

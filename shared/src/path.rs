@@ -5,6 +5,8 @@
 //! the path contains all ancestors. [`Threading`] decides how deep a reply is *drawn*, by the mode of the
 //! subject type.
 
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -172,8 +174,10 @@ impl fmt::Debug for Path {
     }
 }
 
-/// How the threads of a subject type are built and drawn.
+/// How the threads of a subject are built and drawn: one level (`flat`), roots with one flat list each
+/// (`two_level`), nested down to a level limit (`tree`), or nested without a limit of its own (`building`, 盖楼).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// One level: a reply becomes a root of its own.

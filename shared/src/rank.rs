@@ -4,6 +4,10 @@
 //! reading, so the order changes only when counts change. There are no floats, so wasm and native agree to
 //! the bit. Larger keys come first; the larger id breaks ties.
 
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +24,7 @@ const KEY_ONE: u128 = 1 << KEY_FRACTION_BITS;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Sort {

@@ -13,6 +13,9 @@ use strum::VariantNames as _;
 
 use crate::domain::operation::SubjectPatch;
 use crate::http::extract::{AfterBody, JsonBody, KnownSubject, KnownSubjectType, Moderator, PathId};
+use crate::http::openapi::bodies::{CommentDecision, SubjectChanges};
+use crate::http::openapi::examples;
+use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
 use crate::service::moderate;
 use crate::service::moderate::Decision;
@@ -21,6 +24,22 @@ use crate::state::AppState;
 /// Longest reason, title or address of a subject, in characters.
 const MAX_TEXT_CHARS: usize = 1_000;
 
+/// Decide about a comment.
+///
+/// Only moderators may. Each decision is in the audit log.
+#[utoipa::path(
+    post, path = "/v1/admin/comments/{id}/decision", tag = "admin",
+    params(PathId<CommentId>),
+    request_body(content = CommentDecision, examples(
+        ("approve" = (value = json!({"action": "approve"}))),
+        ("hide" = (value = json!({"action": "hide", "reason": "off topic"}))),
+    )),
+    responses(
+        (status = 200, description = "The comment after the decision.", body = Comment),
+        MemberRefusals, NotFound, BodyRefusals,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn decide(
     State(app): State<Arc<AppState>>,
     Moderator(moderator): Moderator,
@@ -32,6 +51,24 @@ pub(super) async fn decide(
     Ok(Json(moderate::decide(&app, &moderator, id, decision, reason).await?))
 }
 
+/// Register or change a subject.
+///
+/// Only moderators may. Each change is in the audit log.
+#[utoipa::path(
+    put, path = "/v1/admin/subjects/{type}/{key}", tag = "admin",
+    params(KnownSubject),
+    request_body(content = SubjectChanges, examples(
+        ("register" = (value = json!({"title": "A video", "url": "https://example.com/videos/2", "owner_id": "7"}))),
+    )),
+    responses(
+        (
+            status = 200, description = "The subject after the change.", body = Subject,
+            examples(("subject" = (summary = "A subject", value = json!(examples::subject())))),
+        ),
+        MemberRefusals, NotFound, BodyRefusals,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn put_subject(
     State(app): State<Arc<AppState>>,
     _: KnownSubjectType,

@@ -15,7 +15,10 @@ use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, HOT_FOR_HEADER, MADE_HEADE
 use gailou_shared::http_headers::matches_etag;
 use gailou_shared::id::SubjectKey;
 use serde::Serialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged;
@@ -66,6 +69,12 @@ impl FromRequestParts<HttpState> for CacheableRead {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
         Ok(Self { app: state.app.clone(), path, if_none_match })
+    }
+}
+
+impl IntoParams for CacheableRead {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::header("If-None-Match", "The `ETag` of an earlier answer.", parameters::text())]
     }
 }
 

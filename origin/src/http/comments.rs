@@ -10,15 +10,23 @@ use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
 use gailou_shared::page_key::{page_key, unless_default};
-use gailou_shared::wire::{Comment, DataEnvelope};
+use gailou_shared::wire::openapi::CommentChain;
+use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, DataEnvelope};
 use gailou_shared::{content, limits};
 use serde::Serialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::domain::row::CommentRow;
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
     AfterBody, AuthenticatedMember, JsonBody, ListQuery, PathId, QueryParameters, ReplySorts, UnreadBody,
 };
+use crate::http::openapi::bodies::CommentEdit;
+use crate::http::openapi::responses::{
+    BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
+};
+use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged;
@@ -44,6 +52,22 @@ async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>
     read.answer(key, build).await
 }
 
+/// A comment.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}", tag = "comments",
+    params(PathId<CommentId>, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The comment; its tombstone when it is deleted.", body = Comment,
+            examples(
+                ("root" = (summary = "A root", value = json!(examples::root()))),
+                ("reply" = (summary = "A reply", value = json!(examples::reply()))),
+                ("deleted" = (summary = "A deleted comment", value = json!(examples::tombstone()))),
+            ),
+        ),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn get_comment(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
@@ -53,6 +77,15 @@ pub(super) async fn get_comment(
     comment_page(app, &read, id, read.path(), |row| async move { thread::show_comment(app, &row) }).await
 }
 
+/// The building (盖楼): the chain from the root to the comment.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}/ancestors", tag = "comments",
+    params(PathId<CommentId>, CacheableRead),
+    responses(
+        (status = 200, description = "The root first, the comment last.", body = inline(DataEnvelope<CommentChain>)),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn list_ancestors(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
@@ -63,6 +96,17 @@ pub(super) async fn list_ancestors(
     comment_page(app, &read, id, read.path(), build).await
 }
 
+/// What a permalink needs.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}/context", tag = "comments",
+    params(PathId<CommentId>, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The comment with what surrounds it.", body = inline(DataEnvelope<CommentContext>),
+        ),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn get_context(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
@@ -73,6 +117,15 @@ pub(super) async fn get_context(
     comment_page(app, &read, id, read.path(), build).await
 }
 
+/// A page of a comment's descendants, flat.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}/replies", tag = "comments",
+    params(PathId<CommentId>, ListQuery<ReplySorts>, CacheableRead),
+    responses(
+        (status = 200, description = "The page.", body = CommentPage),
+        PublicRefusals, NotFound, NotModified, Gone,
+    ),
+)]
 pub(super) async fn list_replies(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
@@ -84,6 +137,18 @@ pub(super) async fn list_replies(
     comment_page(app, &read, id, &query.page_key(read.path()), build).await
 }
 
+/// A comment's descendants, nested.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}/tree", tag = "comments",
+    params(PathId<CommentId>, TreeQuery, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The comment with what is drawn under it.", body = inline(DataEnvelope<CommentTree>),
+            examples(("tree" = (summary = "A root with its one reply", value = json!(examples::tree())))),
+        ),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn get_tree(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
@@ -97,6 +162,24 @@ pub(super) async fn get_tree(
     comment_page(app, &read, id, &query.page_key(read.path()), build).await
 }
 
+/// Edit a comment.
+///
+/// Only its author may, for 15 minutes.
+#[utoipa::path(
+    patch, path = "/v1/comments/{id}", tag = "comments",
+    params(PathId<CommentId>),
+    request_body(content = CommentEdit, examples(
+        ("edit" = (value = json!({"content": "Well said!"}))),
+    )),
+    responses(
+        (
+            status = 200, description = "The comment after the edit.", body = Comment,
+            examples(("root" = (summary = "A root", value = json!(examples::root())))),
+        ),
+        MemberRefusals, NotFound, Conflict, BodyRefusals, Unprocessable,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn edit_comment(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(member): AuthenticatedMember,
@@ -108,6 +191,18 @@ pub(super) async fn edit_comment(
     Ok(Json(edit::edit(&app, &member, id, text).await?))
 }
 
+/// Delete a comment.
+///
+/// Its author, the subject's owner and moderators may.
+#[utoipa::path(
+    delete, path = "/v1/comments/{id}", tag = "comments",
+    params(PathId<CommentId>),
+    responses(
+        (status = 204, description = "The comment is deleted, by this call or an earlier one."),
+        MemberRefusals, NotFound,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn delete_comment(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(member): AuthenticatedMember,
@@ -118,6 +213,15 @@ pub(super) async fn delete_comment(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Pin a comment.
+///
+/// The subject's owner and moderators may. A subject has at most 10 pinned comments.
+#[utoipa::path(
+    put, path = "/v1/comments/{id}/pin", tag = "comments",
+    params(PathId<CommentId>),
+    responses((status = 200, description = "The comment after the call.", body = Comment), MemberRefusals, NotFound),
+    security(("bearer" = [])),
+)]
 pub(super) async fn pin_comment(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(member): AuthenticatedMember,
@@ -127,6 +231,15 @@ pub(super) async fn pin_comment(
     Ok(Json(moderate::pin(&app, &member, id).await?))
 }
 
+/// Unpin a comment.
+///
+/// The subject's owner and moderators may.
+#[utoipa::path(
+    delete, path = "/v1/comments/{id}/pin", tag = "comments",
+    params(PathId<CommentId>),
+    responses((status = 200, description = "The comment after the call.", body = Comment), MemberRefusals, NotFound),
+    security(("bearer" = [])),
+)]
 pub(super) async fn unpin_comment(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(member): AuthenticatedMember,
@@ -167,5 +280,16 @@ impl FromRequestParts<HttpState> for TreeQuery {
         };
         let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
         Ok(Self { depth, limit, cursor, sent_cursor })
+    }
+}
+
+impl IntoParams for TreeQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let (max_nodes, nodes) = (limits::MAX_TREE_NODES, limits::DEFAULT_TREE_NODES);
+        vec![
+            parameters::whole_number("depth", "Levels below the comment.", limits::MAX_DEPTH, DEFAULT_TREE_DEPTH),
+            parameters::whole_number("limit", "Most comments in the answer.", max_nodes, nodes),
+            parameters::cursor("`more.cursor` of this comment."),
+        ]
     }
 }

@@ -1,5 +1,6 @@
 //! `/v1/counts`: the counts of many subjects.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
@@ -7,10 +8,16 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
-use gailou_shared::wire::DataEnvelope;
+use gailou_shared::wire::{DataEnvelope, SubjectCounts};
+use serde_json::json;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
+use utoipa::openapi::{ArrayBuilder, Required};
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::QueryParameters;
+use crate::http::openapi::parameters;
+use crate::http::openapi::responses::{NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::ports::popularity::ReadLists;
@@ -18,6 +25,18 @@ use crate::service::subject;
 use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
 
+/// Counts of many subjects.
+#[utoipa::path(
+    get, path = "/v1/counts", tag = "subjects",
+    params(CountedSubjects, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The counts by `type/key`.", body = inline(DataEnvelope<BTreeMap<String, SubjectCounts>>),
+            example = json!({"data": {"video/2": {"roots": 1, "comments": 2}}}),
+        ),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn get_counts(
     State(app): State<Arc<AppState>>,
     CountedSubjects { keys, page_key }: CountedSubjects,
@@ -53,6 +72,16 @@ impl FromRequestParts<HttpState> for CountedSubjects {
         // Keys of subjects hold any character; JSON keeps them apart.
         let names = serde_json::Value::from(names);
         Ok(Self { keys, page_key: format!("/v1/counts {names}") })
+    }
+}
+
+impl IntoParams for CountedSubjects {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let name = parameters::text().pattern(Some("^[a-z0-9_-]{1,32}/.+$"));
+        let names = ArrayBuilder::new().items(name).min_items(Some(1)).max_items(Some(limits::MAX_COUNT_SUBJECTS));
+        let subject = parameters::query("subject", "`type/key`, once for each subject.", names);
+        let subject = subject.required(Required::True).style(Some(ParameterStyle::Form)).explode(Some(true));
+        vec![subject.example(Some(json!(["video/2"]))).build()]
     }
 }
 

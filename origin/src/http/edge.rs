@@ -6,15 +6,27 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
-use gailou_shared::wire::Code;
+use gailou_shared::wire::{ChangeFeedPage, Code};
 
 use crate::http::cached_page::JSON_TYPE;
 use crate::http::extract::{QueryParameters, RequestClient};
+use crate::http::openapi::responses::EdgeRefusals;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::state::AppState;
 use crate::state::change_feed::Span;
 
+/// The change feed.
+///
+/// For the edge: the comments that were edited, removed or restored. With an edge secret, only for requests that
+/// the edge signed.
+#[utoipa::path(
+    get, path = "/v1/edge/changes", tag = "operations",
+    params(
+        ("day" = Option<String>, Query, description = "`1`: everything that is kept; otherwise the last two minutes."),
+    ),
+    responses((status = 200, description = "The changes.", body = ChangeFeedPage), EdgeRefusals),
+)]
 pub(super) async fn get_changes(
     State(app): State<Arc<AppState>>,
     _: FromTheEdge,

@@ -9,8 +9,14 @@ use axum::http::{HeaderName, HeaderValue, header};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::wire::Overlay;
+use utoipa::openapi::ArrayBuilder;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
+use utoipa::{IntoParams, PartialSchema};
 
 use crate::http::extract::{AuthenticatedMember, QueryParameters};
+use crate::http::openapi::responses::MemberRefusals;
+use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::member;
@@ -20,6 +26,20 @@ use crate::state::AppState;
 const PRIVATE_CACHING: [(HeaderName, HeaderValue); 1] =
     [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"))];
 
+/// The reader's own layer over shared pages.
+#[utoipa::path(
+    get, path = "/v1/me/overlay", tag = "me",
+    params(OverlayIds),
+    responses(
+        (
+            status = 200, description = "The layer by comment id, with the reader's own comments that are in no list.", body = Overlay,
+            headers(("Cache-Control" = String, description = "`private, no-store`: no cache may keep the answer.")),
+            examples(("overlay" = (value = json!(examples::overlay())))),
+        ),
+        MemberRefusals,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn get_overlay(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(reader): AuthenticatedMember,
@@ -43,5 +63,15 @@ impl FromRequestParts<HttpState> for OverlayIds {
         }
         let wrong = |_| Refusal::field("ids", "must be comment ids, separated by commas");
         texts.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self).map_err(wrong)
+    }
+}
+
+impl IntoParams for OverlayIds {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let ids = ArrayBuilder::new().items(CommentId::schema()).max_items(Some(limits::MAX_OVERLAY_IDS));
+        // utoipa's parameters have no field for it.
+        let may_be_empty = Extensions::from_iter([("allowEmptyValue", true)]);
+        let ids = parameters::query("ids", "Comments, separated by commas.", ids);
+        vec![ids.style(Some(ParameterStyle::Form)).explode(Some(false)).extensions(Some(may_be_empty)).build()]
     }
 }

@@ -9,14 +9,25 @@ use gailou_shared::cursor::Cursor;
 use gailou_shared::id::MemberId;
 use gailou_shared::limits;
 use gailou_shared::page_key::{page_key, unless_default};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{PathId, QueryParameters};
+use crate::http::openapi::bodies::HistoryPage;
+use crate::http::openapi::parameters;
+use crate::http::openapi::responses::{Gone, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::{comment_view, member};
 use crate::state::AppState;
 
+/// A page of a member's public history, newest first.
+#[utoipa::path(
+    get, path = "/v1/members/{id}/comments", tag = "members",
+    params(PathId<MemberId>, HistoryQuery, CacheableRead),
+    responses((status = 200, description = "The page.", body = HistoryPage), PublicRefusals, Gone, NotModified),
+)]
 pub(super) async fn list_member_comments(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<MemberId>,
@@ -56,5 +67,11 @@ impl FromRequestParts<HttpState> for HistoryQuery {
         let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
         let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
         Ok(Self { limit, cursor, sent_cursor })
+    }
+}
+
+impl IntoParams for HistoryQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::page_size(), parameters::cursor("`page.next` of the page before.")]
     }
 }

@@ -26,6 +26,7 @@ mod local_renderer;
 mod me;
 mod members;
 mod middleware;
+mod openapi;
 mod problem;
 mod reactions;
 mod router;

@@ -1,22 +1,38 @@
-//! The routes: public reads that every reader shares, and calls that belong to one member.
+//! The routes: public reads that every reader shares, and calls that belong to one member. Each is
+//! registered with its description, so `/openapi.json` describes what is served and nothing else.
+
+use std::sync::LazyLock;
 
 use axum::Router;
+use axum::http::header;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, patch, post, put};
+use axum::response::IntoResponse;
 use gailou_shared::wire::Code;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
+use crate::http::cached_page::JSON_TYPE;
+use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, reactions, subjects,
+    admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, reactions,
+    subjects,
 };
+
+/// `/openapi.json`, the same bytes for every request.
+static OPENAPI_JSON: LazyLock<String> = LazyLock::new(|| {
+    let calls = public_reads().merge(personal_calls()).merge(probes());
+    openapi::to_json(OpenApiRouter::with_openapi(openapi::frame()).merge(calls).into_openapi())
+});
 
 /// Every route, behind the middleware.
 pub(super) fn router(state: &HttpState) -> Router {
+    let probes = Router::from(probes());
     let routes = if state.app.role.serves() {
-        probes().merge(contract()).fallback(assets::serve)
+        probes.merge(contract()).fallback(assets::serve)
     } else {
-        probes().fallback(|| async { Refusal::new(Code::NotFound, "there is nothing at this address") })
+        probes.fallback(|| async { Refusal::new(Code::NotFound, "there is nothing at this address") })
     };
     routes
         .method_not_allowed_fallback(|| async {
@@ -28,45 +44,54 @@ pub(super) fn router(state: &HttpState) -> Router {
 
 /// The contract's calls, without middleware.
 pub(super) fn contract() -> Router<HttpState> {
-    public_reads().merge(personal_calls())
+    public_reads().merge(personal_calls()).into()
 }
 
 /// Health and metrics for an operator's tools, in every role.
-fn probes() -> Router<HttpState> {
-    Router::new()
-        .route("/healthz", get(health::get_health))
-        .route("/readyz", get(health::get_readiness))
-        .route("/metrics", get(health::get_metrics))
+fn probes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::default()
+        .routes(routes!(health::get_health))
+        .routes(routes!(health::get_readiness))
+        .routes(routes!(health::get_metrics))
 }
 
 /// Reads without an identity: every site may make them, every cache may keep the answers.
-fn public_reads() -> Router<HttpState> {
-    Router::new()
-        .route("/v1/subjects/{type}/{key}", get(subjects::get_subject))
-        .route("/v1/subjects/{type}/{key}/comments", get(subjects::list_comments))
-        .route("/v1/subjects/{type}/{key}/events", get(events::watch_subject))
-        .route("/v1/comments/{id}", get(comments::get_comment))
-        .route("/v1/comments/{id}/replies", get(comments::list_replies))
-        .route("/v1/comments/{id}/tree", get(comments::get_tree))
-        .route("/v1/comments/{id}/ancestors", get(comments::list_ancestors))
-        .route("/v1/comments/{id}/context", get(comments::get_context))
-        .route("/v1/counts", get(counts::get_counts))
-        .route("/v1/members/{id}/comments", get(members::list_member_comments))
-        .route("/t/{type}/{key}", get(html::get_html))
-        .route("/openapi.json", get(health::get_openapi))
+fn public_reads() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::default()
+        .routes(routes!(subjects::get_subject))
+        .routes(routes!(subjects::list_comments))
+        .routes(routes!(events::watch_subject))
+        .routes(routes!(comments::get_comment))
+        .routes(routes!(comments::list_replies))
+        .routes(routes!(comments::get_tree))
+        .routes(routes!(comments::list_ancestors))
+        .routes(routes!(comments::get_context))
+        .routes(routes!(counts::get_counts))
+        .routes(routes!(members::list_member_comments))
+        .routes(routes!(html::get_html))
+        .routes(routes!(get_openapi))
 }
 
 /// Writes, and reads that depend on the member: no cache keeps them, only allowed sites make them.
-fn personal_calls() -> Router<HttpState> {
-    Router::new()
-        .route("/v1/subjects/{type}/{key}/comments", post(subjects::create_comment))
-        .route("/v1/comments/{id}", patch(comments::edit_comment).delete(comments::delete_comment))
-        .route("/v1/comments/{id}/like", put(reactions::put_like).delete(reactions::delete_like))
-        .route("/v1/comments/{id}/dislike", put(reactions::put_dislike).delete(reactions::delete_dislike))
-        .route("/v1/comments/{id}/pin", put(comments::pin_comment).delete(comments::unpin_comment))
-        .route("/v1/guests", post(guests::create_guest))
-        .route("/v1/me/overlay", get(me::get_overlay))
-        .route("/v1/admin/comments/{id}/decision", post(admin::decide))
-        .route("/v1/admin/subjects/{type}/{key}", put(admin::put_subject))
-        .route("/v1/edge/changes", get(edge::get_changes))
+fn personal_calls() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::default()
+        .routes(routes!(subjects::create_comment))
+        .routes(routes!(comments::edit_comment, comments::delete_comment))
+        .routes(routes!(reactions::put_like, reactions::delete_like))
+        .routes(routes!(reactions::put_dislike, reactions::delete_dislike))
+        .routes(routes!(comments::pin_comment, comments::unpin_comment))
+        .routes(routes!(guests::create_guest))
+        .routes(routes!(me::get_overlay))
+        .routes(routes!(admin::decide))
+        .routes(routes!(admin::put_subject))
+        .routes(routes!(edge::get_changes))
+}
+
+/// This document.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "operations",
+    responses((status = 200, description = "An OpenAPI 3.1 document.", body = inline(OpenApiDocument))),
+)]
+async fn get_openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, JSON_TYPE)], OPENAPI_JSON.as_str())
 }

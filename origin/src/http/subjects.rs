@@ -6,12 +6,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use gailou_shared::content;
+use gailou_shared::content::{self, NewComment};
+use gailou_shared::wire::{Comment, CommentPage, Subject};
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
     AfterBody, AuthenticatedMember, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType, ListQuery,
     RequestClient, RootSorts,
+};
+use crate::http::openapi::bodies::HeldComment;
+use crate::http::openapi::examples;
+use crate::http::openapi::responses::{
+    BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
 };
 use crate::http::problem::Refusal;
 use crate::ports::popularity::ReadLists;
@@ -21,6 +27,18 @@ use crate::state::page_cache::BuiltPage;
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
+/// A subject.
+#[utoipa::path(
+    get, path = "/v1/subjects/{type}/{key}", tag = "subjects",
+    params(KnownSubject, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The subject; an empty one when it has no comments.", body = Subject,
+            examples(("subject" = (summary = "A subject", value = json!(examples::subject())))),
+        ),
+        PublicRefusals, NotFound, NotModified,
+    ),
+)]
 pub(super) async fn get_subject(
     State(app): State<Arc<AppState>>,
     KnownSubject(key): KnownSubject,
@@ -33,6 +51,21 @@ pub(super) async fn get_subject(
     read.answer(read.path(), build).await
 }
 
+/// A page of a subject's roots.
+///
+/// Following `page.next` to the end shows each comment that was visible in the state `page.epoch`, and stays
+/// visible, exactly once.
+#[utoipa::path(
+    get, path = "/v1/subjects/{type}/{key}/comments", tag = "subjects",
+    params(KnownSubject, ListQuery<RootSorts>, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The page.", body = CommentPage,
+            examples(("page" = (summary = "A root with its one reply", value = json!(examples::page())))),
+        ),
+        PublicRefusals, NotFound, NotModified, Gone,
+    ),
+)]
 pub(super) async fn list_comments(
     State(app): State<Arc<AppState>>,
     KnownSubject(key): KnownSubject,
@@ -49,6 +82,32 @@ pub(super) async fn list_comments(
     read.answer(&query.page_key(read.path()), build).await
 }
 
+/// Publish a comment.
+#[utoipa::path(
+    post, path = "/v1/subjects/{type}/{key}/comments", tag = "comments",
+    params(KnownSubject, IdempotencyHeader),
+    request_body(content = NewComment, examples(
+        ("root" = (value = json!({"content": "Well said."}))),
+        ("reply" = (value = json!({"content": "Thank you!", "parent_id": "3159632956621393920", "mentions": ["7"]}))),
+    )),
+    responses(
+        (
+            status = 201, description = "The comment is published and can no longer be lost.", body = Comment,
+            headers(("Idempotent-Replayed")),
+            examples(
+                ("root" = (summary = "A root", value = json!(examples::root()))),
+                ("reply" = (summary = "A reply", value = json!(examples::reply()))),
+            ),
+        ),
+        (
+            status = 202, description = "The comment is held for a moderator.", body = inline(HeldComment),
+            headers(("Idempotent-Replayed")),
+            examples(("held" = (summary = "Held for a moderator", value = json!(examples::held())))),
+        ),
+        MemberRefusals, NotFound, Conflict, BodyRefusals, Unprocessable,
+    ),
+    security(("bearer" = [])),
+)]
 pub(super) async fn create_comment(
     State(app): State<Arc<AppState>>,
     KnownSubjectType(kind): KnownSubjectType,

@@ -21,7 +21,16 @@ const DOCUMENT_VERSION: u8 = 1;
 /// assert_eq!(document.to_json(), text);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(
+    feature = "openapi",
+    schema(
+        description = "The published comments that were edited, removed or restored, as far as the tables were read at `now`."
+    )
+)]
 pub struct ChangeFeedPage {
+    /// The version of this document.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1))]
     v: u8,
     /// Everything committed before this moment is known, in Unix milliseconds.
     pub now: u64,
@@ -30,11 +39,13 @@ pub struct ChangeFeedPage {
     pub since: u64,
     /// How far `now` was behind the clock when the document was written, in milliseconds. It grows
     /// while the tables, or some of them, cannot be read.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     #[serde(default)]
     pub behind: u64,
     /// The version of the dictionary in force.
     pub words: u64,
     /// Each comment once, with the version of its last change.
+    #[cfg_attr(feature = "openapi", schema(max_items = 10000))]
     pub rows: Vec<ChangedComment>,
 }
 

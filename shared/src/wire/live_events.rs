@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::SubjectCounts;
+#[cfg(feature = "openapi")]
+use super::openapi::SubjectVersion;
 use crate::id::CommentId;
 
 /// The events since a version of a subject: `GET /v1/subjects/{type}/{key}/events?after=N`.
@@ -19,11 +21,15 @@ use crate::id::CommentId;
 /// assert_eq!(serde_json::to_string(&document).unwrap(), text);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(description = "What happened on a subject after a version."))]
 pub struct LiveEventPage {
     /// The version from which to continue.
+    #[cfg_attr(feature = "openapi", schema(value_type = SubjectVersion))]
     #[serde(with = "decimal")]
     pub version: u64,
-    /// Events are missing that the origin no longer has: the client must load what it shows again.
+    /// Events are missing that the origin no longer has: the client must load what it shows again. There are
+    /// no events then.
     pub reset: bool,
     /// In the order of their commits. An event may be sent twice.
     pub events: Vec<LiveEvent>,
@@ -54,17 +60,20 @@ pub enum LiveEventKind {
 
 /// A comment and its place in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CommentLocation {
     /// The comment.
     pub id: CommentId,
     /// The root of its thread; for a root, its own id.
     pub root_id: CommentId,
     /// The comment it answers, where that is known.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub parent_id: Option<CommentId>,
 }
 
 /// A removed comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RemovedComment {
     /// The comment.
     pub id: CommentId,

@@ -2,8 +2,10 @@
 
 mod change_feed;
 mod live_events;
+#[cfg(feature = "openapi")]
+pub mod openapi;
+mod problem;
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,133 +18,17 @@ use crate::rank::Sort;
 
 pub use change_feed::{ChangeFeedPage, ChangedComment};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
-
-/// `application/problem+json` (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// A URI reference that identifies the kind of problem.
-    pub r#type: String,
-    /// The status in words.
-    pub title: String,
-    /// The HTTP status.
-    pub status: u16,
-    /// What went wrong, for a person.
-    pub detail: String,
-    /// What went wrong, for a program: stable, never translated.
-    pub code: Cow<'static, str>,
-    /// The request's id, as in `X-Request-Id`.
-    pub trace_id: String,
-    /// Each wrong field.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<FieldError>,
-}
-
-/// A wrong field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FieldError {
-    /// Its name: a JSON field, a query parameter, a path segment or a header.
-    pub field: Cow<'static, str>,
-    /// What it must be.
-    pub detail: Cow<'static, str>,
-}
-
-impl FieldError {
-    /// The error of `field`.
-    pub fn new(field: impl Into<Cow<'static, str>>, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { field: field.into(), detail: detail.into() }
-    }
-
-    /// The categories of the blocked words in a text, separated by commas. The words themselves
-    /// are never named.
-    #[must_use]
-    pub fn blocked_words(categories: &[String]) -> Self {
-        Self::new("content", categories.join(", "))
-    }
-}
-
-/// The codes of the contract with their statuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the contract's own words")]
-pub enum Code {
-    InvalidRequest,
-    BadCursor,
-    TokenMissing,
-    TokenInvalid,
-    Forbidden,
-    Muted,
-    LevelTooLow,
-    GuestsNotAllowed,
-    UnknownSubjectType,
-    CommentNotFound,
-    ParentNotFound,
-    NotFound,
-    MethodNotAllowed,
-    SubjectClosed,
-    EditWindowOver,
-    CursorExpired,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    ContentRejected,
-    IdempotencyMismatch,
-    RateLimited,
-    Internal,
-    Unavailable,
-    Overloaded,
-    OriginUnreachable,
-}
-
-impl Code {
-    /// Code, status, and the status in words.
-    #[must_use]
-    pub const fn parts(self) -> (&'static str, u16, &'static str) {
-        const BAD_REQUEST: &str = "Bad Request";
-        const SERVICE_UNAVAILABLE: &str = "Service Unavailable";
-        match self {
-            Self::InvalidRequest => ("invalid_request", 400, BAD_REQUEST),
-            Self::BadCursor => ("bad_cursor", 400, BAD_REQUEST),
-            Self::TokenMissing => ("token_missing", 401, "Unauthorized"),
-            Self::TokenInvalid => ("token_invalid", 401, "Unauthorized"),
-            Self::Forbidden => ("forbidden", 403, "Forbidden"),
-            Self::Muted => ("muted", 403, "Forbidden"),
-            Self::LevelTooLow => ("level_too_low", 403, "Forbidden"),
-            Self::GuestsNotAllowed => ("guests_not_allowed", 403, "Forbidden"),
-            Self::UnknownSubjectType => ("unknown_subject_type", 404, "Not Found"),
-            Self::CommentNotFound => ("comment_not_found", 404, "Not Found"),
-            Self::ParentNotFound => ("parent_not_found", 404, "Not Found"),
-            Self::NotFound => ("not_found", 404, "Not Found"),
-            Self::MethodNotAllowed => ("method_not_allowed", 405, "Method Not Allowed"),
-            Self::SubjectClosed => ("subject_closed", 409, "Conflict"),
-            Self::EditWindowOver => ("edit_window_over", 409, "Conflict"),
-            Self::CursorExpired => ("cursor_expired", 410, "Gone"),
-            Self::BodyTooLarge => ("body_too_large", 413, "Content Too Large"),
-            Self::UnsupportedMediaType => ("unsupported_media_type", 415, "Unsupported Media Type"),
-            Self::ContentRejected => ("content_rejected", 422, "Unprocessable Content"),
-            Self::IdempotencyMismatch => ("idempotency_mismatch", 422, "Unprocessable Content"),
-            Self::RateLimited => ("rate_limited", 429, "Too Many Requests"),
-            Self::Internal => ("internal", 500, "Internal Server Error"),
-            Self::Unavailable => ("unavailable", 503, SERVICE_UNAVAILABLE),
-            Self::Overloaded => ("overloaded", 503, SERVICE_UNAVAILABLE),
-            Self::OriginUnreachable => ("origin_unreachable", 503, SERVICE_UNAVAILABLE),
-        }
-    }
-}
-
-impl Problem {
-    /// The problem of this code in the request `trace_id`.
-    #[must_use]
-    pub fn new(code: Code, detail: String, trace_id: String, errors: Vec<FieldError>) -> Self {
-        let (code, status, title) = code.parts();
-        let r#type = alloc::format!("/problems/{code}");
-        Self { r#type, title: title.into(), status, detail, code: Cow::Borrowed(code), trace_id, errors }
-    }
-}
+pub use problem::{Code, FieldError, Problem};
 
 /// The subject a comment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SubjectRef {
     /// The configured type.
+    #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectTypeName))]
     pub r#type: String,
     /// The host's key.
+    #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectKeyText))]
     pub key: String,
 }
 
@@ -152,30 +38,35 @@ impl From<&SubjectKey> for SubjectRef {
     }
 }
 
-/// The author of a comment.
+/// The author of a comment, as they were when they wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Author {
     /// The member.
     pub id: MemberId,
     /// Name when the comment was written.
     pub name: String,
     /// Address of a picture.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub avatar: Option<String>,
-    /// The host's level of the member.
+    /// The host's level of the member; 0 when the host gives none.
+    #[cfg_attr(feature = "openapi", schema(maximum = 255))]
     pub level: u8,
 }
 
-/// A member named by a comment.
+/// A member, with the last name that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemberRef {
     /// The member.
     pub id: MemberId,
-    /// The last name known, empty when none is.
+    /// The name; empty when none is known.
     pub name: String,
 }
 
 /// The state of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
 pub enum CommentState {
@@ -188,6 +79,7 @@ pub enum CommentState {
 
 /// The readers of a published comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
 pub enum Visibility {
@@ -199,6 +91,7 @@ pub enum Visibility {
 
 /// A mark on a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the contract's own words")]
 pub enum CommentFlag {
@@ -208,8 +101,10 @@ pub enum CommentFlag {
     Edited,
 }
 
-/// A comment.
+/// A comment. A deleted one that has visible replies stays in lists as a tombstone: `author` is `null`, and
+/// `content`, `html` and `mentions` are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comment {
     /// Its id.
     pub id: CommentId,
@@ -219,24 +114,32 @@ pub struct Comment {
     /// What it is about.
     pub subject: SubjectRef,
     /// Its author; `null` on a tombstone.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub author: Option<Author>,
     /// The comment it answers.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub parent_id: Option<CommentId>,
     /// The root of its thread; of a root, itself.
     pub root_id: CommentId,
     /// The member it answers; `null` when that comment is a tombstone.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub reply_to: Option<MemberRef>,
     /// The true chain from the root to the comment itself.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 128))]
     pub path: Vec<CommentId>,
-    /// How deep it is drawn, from 1.
+    /// How deep it is drawn; the mode sets the limit.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 128))]
     pub level: u8,
-    /// Its number in its list, from 1; `null` until it is first published.
+    /// Its number among the roots of its subject, or among the replies of its root. `null` until it is first
+    /// published; afterwards it never changes.
+    #[cfg_attr(feature = "openapi", schema(required, minimum = 1))]
     pub floor: Option<u64>,
     /// The text as written; never HTML.
     pub content: String,
     /// The text as safe HTML.
     pub html: String,
     /// Members it mentions.
+    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
     pub mentions: Vec<MemberRef>,
     /// Pictures.
     pub media: Vec<Media>,
@@ -245,6 +148,7 @@ pub struct Comment {
     /// The readers who may see it.
     pub visibility: Visibility,
     /// Its marks.
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeSet<CommentFlag>))]
     pub flags: Vec<CommentFlag>,
     /// Members who like it.
     pub likes: u64,
@@ -254,31 +158,36 @@ pub struct Comment {
     pub replies: u64,
     /// When it was written, in Unix milliseconds.
     pub created_at: u64,
-    /// When it was last edited, in Unix milliseconds.
+    /// When it was last edited, in Unix milliseconds; `null` when it never was.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub edited_at: Option<u64>,
     /// On roots in lists: the first replies by heat.
+    #[cfg_attr(feature = "openapi", schema(nullable = false, no_recursion, max_items = 3))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_replies: Option<Vec<Comment>>,
     /// On roots in lists: visible replies beyond `top_replies`.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_replies: Option<u64>,
 }
 
-/// A picture.
+/// A picture of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Media {
     /// Its id.
     pub id: String,
-    /// Where it is.
+    /// Its address.
     pub url: String,
-    /// In pixels.
+    /// Its width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Its height in pixels.
     pub height: u32,
 }
 
 /// Whether a subject takes comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
 pub enum SubjectState {
@@ -288,21 +197,27 @@ pub enum SubjectState {
     Hidden,
 }
 
-/// What is commented on.
+/// What is commented on. A subject without comments is answered as an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Subject {
     /// Its version when it was read; not part of the JSON.
     #[serde(skip)]
     pub version: u64,
     /// The configured type.
+    #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectTypeName))]
     pub r#type: String,
     /// The host's key.
+    #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectKeyText))]
     pub key: String,
-    /// As the host registered it.
+    /// Its title, as the host registered it.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub title: Option<String>,
-    /// As the host registered it.
+    /// Its address, as the host registered it.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub url: Option<String>,
     /// The member it belongs to.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub owner_id: Option<MemberId>,
     /// How its threads are built.
     pub mode: Mode,
@@ -312,59 +227,72 @@ pub struct Subject {
     pub roots: u64,
     /// Visible comments.
     pub comments: u64,
-    /// Pinned comments, in the order to show them.
+    /// Pinned comments, in the order to show them. They keep their place in the lists as well.
+    #[cfg_attr(feature = "openapi", schema(max_items = 10))]
     pub pinned: Vec<Comment>,
 }
 
 /// The place of a page in its list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageInfo {
-    /// The cursor of the next page.
+    /// The cursor of the next page; opaque.
+    #[cfg_attr(feature = "openapi", schema(required, max_length = 256))]
     pub next: Option<String>,
-    /// Whether one follows.
+    /// Whether another page follows. One may follow even a page with fewer comments than `limit`, or none.
     pub has_more: bool,
-    /// The order.
+    /// The order of the list.
     pub sort: Sort,
-    /// The subject's version on the first page.
+    /// The state of the list that the walk shows: the subject's version on the first page.
     pub epoch: String,
 }
 
-/// A page of comments. Histories have no subject.
+/// A page of comments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CommentPage {
     /// The comments.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub data: Vec<Comment>,
     /// Its place in the list.
     pub page: PageInfo,
-    /// What the comments are about.
+    /// What the comments are about. A member's history has no subject.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Subject))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
 }
 
 /// A comment with what is drawn under it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CommentTree {
     /// The comment.
     pub comment: Comment,
     /// What is drawn under it.
+    #[cfg_attr(feature = "openapi", schema(no_recursion))]
     pub children: Vec<CommentTree>,
-    /// What is not in this answer.
+    /// What this answer leaves out below the comment.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub more: Option<TreeMore>,
 }
 
-/// What a tree leaves out below a node.
+/// What a tree leaves out below a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TreeMore {
     /// Visible comments left out.
     pub count: u64,
-    /// For the tree call of the node.
+    /// For the tree call of that comment.
+    #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     pub cursor: String,
 }
 
-/// The answer for a permalink.
+/// What a permalink needs: a comment with what surrounds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CommentContext {
     /// The chain above the comment, root first, without the comment.
+    #[cfg_attr(feature = "openapi", schema(max_items = 127))]
     pub ancestors: Vec<Comment>,
     /// The comment.
     pub comment: Comment,
@@ -376,6 +304,7 @@ pub struct CommentContext {
 
 /// The envelope of most answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DataEnvelope<T> {
     /// The answer itself.
     pub data: T,
@@ -383,6 +312,7 @@ pub struct DataEnvelope<T> {
 
 /// A subject's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SubjectCounts {
     /// Visible roots.
     pub roots: u64,
@@ -395,6 +325,7 @@ pub type CountsBySubject = BTreeMap<String, SubjectCounts>;
 
 /// A member's reaction to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the contract's own words")]
 pub enum Reaction {
@@ -402,8 +333,9 @@ pub enum Reaction {
     Dislike,
 }
 
-/// The answer to a reaction.
+/// A comment's counts after a reaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReactionResult {
     /// The comment.
     pub id: CommentId,
@@ -412,13 +344,16 @@ pub struct ReactionResult {
     /// Members who dislike it now.
     pub dislikes: u64,
     /// This member's reaction after the call.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub reaction: Option<Reaction>,
 }
 
 /// What one reader sees and may do on one comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OverlayEntry {
     /// The reader's reaction.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub reaction: Option<Reaction>,
     /// Whether the reader may edit it now.
     pub can_edit: bool,
@@ -426,19 +361,24 @@ pub struct OverlayEntry {
     pub can_delete: bool,
 }
 
-/// The reader's own layer over shared pages.
+/// The reader's own layer over the pages that all readers share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Overlay {
-    /// By comment id.
+    /// By comment id. Unknown ids are left out.
     pub data: BTreeMap<CommentId, OverlayEntry>,
-    /// The reader's own comments that are not in the lists.
+    /// The reader's own comments that are not in the lists: held for a moderator, visible to the reader alone, or
+    /// not yet in the lists.
+    #[cfg_attr(feature = "openapi", schema(max_items = 50))]
     pub pending: Vec<Comment>,
 }
 
-/// The answer to a new guest.
+/// A new guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GuestCreated {
-    /// The bearer token.
+    /// The bearer token to write with.
+    #[cfg_attr(feature = "openapi", schema(max_length = 4096))]
     pub token: String,
     /// The new guest.
     pub member: MemberRef,

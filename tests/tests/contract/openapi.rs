@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gailou_shared::limits;
+use gailou_shared::wire::ChangeFeedPage;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, admin, ann, bob, id, moderator, poll_until, with_cursor};
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 const HTTP_METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -58,13 +61,18 @@ impl OpenApiDocument {
         if kind == "text/html" || kind == "text/plain" {
             return;
         }
-        let mut schema = self.0.clone();
-        schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-        schema["allOf"] = json!([body["schema"]]);
-        let validator = jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("{at}: {e}"));
-        let errors: Vec<_> =
-            validator.iter_errors(&answer.json).map(|e| format!("{} {e}", e.instance_path())).collect();
-        assert!(errors.is_empty(), "{at}: {errors:#?}\n{}", answer.text);
+        self.validate(&at, &body["schema"], &answer.json);
+    }
+
+    /// Checks that a value matches a schema of the document.
+    #[track_caller]
+    fn validate(&self, at: &str, schema: &Value, value: &Value) {
+        let mut root = self.0.clone();
+        root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+        root["allOf"] = json!([schema]);
+        let validator = jsonschema::validator_for(&root).unwrap_or_else(|e| panic!("{at}: {e}"));
+        let errors: Vec<_> = validator.iter_errors(value).map(|e| format!("{} {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{at}: {errors:#?}\n{value}");
     }
 }
 
@@ -116,6 +124,65 @@ async fn document_describes_the_calls_of_the_contract_and_every_reference_has_a_
     for at in all {
         assert!(document.pointer(at.trim_start_matches('#')).is_some(), "{at} has no target");
     }
+}
+
+/// A change of the contract is a difference of this snapshot, see `docs/testing.md`.
+#[tokio::test(flavor = "multi_thread")]
+async fn document_is_the_reviewed_one() {
+    let origin = TestOrigin::start().await;
+    let document = origin.get("/openapi.json").await.expect(200);
+    assert_snapshot!("openapi", serde_json::to_string_pretty(&document).unwrap());
+}
+
+/// The attributes of types take literals only.
+#[tokio::test(flavor = "multi_thread")]
+async fn bounds_of_the_document_are_the_limits() {
+    let origin = TestOrigin::start().await;
+    let document = origin.get("/openapi.json").await.expect(200);
+    for (bound, limit) in [
+        ("NewComment/properties/content/maxLength", limits::MAX_CONTENT_CHARS),
+        ("NewComment/properties/mentions/maxItems", limits::MAX_MENTIONS),
+        ("CommentEdit/properties/content/maxLength", limits::MAX_CONTENT_CHARS),
+        ("NewGuest/properties/name/maxLength", limits::MAX_NAME_CHARS),
+        ("Comment/properties/path/maxItems", limits::MAX_DEPTH),
+        ("Comment/properties/level/maximum", limits::MAX_DEPTH),
+        ("Comment/properties/mentions/maxItems", limits::MAX_MENTIONS),
+        ("Comment/properties/top_replies/maxItems", limits::TOP_REPLIES),
+        ("Subject/properties/pinned/maxItems", limits::MAX_PINS),
+        ("CommentPage/properties/data/maxItems", limits::MAX_PAGE_SIZE),
+        ("HistoryPage/properties/data/maxItems", limits::MAX_PAGE_SIZE),
+        ("PageInfo/properties/next/maxLength", limits::MAX_CURSOR_CHARS),
+        ("TreeMore/properties/cursor/maxLength", limits::MAX_CURSOR_CHARS),
+        ("Overlay/properties/pending/maxItems", limits::MAX_PENDING_SHOWN),
+        ("GuestCreated/properties/token/maxLength", limits::MAX_TOKEN_BYTES),
+        ("ChangeFeedPage/properties/rows/maxItems", ChangeFeedPage::MAX_ROWS),
+    ] {
+        let described = document.pointer(&format!("/components/schemas/{bound}"));
+        assert_eq!(described, Some(&json!(limit)), "{bound}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_example_matches_its_schema() {
+    let origin = TestOrigin::start().await;
+    let document = fetch_document(&origin).await;
+    let mut examples = 0;
+    for (path, item) in document.0["paths"].as_object().expect("paths") {
+        for operation in item.as_object().expect("operations").values() {
+            let responses = operation["responses"].as_object().expect("responses").values();
+            for message in responses.chain(operation.get("requestBody")) {
+                let message = resolved(&document.0, message);
+                for content in message["content"].as_object().into_iter().flat_map(|kinds| kinds.values()) {
+                    let named = content["examples"].as_object().into_iter().flat_map(|all| all.values());
+                    for value in named.map(|example| &example["value"]).chain(content.get("example")) {
+                        document.validate(path, &content["schema"], value);
+                        examples += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(examples > 30, "only {examples} examples");
 }
 
 #[tokio::test(flavor = "multi_thread")]

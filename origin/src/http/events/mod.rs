@@ -17,11 +17,16 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::Code;
+use gailou_shared::wire::openapi::SubjectVersion;
+use gailou_shared::wire::{Code, LiveEventPage};
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, PartialSchema};
 
 use crate::http::cached_page::{BROWSER_CACHING, CDN_CACHE_CONTROL, JSON_TYPE};
 use crate::http::event_streams::OpenEventStreams;
 use crate::http::extract::{KnownSubject, QueryParameters};
+use crate::http::openapi::parameters;
+use crate::http::openapi::responses::{NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::{ServiceError, subject_events};
@@ -33,6 +38,24 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How long a reader waits before it opens its stream again.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(3);
 
+/// What happens on a subject.
+///
+/// Server-sent events for requests that accept `text/event-stream`: `comment`, `removed` and `counts`, with the
+/// `data` that is described here; the id of the last event of a commit is the subject's version. After a `reset`
+/// event, events are missing that the origin no longer has, and the client must load what it shows again. For other
+/// requests, a document of the events after a version. An event may be sent twice.
+#[utoipa::path(
+    get, path = "/v1/subjects/{type}/{key}/events", tag = "subjects",
+    params(KnownSubject, EventsQuery),
+    responses(
+        (
+            status = 200, description = "The events.",
+            headers(("Cache-Control")),
+            content((LiveEventPage = "application/json"), (String = "text/event-stream")),
+        ),
+        PublicRefusals, NotFound,
+    ),
+)]
 pub(super) async fn watch_subject(
     State(app): State<Arc<AppState>>,
     State(streams): State<Arc<OpenEventStreams>>,
@@ -107,6 +130,18 @@ impl FromRequestParts<HttpState> for EventsQuery {
             None => after()?,
         };
         Ok(Self::Stream { after })
+    }
+}
+
+impl IntoParams for EventsQuery {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let after = "A version, such as the `epoch` of the page that is shown. Without it, the answer has the present \
+                     version and no events.";
+        let last = "Where a stream that broke continues; it replaces `after`.";
+        vec![
+            parameters::query("after", after, SubjectVersion::schema()).build(),
+            parameters::header("Last-Event-ID", last, SubjectVersion::schema()),
+        ]
     }
 }
 

@@ -4,7 +4,10 @@ use axum::extract::OptionalFromRequestParts;
 use axum::http::request::Parts;
 use gailou_shared::limits;
 use sha2::{Digest, Sha256};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::publish::IdempotencyKey;
@@ -43,6 +46,15 @@ impl OptionalFromRequestParts<HttpState> for IdempotencyHeader {
         hash_part(&mut hasher, parts.method.as_str().as_bytes());
         hash_part(&mut hasher, parts.uri.path().as_bytes());
         Ok(Some(Self { key: key.to_owned(), hasher }))
+    }
+}
+
+impl IntoParams for IdempotencyHeader {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let description = "The same key and body from the same member within 24 h get the first answer again. Without \
+                           the header, a request is not deduplicated.";
+        let key = parameters::text().pattern(Some("^[!-~]{1,128}$"));
+        vec![parameters::header("Idempotency-Key", description, key)]
     }
 }
 

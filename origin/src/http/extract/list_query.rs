@@ -8,8 +8,11 @@ use gailou_shared::limits;
 use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::FieldError;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::extract::query::QueryParameters;
+use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::page::PageQuery;
@@ -64,6 +67,19 @@ impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
         let sort = sort.or(cursor.map(|cursor| cursor.sort)).unwrap_or_default();
         let page = PageQuery { sort, limit, cursor };
         Ok(Self { page, cursor: query.get("cursor").map(str::to_owned), sorts: PhantomData })
+    }
+}
+
+impl<S: ListSorts> IntoParams for ListQuery<S> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let sorts = parameters::text().enum_values(Some(S::LIST_SORTS.iter().map(|sort| sort.name())));
+        let sorts = sorts.default(Some(Sort::default().name().into()));
+        let sort = "The order of the list. A cursor has a sort of its own; another one beside it is `bad_cursor`.";
+        vec![
+            parameters::query("sort", sort, sorts).build(),
+            parameters::page_size(),
+            parameters::cursor("`page.next` of the page before."),
+        ]
     }
 }
 

@@ -9,10 +9,14 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use gailou_shared::id::{InvalidId, SubjectKey};
+use gailou_shared::id::{CommentId, InvalidId, MemberId, SubjectKey};
 use gailou_shared::wire::Code;
+use gailou_shared::wire::openapi::{SubjectKeyText, SubjectTypeName};
 use percent_encoding::percent_decode_str;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, PartialSchema};
 
+use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
@@ -47,6 +51,15 @@ impl FromRequestParts<HttpState> for KnownSubject {
     }
 }
 
+impl IntoParams for KnownSubject {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![
+            parameters::segment("type", "What kind of thing is commented on.", SubjectTypeName::schema(), "video"),
+            parameters::segment("key", "The host's key of it, percent-encoded.", SubjectKeyText::schema(), "2"),
+        ]
+    }
+}
+
 /// `{id}`: a comment's or a member's, else `400 invalid_request` on `id`.
 #[derive(Debug)]
 pub(in crate::http) struct PathId<T>(pub(in crate::http) T);
@@ -57,6 +70,18 @@ impl<T: FromStr<Err = InvalidId>> FromRequestParts<HttpState> for PathId<T> {
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, Refusal> {
         let id = raw_segment(parts, "id").parse();
         id.map(Self).map_err(|error: InvalidId| Refusal::field("id", error.to_string()))
+    }
+}
+
+impl IntoParams for PathId<CommentId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The comment.", CommentId::schema(), "3159632956621393920")]
+    }
+}
+
+impl IntoParams for PathId<MemberId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The member.", MemberId::schema(), "7")]
     }
 }
 

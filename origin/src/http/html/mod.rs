@@ -17,9 +17,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gailou_shared::page_key::page_key;
 use sha2::{Digest, Sha256};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::CacheableRead;
 use crate::http::extract::{KnownSubject, ListQuery, QueryParameters, RootSorts};
+use crate::http::openapi::parameters;
+use crate::http::openapi::responses::{Gone, NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged as _;
@@ -29,6 +33,18 @@ use crate::state::page_cache::BuiltPage;
 
 const HTML_TYPE: &str = "text/html; charset=utf-8";
 
+/// A page of comments as HTML.
+#[utoipa::path(
+    get, path = "/t/{type}/{key}", tag = "subjects",
+    params(KnownSubject, Fragment, ListQuery<RootSorts>, CacheableRead),
+    responses(
+        (
+            status = 200, description = "The page, readable without JavaScript.", body = String, content_type = "text/html",
+            headers(("Content-Security-Policy" = String, description = "Allows no script, and only the page's own styles.")),
+        ),
+        PublicRefusals, NotFound, NotModified, Gone,
+    ),
+)]
 pub(super) async fn get_html(
     State(app): State<Arc<AppState>>,
     KnownSubject(key): KnownSubject,
@@ -94,5 +110,12 @@ impl FromRequestParts<HttpState> for Fragment {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         Ok(Self(query.get("fragment") == Some("1")))
+    }
+}
+
+impl IntoParams for Fragment {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let flag = parameters::text().enum_values(Some(["0", "1"])).default(Some("0".into()));
+        vec![parameters::query("fragment", "`1`: without the document around the comments.", flag).build()]
     }
 }

@@ -1,0 +1,104 @@
+//! Descriptions of bodies that have no type of their own: those of requests are parsed field by field,
+//! so that a refusal names every wrong field, and some answers are narrower than their type.
+
+use gailou_shared::id::MemberId;
+use gailou_shared::path::Mode;
+use gailou_shared::wire::{Comment, PageInfo, SubjectState};
+use strum::VariantNames as _;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::service::moderate::Decision;
+
+/// The new text of a comment.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`content::parse_edit` reads it")]
+pub(in crate::http) struct CommentEdit {
+    /// The new text; the rules are those of a new comment.
+    #[schema(min_length = 1, max_length = 5000)]
+    content: String,
+}
+
+/// A guest to be.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`content::parse_guest_name` reads it")]
+pub(in crate::http) struct NewGuest {
+    /// 1 to 64 characters, not blank, without control characters; spaces around the name are removed.
+    #[schema(min_length = 1, max_length = 64)]
+    name: String,
+}
+
+/// What a moderator decides.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct CommentDecision {
+    /// What happens to the comment.
+    action: Decision,
+    /// The reason, for the audit log; no control characters.
+    #[schema(max_length = 1000)]
+    reason: Option<String>,
+}
+
+impl PartialSchema for Decision {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::VARIANTS.iter().copied())).into()
+    }
+}
+
+impl ToSchema for Decision {}
+
+/// New values of a subject. A field that is left out stays as it is; `null` removes its value.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct SubjectChanges {
+    /// Whether the subject takes comments.
+    #[schema(nullable = false)]
+    state: Option<SubjectState>,
+    /// How its threads are built.
+    #[schema(nullable = false)]
+    mode: Option<Mode>,
+    /// The member it belongs to.
+    owner_id: Option<MemberId>,
+    /// Its title; no control characters.
+    #[schema(max_length = 1000)]
+    title: Option<String>,
+    /// Its address; no control characters.
+    #[schema(max_length = 1000)]
+    url: Option<String>,
+}
+
+/// A page of comments on various subjects.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is sent as a `CommentPage` without a subject")]
+pub(in crate::http) struct HistoryPage {
+    /// The comments.
+    #[schema(max_items = 100)]
+    data: Vec<Comment>,
+    /// The page's place in the list.
+    page: PageInfo,
+}
+
+/// A comment in review.
+pub(in crate::http) struct HeldComment;
+
+impl PartialSchema for HeldComment {
+    fn schema() -> RefOr<Schema> {
+        let review = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["review"]));
+        let in_review = ObjectBuilder::new().property("state", review);
+        AllOfBuilder::new().item(Ref::from_schema_name(Comment::name())).item(in_review).into()
+    }
+}
+
+impl ToSchema for HeldComment {}
+
+/// The OpenAPI document.
+pub(in crate::http) struct OpenApiDocument;
+
+impl PartialSchema for OpenApiDocument {
+    fn schema() -> RefOr<Schema> {
+        ["openapi", "info", "paths"].into_iter().fold(ObjectBuilder::new(), ObjectBuilder::required).into()
+    }
+}
+
+impl ToSchema for OpenApiDocument {}
