@@ -37,6 +37,10 @@ impl CachedStoreTestBed {
         let doubles = TestBed::new(1, 1);
         Self { cached_store: doubles.cached_store(), doubles }
     }
+
+    async fn list_roots(&self, range: FloorRange) -> Vec<(u64, CommentId)> {
+        self.cached_store.list_floors(&roots(), range).await.unwrap()
+    }
 }
 
 fn subject() -> SubjectKey {
@@ -84,10 +88,7 @@ async fn page_costs_a_fixed_number_of_round_trips() {
                 bed.doubles.counters.calls.load(SeqCst),
             );
             bed.cached_store.read_subjects(&[subject()]).await.unwrap();
-            assert_eq!(
-                bed.cached_store.list_floors(&roots(), FloorRange::newest(ids.len() + 1)).await.unwrap().len(),
-                ids.len()
-            );
+            assert_eq!(bed.list_roots(FloorRange::newest(ids.len() + 1)).await.len(), ids.len());
             let top = bed.cached_store.list_top_replies(&ids, limits::TOP_REPLIES).await.unwrap();
             let all: Vec<_> = ids.iter().chain(top.values().flatten()).copied().collect();
             assert_eq!(bed.cached_store.read_comments(&all).await.unwrap().len(), ids.len() + 1);
@@ -110,7 +111,7 @@ async fn concurrent_reads_cost_one_query() {
     let before = bed.doubles.store.reads();
     let asked = futures_util::future::join_all((0..50).map(|_| async {
         bed.doubles.store.delay_next_read(Duration::from_millis(5));
-        bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
+        bed.list_roots(FloorRange::newest(9)).await;
         bed.cached_store.read_comments(&ids).await.unwrap();
         bed.cached_store.list_ranked(&roots(), Sort::Hot).await.unwrap()
     }));
@@ -130,14 +131,14 @@ async fn missing_subject_and_empty_list_are_cached() {
     );
     assert_eq!(bed.doubles.store.reads(), before);
     // An empty list is cached once it was filled.
-    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap(), []);
+    assert_eq!(bed.list_roots(FloorRange::newest(9)).await, []);
     rebuild_requested(&bed).await;
     let before = bed.doubles.store.reads();
-    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(9)).await.unwrap(), []);
+    assert_eq!(bed.list_roots(FloorRange::oldest(9)).await, []);
     assert_eq!(bed.doubles.store.reads(), before);
     let (id, first) = bed.doubles.store.publish(&subject(), 1, None);
     commit(&bed.cached_store, &first).await;
-    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(9)).await.unwrap(), [(1, id)]);
+    assert_eq!(bed.list_roots(FloorRange::oldest(9)).await, [(1, id)]);
     assert_eq!(bed.cached_store.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().comments, 1);
 }
 
@@ -220,7 +221,7 @@ async fn cache_that_was_down_is_invalidated_later() {
     commit(&bed.cached_store, &bed.doubles.store.edit(ids[0], |row| row.content = "3".into())).await;
     assert!(begun.elapsed() <= Duration::from_secs(2));
     assert_eq!(read_one(&bed.cached_store, ids[0]).await.content, "3");
-    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap().len(), 3);
+    assert_eq!(bed.list_roots(FloorRange::newest(9)).await.len(), 3);
     bed.doubles.cache.is_down.store(false, SeqCst);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(read_one(&bed.doubles.cached_store(), ids[0]).await.content, "3");
@@ -318,9 +319,7 @@ async fn second_id_of_a_comment_is_not_cached() {
 async fn list_is_requested_once_filled_ahead_and_kept_current() {
     let bed = CachedStoreTestBed::new();
     let ids: Vec<_> = (0..2_500).map(|n| bed.doubles.store.publish(&subject(), n, None).0).collect();
-    let read = async |beyond| {
-        bed.cached_store.list_floors(&roots(), FloorRange { ascending: false, beyond, count: 21 }).await.unwrap()
-    };
+    let read = async |beyond| bed.list_roots(FloorRange { ascending: false, beyond, count: 21 }).await;
     assert_eq!(read(None).await[0], (2_500, ids[2_499]));
     let other = bed.doubles.cached_store();
     other.list_floors(&roots(), FloorRange::newest(21)).await.unwrap();
@@ -351,19 +350,12 @@ async fn list_is_requested_once_filled_ahead_and_kept_current() {
     let before = bed.doubles.store.reads();
     assert_eq!(read(Some(1_505)).await[20].0, 1_484);
     assert_eq!(read(Some(1_000)).await[20].0, 979);
-    assert_eq!(
-        bed.cached_store
-            .list_floors(&roots(), FloorRange { ascending: true, beyond: Some(1_000), count: 3 })
-            .await
-            .unwrap()[0]
-            .0,
-        1_001,
-        "upwards too"
-    );
+    let range = FloorRange { ascending: true, beyond: Some(1_000), count: 3 };
+    assert_eq!(bed.list_roots(range).await[0].0, 1_001, "upwards too");
     assert_eq!(bed.doubles.store.reads(), before);
     // A jump far beyond the window is read from the tables.
     assert_eq!(read(Some(100)).await[20].0, 79);
-    assert_eq!(bed.cached_store.list_floors(&roots(), FloorRange::oldest(3)).await.unwrap()[0], (1, ids[0]));
+    assert_eq!(bed.list_roots(FloorRange::oldest(3)).await[0], (1, ids[0]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,10 +368,10 @@ async fn jobs_fill_requested_lists_and_warm_popular_subjects() {
         tokio::spawn(rebuild::run(bed.cached_store.clone(), log, stop.clone())),
         tokio::spawn(warm::run(bed.cached_store.clone(), heat.clone(), stop.clone())),
     ];
-    bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
+    bed.list_roots(FloorRange::newest(9)).await;
     sleep(Duration::from_secs(3)).await;
     let before = bed.doubles.store.reads();
-    bed.cached_store.list_floors(&roots(), FloorRange::newest(9)).await.unwrap();
+    bed.list_roots(FloorRange::newest(9)).await;
     assert_eq!(bed.doubles.store.reads(), before);
     assert_eq!(bed.doubles.broker.commits(Topic::Rebuild)[&0], 1);
 
