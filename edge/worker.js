@@ -1,7 +1,7 @@
 // The entry of the Worker. The class that worker-build generates wraps every request in three proxies, so
 // that it can make a new instance after a trap. Here only the first request after a trap takes that path.
 
-import Worker from "./build/index.js";
+import Worker from './build/index.js';
 
 // It reads `env` and `ctx` of the object that it is called on.
 const { fetch } = Worker.prototype;

@@ -5,13 +5,17 @@
 //
 // COMMENTS (http://127.0.0.1:8080) is where Gailou answers, PORT (3000) where this site does.
 
-import { createServer } from "node:http";
+import { createServer } from 'node:http';
 
-import { memberToken } from "./member-token.mjs";
+import { memberToken } from './member-token.mjs';
 
-const { GAILOU_TOKEN_SECRET: secret, COMMENTS = "http://127.0.0.1:8080", PORT = "3000" } = process.env;
+const {
+  GAILOU_TOKEN_SECRET: secret,
+  COMMENTS = 'http://127.0.0.1:8080',
+  PORT = '3000',
+} = process.env;
 if (!secret) {
-  console.error("GAILOU_TOKEN_SECRET is missing: give this site and gailou the same one");
+  console.error('GAILOU_TOKEN_SECRET is missing: give this site and gailou the same one');
   process.exit(2);
 }
 
@@ -33,13 +37,15 @@ const PAGE = `<!doctype html>
 `;
 
 const server = createServer((request, response) => {
-  if (request.url === "/comment-token") {
-    const member = { id: 7, name: "Ann" };
-    response.writeHead(200, { "content-type": "text/plain", "cache-control": "no-store" });
+  if (request.url === '/comment-token') {
+    const member = { id: 7, name: 'Ann' };
+    response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
     response.end(memberToken(member, secret));
     return;
   }
-  response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
   response.end(PAGE);
 });
-server.listen(Number(PORT), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
+server.listen(Number(PORT), '127.0.0.1', () =>
+  console.log(`http://127.0.0.1:${server.address().port}`),
+);

@@ -1,13 +1,15 @@
 // One comment through the edge to the real origin and back. E2E_GAILOU names the origin's program;
 // without it the test is skipped.
 
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 
-import { SECRETS, eventually, skip, startGailou } from "./gailou.mjs";
-import { newState, startWorker } from "./worker.mjs";
+import { eventually, SECRETS, skip, startGailou } from './gailou.mjs';
+import { newState, startWorker } from './worker.mjs';
 
-test("guest posts, likes and reads through the edge, and reads during an outage", { skip }, async (t) => {
+test('guest posts, likes and reads through the edge, and reads during an outage', {
+  skip,
+}, async (t) => {
   const state = await newState();
   t.after(state.remove);
   let gailou = await startGailou(state.dir);
@@ -16,48 +18,63 @@ test("guest posts, likes and reads through the edge, and reads during an outage"
   t.after(worker.stop);
 
   const call = async (method, path, { body, ...headers } = {}) => {
-    const json = body && { "content-type": "application/json" };
-    const options = { method, headers: { ...json, ...headers }, body: body && JSON.stringify(body) };
+    const json = body && { 'content-type': 'application/json' };
+    const options = {
+      method,
+      headers: { ...json, ...headers },
+      body: body && JSON.stringify(body),
+    };
     const response = await fetch(worker.url + path, options);
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text && JSON.parse(text), text };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text && JSON.parse(text),
+      text,
+    };
   };
 
-  const list = "/v1/subjects/article/flow/comments";
-  const empty = await call("GET", list);
+  const list = '/v1/subjects/article/flow/comments';
+  const empty = await call('GET', list);
   assert.deepEqual([empty.status, empty.body.data], [200, []], empty.text);
 
-  const guest = await call("POST", "/v1/guests", { body: { name: "Ann" } });
+  const guest = await call('POST', '/v1/guests', { body: { name: 'Ann' } });
   assert.equal(guest.status, 201, guest.text);
   const own = { authorization: `Bearer ${guest.body.token}` };
 
-  const key = { "idempotency-key": "flow-1" };
-  const posted = await call("POST", list, { ...own, ...key, body: { content: "first 楼" } });
+  const key = { 'idempotency-key': 'flow-1' };
+  const posted = await call('POST', list, { ...own, ...key, body: { content: 'first 楼' } });
   assert.equal(posted.status, 201, posted.text);
-  const again = await call("POST", list, { ...own, ...key, body: { content: "first 楼" } });
-  assert.deepEqual([again.status, again.body.id], [201, posted.body.id], "sent twice, posted once");
+  const again = await call('POST', list, { ...own, ...key, body: { content: 'first 楼' } });
+  assert.deepEqual([again.status, again.body.id], [201, posted.body.id], 'sent twice, posted once');
 
   const shown = await eventually(async () => {
-    const page = await call("GET", list);
+    const page = await call('GET', list);
     return page.body.data?.length ? page : null;
   });
-  assert.deepEqual(shown.body.data.map((c) => [c.id, c.content]), [[posted.body.id, "first 楼"]]);
-  const known = await call("GET", list, { "if-none-match": shown.headers.get("etag"), "cache-control": "max-age=0" });
+  assert.deepEqual(
+    shown.body.data.map((c) => [c.id, c.content]),
+    [[posted.body.id, 'first 楼']],
+  );
+  const known = await call('GET', list, {
+    'if-none-match': shown.headers.get('etag'),
+    'cache-control': 'max-age=0',
+  });
   assert.equal(known.status, 304);
 
-  const liked = await call("PUT", `/v1/comments/${posted.body.id}/like`, own);
+  const liked = await call('PUT', `/v1/comments/${posted.body.id}/like`, own);
   assert.deepEqual([liked.status, liked.body.likes], [200, 1], liked.text);
-  const overlay = await call("GET", `/v1/me/overlay?ids=${posted.body.id}`, own);
-  assert.equal(overlay.body.data[posted.body.id].reaction, "like", overlay.text);
-  assert.match(overlay.headers.get("cache-control"), /private, no-store/);
+  const overlay = await call('GET', `/v1/me/overlay?ids=${posted.body.id}`, own);
+  assert.equal(overlay.body.data[posted.body.id].reaction, 'like', overlay.text);
+  assert.match(overlay.headers.get('cache-control'), /private, no-store/);
 
   await gailou.stop();
   gailou = null;
   const stale = await eventually(async () => {
-    const page = await call("GET", list);
-    return page.headers.get("x-gailou-stale") ? page : null;
+    const page = await call('GET', list);
+    return page.headers.get('x-gailou-stale') ? page : null;
   });
   assert.equal(stale.body.data.length, 1);
-  const lost = await call("POST", list, { ...own, body: { content: "second" } });
-  assert.deepEqual([lost.status, lost.body.code], [503, "origin_unreachable"]);
+  const lost = await call('POST', list, { ...own, body: { content: 'second' } });
+  assert.deepEqual([lost.status, lost.body.code], [503, 'origin_unreachable']);
 });

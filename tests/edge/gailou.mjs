@@ -1,16 +1,16 @@
 // Starts the real origin: the program that E2E_GAILOU names, on a free port, with its own directory.
 
-import { spawn } from "node:child_process";
-import { createHash, createHmac } from "node:crypto";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { spawn } from 'node:child_process';
+import { createHash, createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const GAILOU = process.env.E2E_GAILOU;
 
 /** The reason why the tests that need the origin are skipped, or false. */
-export const skip = GAILOU ? false : "E2E_GAILOU is not set";
+export const skip = GAILOU ? false : 'E2E_GAILOU is not set';
 export const SECRETS = {
-  TOKEN_SECRET: "0123456789abcdef0123456789abcdef",
+  TOKEN_SECRET: '0123456789abcdef0123456789abcdef',
   EDGE_SECRET: "the edge's own secret of 32 bytes",
 };
 
@@ -20,43 +20,55 @@ export async function startGailou(dir, more = {}) {
     ...process.env,
     GAILOU_TOKEN_SECRET: SECRETS.TOKEN_SECRET,
     GAILOU_EDGE_SECRET: SECRETS.EDGE_SECRET,
-    GAILOU_EDGE__REQUIRE_EDGE: "true",
+    GAILOU_EDGE__REQUIRE_EDGE: 'true',
     ...more,
   };
-  const child = spawn(GAILOU, ["--bind", more.GAILOU_BIND ?? "127.0.0.1:0", "--data", join(dir, "data")], {
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
+  const child = spawn(
+    GAILOU,
+    ['--bind', more.GAILOU_BIND ?? '127.0.0.1:0', '--data', join(dir, 'data')],
+    {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let output = '';
   const url = await new Promise((ready, failed) => {
     const read = (chunk) => {
       output = (output + chunk).slice(-20_000);
       const found = output.match(/gailou listening on (http:\S+)/);
       if (found) ready(found[1]);
     };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.on("exit", (code) => failed(new Error(`the origin ended (${code}):\n${output}`)));
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('exit', (code) => failed(new Error(`the origin ended (${code}):\n${output}`)));
   });
-  const stop = () => new Promise((done) => (child.on("exit", done), child.kill()));
+  const stop = () =>
+    new Promise((done) => {
+      child.on('exit', done);
+      child.kill();
+    });
   return { url, stop, log: () => output };
 }
 
 /** Sends a signed request to the origin, past the edge; returns the text of the answer. */
 export async function ask(gailou, path) {
   const time = Math.floor(Date.now() / 1000);
-  const digest = createHash("sha256").update("").digest("hex");
-  const signed = createHmac("sha256", SECRETS.EDGE_SECRET).update(`${time}\nGET\n${path}\n\n${digest}`).digest("hex");
-  const response = await fetch(gailou.url + path, { headers: { "x-gailou-edge": `t=${time},v1=${signed}` } });
+  const digest = createHash('sha256').update('').digest('hex');
+  const signed = createHmac('sha256', SECRETS.EDGE_SECRET)
+    .update(`${time}\nGET\n${path}\n\n${digest}`)
+    .digest('hex');
+  const response = await fetch(gailou.url + path, {
+    headers: { 'x-gailou-edge': `t=${time},v1=${signed}` },
+  });
   return response.text();
 }
 
 /** A token as the host site signs it. */
-export function token(sub, name, role = "member") {
-  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+export function token(sub, name, role = 'member') {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 600;
-  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ sub, name, role, aud: "gailou", exp })}`;
-  return `${signed}.${createHmac("sha256", SECRETS.TOKEN_SECRET).update(signed).digest("base64url")}`;
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ sub, name, role, aud: 'gailou', exp })}`;
+  return `${signed}.${createHmac('sha256', SECRETS.TOKEN_SECRET).update(signed).digest('base64url')}`;
 }
 
 /** Calls `look` until it returns something, for at most 10 s. */
@@ -64,6 +76,6 @@ export async function eventually(look) {
   for (const until = Date.now() + 10_000; ; await sleep(100)) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > until) throw new Error("nothing in 10 s");
+    if (Date.now() > until) throw new Error('nothing in 10 s');
   }
 }

@@ -1,18 +1,18 @@
 // A moderator deletes two comments that are cached at every address that shows them, and within 5 s no
 // address shows them: the real origin behind the real Worker, with a popular subject that is pushed.
 
-import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { SECRETS, ask, eventually, skip, startGailou, token } from "./gailou.mjs";
-import { freePort, newState, startWorker } from "./worker.mjs";
+import { ask, eventually, SECRETS, skip, startGailou, token } from './gailou.mjs';
+import { freePort, newState, startWorker } from './worker.mjs';
 
 /** The longest time for which a deleted comment may be visible, in milliseconds. */
 const BOUND_MS = 5_000;
-const ROOT = "the root that is to go";
-const REPLY = "the reply that is to go";
-const SORTS = ["hot", "new", "old", "top", "best", "replies", "controversial"];
+const ROOT = 'the root that is to go';
+const REPLY = 'the reply that is to go';
+const SORTS = ['hot', 'new', 'old', 'top', 'best', 'replies', 'controversial'];
 const LIMITS = [10, 20, 50, 100, 7];
 
 let state, gailou, worker;
@@ -23,8 +23,12 @@ before(async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   // A subject is popular after a few reads, and its pages stay fresh for the longest time that is allowed.
-  const hot = { GAILOU_EDGE__URL: url, GAILOU_EDGE__HOT_PER_MINUTE: "5", GAILOU_EDGE__FRESH_FOR: "60" };
-  gailou = await startGailou(state.dir, { GAILOU_LIMITS: "off", ...hot });
+  const hot = {
+    GAILOU_EDGE__URL: url,
+    GAILOU_EDGE__HOT_PER_MINUTE: '5',
+    GAILOU_EDGE__FRESH_FOR: '60',
+  };
+  gailou = await startGailou(state.dir, { GAILOU_LIMITS: 'off', ...hot });
   worker = await startWorker(state, { ORIGIN: gailou.url, ...SECRETS }, { port });
 });
 
@@ -34,83 +38,132 @@ after(async () => {
 });
 
 async function call(method, path, { body, ...headers } = {}) {
-  const json = body && { "content-type": "application/json" };
-  const options = { method, headers: { "cache-control": "max-age=0", ...json, ...headers }, body: body && JSON.stringify(body) };
+  const json = body && { 'content-type': 'application/json' };
+  const options = {
+    method,
+    headers: { 'cache-control': 'max-age=0', ...json, ...headers },
+    body: body && JSON.stringify(body),
+  };
   const response = await fetch(worker.url + path, options);
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text.startsWith("{") && JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text.startsWith('{') && JSON.parse(text),
+  };
 }
 
 const as = (sub, name, role) => ({ authorization: `Bearer ${token(sub, name, role)}` });
-const moderator = as("9", "Mo", "moderator");
+const moderator = as('9', 'Mo', 'moderator');
 
 /** All addresses that show the root, and all that show the reply. */
 function addresses(subject, { root, reply, under, author, place }) {
-  const lists = SORTS.flatMap((sort) => LIMITS.map((limit) => `${subject}/comments?sort=${sort}&limit=${limit}`));
-  const html = [subject.replace("/v1/subjects", "/t"), `${subject.replace("/v1/subjects", "/t")}?fragment=1`];
-  const trees = ["", "?depth=1", "?depth=2&limit=50", "?limit=500"].map((query) => `/v1/comments/${root}/tree${query}`);
-  const both = [...lists, ...html, ...trees, `/v1/comments/${reply}/ancestors`, `/v1/comments/${reply}/context`];
+  const lists = SORTS.flatMap((sort) =>
+    LIMITS.map((limit) => `${subject}/comments?sort=${sort}&limit=${limit}`),
+  );
+  const html = [
+    subject.replace('/v1/subjects', '/t'),
+    `${subject.replace('/v1/subjects', '/t')}?fragment=1`,
+  ];
+  const trees = ['', '?depth=1', '?depth=2&limit=50', '?limit=500'].map(
+    (query) => `/v1/comments/${root}/tree${query}`,
+  );
+  const both = [
+    ...lists,
+    ...html,
+    ...trees,
+    `/v1/comments/${reply}/ancestors`,
+    `/v1/comments/${reply}/context`,
+  ];
   const history = LIMITS.map((limit) => `/v1/members/${author}/comments?limit=${limit}`);
   const below = [`/v1/comments/${under}/ancestors`, `/v1/comments/${under}/context`];
-  const replies = ["hot", "old", "new"].flatMap((sort) =>
+  const replies = ['hot', 'old', 'new'].flatMap((sort) =>
     LIMITS.map((limit) => `/v1/comments/${root}/replies?sort=${sort}&limit=${limit}`),
   );
   return {
-    [ROOT]: [...both, ...history, ...below, subject, `/v1/comments/${root}`, `/v1/comments/${root}/context`, `/v1/comments/${root}/ancestors`, place],
-    [REPLY]: [...both, ...history, ...below, ...replies, `/v1/comments/${reply}`, `/v1/comments/${reply}/tree`],
+    [ROOT]: [
+      ...both,
+      ...history,
+      ...below,
+      subject,
+      `/v1/comments/${root}`,
+      `/v1/comments/${root}/context`,
+      `/v1/comments/${root}/ancestors`,
+      place,
+    ],
+    [REPLY]: [
+      ...both,
+      ...history,
+      ...below,
+      ...replies,
+      `/v1/comments/${reply}`,
+      `/v1/comments/${reply}/tree`,
+    ],
   };
 }
 
 test("a moderator's deletion reaches every address within 5 s", { skip }, async () => {
-  const subject = "/v1/subjects/topic/moderated";
+  const subject = '/v1/subjects/topic/moderated';
   const post = async (content, who, parent_id) => {
-    const answer = await call("POST", `${subject}/comments`, { ...who, body: { content, parent_id } });
+    const answer = await call('POST', `${subject}/comments`, {
+      ...who,
+      body: { content, parent_id },
+    });
     assert.equal(answer.status, 201, answer.text);
     return answer.body.id;
   };
-  await post("another root", as("1", "Ann"));
-  const root = await post(ROOT, as("5", "Eve"));
-  const reply = await post(REPLY, as("5", "Eve"), root);
-  const under = await post("a reply below it", as("2", "Bo"), reply);
-  await post("the newest root", as("1", "Ann"));
-  assert.equal((await call("PUT", `/v1/comments/${root}/pin`, moderator)).status, 200);
+  await post('another root', as('1', 'Ann'));
+  const root = await post(ROOT, as('5', 'Eve'));
+  const reply = await post(REPLY, as('5', 'Eve'), root);
+  const under = await post('a reply below it', as('2', 'Bo'), reply);
+  await post('the newest root', as('1', 'Ann'));
+  assert.equal((await call('PUT', `/v1/comments/${root}/pin`, moderator)).status, 200);
 
   // A page behind a cursor: the one after the oldest root.
   const first = await eventually(async () => {
-    const page = await call("GET", `${subject}/comments?sort=old&limit=1`);
+    const page = await call('GET', `${subject}/comments?sort=old&limit=1`);
     return page.body.page?.next ? page : null;
   });
   const place = `${subject}/comments?limit=10&cursor=${first.body.page.next}`;
-  const shown = addresses(subject, { root, reply, under, author: "5", place });
+  const shown = addresses(subject, { root, reply, under, author: '5', place });
 
   // Both comments are cached at every address, and the client knows the tag of each page.
   const tags = new Map();
   for (const [content, paths] of Object.entries(shown)) {
     for (const path of paths) {
       await eventually(async () => {
-        const page = await call("GET", path);
-        tags.set(path, page.headers.get("etag"));
+        const page = await call('GET', path);
+        tags.set(path, page.headers.get('etag'));
         return page.status === 200 && page.text.includes(content);
       });
     }
   }
   // The subject is popular: its pages are pushed and stay fresh for a minute.
-  await eventually(async () => /^gailou_pushed_pages_total\S*stored\S* [1-9]/m.test(await ask(gailou, "/metrics")));
+  await eventually(async () =>
+    /^gailou_pushed_pages_total\S*stored\S* [1-9]/m.test(await ask(gailou, '/metrics')),
+  );
 
   for (const id of [reply, root]) {
-    const decision = { ...moderator, body: { action: "delete", reason: "a test" } };
-    const decided = await call("POST", `/v1/admin/comments/${id}/decision`, decision);
+    const decision = { ...moderator, body: { action: 'delete', reason: 'a test' } };
+    const decided = await call('POST', `/v1/admin/comments/${id}/decision`, decision);
     assert.ok(decided.status < 300, decided.text);
   }
   const since = Date.now();
 
-  const all = Object.entries(shown).flatMap(([content, paths]) => paths.map((path) => [path, content]));
+  const all = Object.entries(shown).flatMap(([content, paths]) =>
+    paths.map((path) => [path, content]),
+  );
   const gone = new Set();
   let seen = 0;
   while (gone.size < all.length) {
     for (const at of all) {
       const [path, content] = at;
-      const page = await call("GET", path, tags.get(path) ? { "if-none-match": tags.get(path) } : {});
+      const page = await call(
+        'GET',
+        path,
+        tags.get(path) ? { 'if-none-match': tags.get(path) } : {},
+      );
       if (page.status !== 304 && !page.text.includes(content)) {
         gone.add(at);
         continue;
@@ -126,7 +179,11 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
   await sleep(6_000);
   const clean = async () => {
     for (const [path, content] of all) {
-      const page = await call("GET", path, tags.get(path) ? { "if-none-match": tags.get(path) } : {});
+      const page = await call(
+        'GET',
+        path,
+        tags.get(path) ? { 'if-none-match': tags.get(path) } : {},
+      );
       assert.ok(page.status !== 304 && !page.text.includes(content), `${path} (${page.status})`);
     }
   };
@@ -135,11 +192,14 @@ test("a moderator's deletion reaches every address within 5 s", { skip }, async 
   gailou = null;
   await clean();
   const stale = await eventually(async () => {
-    const page = await call("GET", `${subject}/comments`);
-    return page.headers.get("x-gailou-stale") && page;
+    const page = await call('GET', `${subject}/comments`);
+    return page.headers.get('x-gailou-stale') && page;
   });
   assert.ok(stale.status === 200 && !stale.text.includes(ROOT) && !stale.text.includes(REPLY));
-  const refused = await call("POST", `${subject}/comments`, { ...moderator, body: { content: "x" } });
-  assert.deepEqual([refused.status, refused.body.code], [503, "origin_unreachable"]);
-  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  const refused = await call('POST', `${subject}/comments`, {
+    ...moderator,
+    body: { content: 'x' },
+  });
+  assert.deepEqual([refused.status, refused.body.code], [503, 'origin_unreachable']);
+  assert.ok(Number(refused.headers.get('retry-after')) > 0);
 });

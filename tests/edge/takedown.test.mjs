@@ -1,12 +1,12 @@
 // Takedowns: a removed comment is gone from every cache within 5 s, and no older page comes back. The
 // edge runs in workerd against a scripted origin whose pages stay fresh for a minute.
 
-import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { startOrigin } from "./origin.mjs";
-import { newState, startWorker } from "./worker.mjs";
+import { startOrigin } from './origin.mjs';
+import { newState, startWorker } from './worker.mjs';
 
 /** The longest time for which a removed comment may be visible, in milliseconds. */
 const BOUND_MS = 5_000;
@@ -17,7 +17,7 @@ let origin, state, worker;
 
 before(async () => {
   [origin, state] = await Promise.all([startOrigin(), newState()]);
-  worker = await startWorker(state, { ORIGIN: origin.url, EDGE_SECRET: "edge secret" });
+  worker = await startWorker(state, { ORIGIN: origin.url, EDGE_SECRET: 'edge secret' });
 });
 
 after(async () => {
@@ -38,9 +38,10 @@ function newComment() {
 
 beforeEach(() => origin.reset());
 
-const call = (path, headers = {}) => fetch(worker.url + path, { headers: { "cache-control": "max-age=0", ...headers } });
+const call = (path, headers = {}) =>
+  fetch(worker.url + path, { headers: { 'cache-control': 'max-age=0', ...headers } });
 const page = async (path) => (await call(path)).json();
-const stale = (response) => response.headers.get("x-gailou-stale");
+const stale = (response) => response.headers.get('x-gailou-stale');
 
 /** Removes the comment from the origin's pages and adds the takedown to its change feed. */
 function takeDown(id) {
@@ -58,40 +59,43 @@ async function within(ms, look) {
   }
 }
 
-test("removed comment is gone from every cached page within 5 s, and the old tag is not 304", async () => {
+test('removed comment is gone from every cached page within 5 s, and the old tag is not 304', async () => {
   const id = newComment();
-  const subject = "/v1/subjects/article/gone";
+  const subject = '/v1/subjects/article/gone';
   const paths = [
     subject,
-    ...["hot", "new", "old", "top", "best"].flatMap((sort) =>
+    ...['hot', 'new', 'old', 'top', 'best'].flatMap((sort) =>
       [10, 20, 50, 100].map((limit) => `${subject}/comments?sort=${sort}&limit=${limit}`),
     ),
-    ...["", "/replies", "/tree", "/ancestors", "/context"].map((tail) => `/v1/comments/${id}${tail}`),
-    "/v1/members/7/comments",
-    "/t/article/gone",
-    "/t/article/gone?fragment=1",
+    ...['', '/replies', '/tree', '/ancestors', '/context'].map(
+      (tail) => `/v1/comments/${id}${tail}`,
+    ),
+    '/v1/members/7/comments',
+    '/t/article/gone',
+    '/t/article/gone?fragment=1',
   ];
   const tags = new Map();
   for (const path of paths) {
     const response = await call(path);
     assert.deepEqual((await response.json()).ids, [id], path);
-    tags.set(path, response.headers.get("etag"));
+    tags.set(path, response.headers.get('etag'));
   }
   origin.forget();
-  for (const path of paths) assert.equal((await call(path, { "if-none-match": tags.get(path) })).status, 304, path);
-  assert.equal(origin.asked().length, 0, "all of them are cached");
+  for (const path of paths)
+    assert.equal((await call(path, { 'if-none-match': tags.get(path) })).status, 304, path);
+  assert.equal(origin.asked().length, 0, 'all of them are cached');
 
   const since = takeDown(id);
   for (const path of paths) {
     await within(BOUND_MS - (Date.now() - since), async () => (await page(path)).ids.length === 0);
-    const again = await call(path, { "if-none-match": tags.get(path) });
+    const again = await call(path, { 'if-none-match': tags.get(path) });
     assert.deepEqual([again.status, (await again.json()).ids], [200, []], path);
   }
-  assert.ok(Date.now() - since < BOUND_MS, "all of it within the bound");
+  assert.ok(Date.now() - since < BOUND_MS, 'all of it within the bound');
 });
 
-test("list with an unusual limit is not cached", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/odd/comments?limit=7"];
+test('list with an unusual limit is not cached', async () => {
+  const [id, path] = [newComment(), '/v1/subjects/article/odd/comments?limit=7'];
   for (let n = 0; n < 2; n++) {
     origin.forget();
     assert.deepEqual((await page(path)).ids, [id]);
@@ -99,18 +103,18 @@ test("list with an unusual limit is not cached", async () => {
   }
 });
 
-test("first answer of an isolate after a pause has no removed comment", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/slept/comments"];
-  const etag = (await call(path)).headers.get("etag");
+test('first answer of an isolate after a pause has no removed comment', async () => {
+  const [id, path] = [newComment(), '/v1/subjects/article/slept/comments'];
+  const etag = (await call(path)).headers.get('etag');
   await sleep(PAUSE_MS / 2);
   takeDown(id);
   await sleep(PAUSE_MS);
-  const first = await call(path, { "if-none-match": etag });
+  const first = await call(path, { 'if-none-match': etag });
   assert.deepEqual([first.status, (await first.json()).ids, stale(first)], [200, [], null]);
 });
 
 test("isolate that paused longer than the feed's tail fetches the feed of the day", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/day/comments"];
+  const [id, path] = [newComment(), '/v1/subjects/article/day/comments'];
   await page(path);
   await sleep(300);
   takeDown(id);
@@ -119,11 +123,11 @@ test("isolate that paused longer than the feed's tail fetches the feed of the da
   origin.tailMs = 1_000;
   origin.forget();
   assert.deepEqual((await page(path)).ids, []);
-  assert.ok(origin.fed().some((request) => request.url.endsWith("?day=1")));
+  assert.ok(origin.fed().some((request) => request.url.endsWith('?day=1')));
 });
 
-test("takedown of another comment leaves a cached page valid", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/kept/comments"];
+test('takedown of another comment leaves a cached page valid', async () => {
+  const [id, path] = [newComment(), '/v1/subjects/article/kept/comments'];
   await page(path);
   origin.takeDown(id + 500_000, 11);
   await sleep(PAUSE_MS / 2);
@@ -132,35 +136,35 @@ test("takedown of another comment leaves a cached page valid", async () => {
   assert.equal(origin.asked().length, 0);
 });
 
-test("invalidated page is 503 while the origin does not answer", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/void/comments"];
+test('invalidated page is 503 while the origin does not answer', async () => {
+  const [id, path] = [newComment(), '/v1/subjects/article/void/comments'];
   await page(path);
   await sleep(500);
   takeDown(id);
   // The feed answers; the page does not.
-  origin.mode = "failing";
+  origin.mode = 'failing';
   await within(BOUND_MS, async () => (await call(path)).status === 503);
-  origin.mode = "gone";
+  origin.mode = 'gone';
   await sleep(PAUSE_MS);
   const refused = await call(path);
-  assert.deepEqual([refused.status, (await refused.json()).code], [503, "origin_unreachable"]);
-  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  assert.deepEqual([refused.status, (await refused.json()).code], [503, 'origin_unreachable']);
+  assert.ok(Number(refused.headers.get('retry-after')) > 0);
 });
 
-test("unreachable feed: pages are marked stale until it is back", async () => {
-  const [id, path] = [newComment(), "/v1/subjects/article/unfed/comments"];
+test('unreachable feed: pages are marked stale until it is back', async () => {
+  const [id, path] = [newComment(), '/v1/subjects/article/unfed/comments'];
   await page(path);
-  origin.feed = "gone";
+  origin.feed = 'gone';
   await sleep(PAUSE_MS);
   const marked = await call(path);
-  assert.deepEqual([marked.status, stale(marked), (await marked.json()).ids], [200, "1", [id]]);
-  origin.feed = "up";
+  assert.deepEqual([marked.status, stale(marked), (await marked.json()).ids], [200, '1', [id]]);
+  origin.feed = 'up';
   await within(BOUND_MS, async () => stale(await call(path)) === null);
 });
 
-test("feed is fetched about once in two seconds under load", async () => {
+test('feed is fetched about once in two seconds under load', async () => {
   newComment();
-  const path = "/v1/subjects/article/cost/comments";
+  const path = '/v1/subjects/article/cost/comments';
   await page(path);
   origin.forget();
   const until = Date.now() + 8_000;
@@ -170,10 +174,10 @@ test("feed is fetched about once in two seconds under load", async () => {
   assert.equal(origin.asked().length, 0);
 });
 
-test("page with an older version never replaces a newer one", async () => {
+test('page with an older version never replaces a newer one', async () => {
   newComment();
   origin.hotFor = null;
-  const path = "/v1/subjects/article/order/comments";
+  const path = '/v1/subjects/article/order/comments';
   origin.version = 12;
   await page(path);
   // As a replica that lags behind.
@@ -187,21 +191,21 @@ test("page with an older version never replaces a newer one", async () => {
   await within(BOUND_MS, async () => (await page(path)).version === 13);
 });
 
-test("headers for the edge do not reach the reader", async () => {
+test('headers for the edge do not reach the reader', async () => {
   newComment();
-  const path = "/v1/subjects/article/secret/comments";
-  const answers = [await call(path), await call(path), await call("/v1/subjects/article/missing")];
-  answers.push(await call(path, { "if-none-match": answers[0].headers.get("etag") }));
+  const path = '/v1/subjects/article/secret/comments';
+  const answers = [await call(path), await call(path), await call('/v1/subjects/article/missing')];
+  answers.push(await call(path, { 'if-none-match': answers[0].headers.get('etag') }));
   assert.equal(answers[3].status, 304);
   for (const response of answers) {
-    for (const name of ["shows", "made", "version", "hot-for"]) {
+    for (const name of ['shows', 'made', 'version', 'hot-for']) {
       assert.equal(response.headers.get(`x-gailou-${name}`), null, name);
     }
   }
 });
 
-test("page with a missing or invalid X-Gailou-Shows is not cached", async () => {
-  for (const mode of ["silent", "nonsense"]) {
+test('page with a missing or invalid X-Gailou-Shows is not cached', async () => {
+  for (const mode of ['silent', 'nonsense']) {
     newComment();
     origin.mode = mode;
     const path = `/v1/subjects/article/${mode}/comments`;
@@ -212,16 +216,16 @@ test("page with a missing or invalid X-Gailou-Shows is not cached", async () => 
   }
 });
 
-test("truncated answer is 503, or the cached page", async () => {
+test('truncated answer is 503, or the cached page', async () => {
   newComment();
   origin.hotFor = null;
-  const path = "/v1/subjects/article/truncated/comments";
-  origin.mode = "truncated";
+  const path = '/v1/subjects/article/truncated/comments';
+  origin.mode = 'truncated';
   assert.equal((await call(path)).status, 503);
-  origin.mode = "up";
+  origin.mode = 'up';
   const whole = await page(path);
   await sleep(1_500);
-  origin.mode = "truncated";
+  origin.mode = 'truncated';
   origin.version += 1;
   for (let n = 0; n < 3; n += 1) {
     assert.equal((await page(path)).version, whole.version);
@@ -229,14 +233,17 @@ test("truncated answer is 503, or the cached page", async () => {
   }
 });
 
-test("answer above the size limit is 503, and cached pages stay available", async () => {
+test('answer above the size limit is 503, and cached pages stay available', async () => {
   newComment();
-  const [path, other] = ["/v1/subjects/article/huge/comments", "/v1/subjects/article/beside/comments"];
+  const [path, other] = [
+    '/v1/subjects/article/huge/comments',
+    '/v1/subjects/article/beside/comments',
+  ];
   await page(other);
-  origin.mode = "huge";
+  origin.mode = 'huge';
   const huge = await call(path);
   await huge.arrayBuffer().catch(() => {});
   assert.equal(huge.status, 503);
-  origin.mode = "gone";
-  assert.equal((await call(other)).status, 200, "the page in memory");
+  origin.mode = 'gone';
+  assert.equal((await call(other)).status, 200, 'the page in memory');
 });

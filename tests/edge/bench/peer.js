@@ -3,7 +3,7 @@
 // change feed, and sends the same bytes. It does not handle failures, as the edge does.
 const KEPT = 4_096;
 const CURRENT_MS = 2_000;
-const FEED = "http://origin.invalid/v1/edge/changes";
+const FEED = 'http://origin.invalid/v1/edge/changes';
 
 let young = new Map();
 let old = new Map();
@@ -14,34 +14,44 @@ export default {
   async fetch(request, env, context) {
     const { pathname, searchParams } = new URL(request.url);
     const key = canonical(pathname, searchParams);
-    const noCache = /(^|,)\s*no-cache\s*(,|$)/i.test(request.headers.get("cache-control") ?? "");
+    const noCache = /(^|,)\s*no-cache\s*(,|$)/i.test(request.headers.get('cache-control') ?? '');
     if (Date.now() - feed.asOf > CURRENT_MS) {
       if (feed.asOf === 0) await readFeed();
       else context.waitUntil(readFeed());
     }
     let page = recall(key);
-    if (request.method !== "GET" || noCache || !page || !isFresh(page) || !passes(page)) {
+    if (request.method !== 'GET' || noCache || !page || !isFresh(page) || !passes(page)) {
       page = await load(key, env, context);
       remember(key, page);
     }
-    const sent = request.headers.get("x-request-id");
-    const id = sent && /^[\w-]{1,64}$/.test(sent) ? sent : `0000000000000000-${(count++).toString(16)}`;
-    const known = (request.headers.get("if-none-match") ?? "").split(",").some((tag) => tag.trim() === page.etag);
-    const response = new Response(known ? null : page.body, { status: known ? 304 : 200, headers: page.headers });
-    response.headers.set("x-request-id", id);
-    response.headers.set("age", String(Math.floor((Date.now() - page.fetchedMs) / 1000)));
+    const sent = request.headers.get('x-request-id');
+    const id =
+      sent && /^[\w-]{1,64}$/.test(sent) ? sent : `0000000000000000-${(count++).toString(16)}`;
+    const known = (request.headers.get('if-none-match') ?? '')
+      .split(',')
+      .some((tag) => tag.trim() === page.etag);
+    const response = new Response(known ? null : page.body, {
+      status: known ? 304 : 200,
+      headers: page.headers,
+    });
+    response.headers.set('x-request-id', id);
+    response.headers.set('age', String(Math.floor((Date.now() - page.fetchedMs) / 1000)));
     return response;
   },
 };
 
 function canonical(path, params) {
   const kept = [];
-  for (const [name, usual] of [["sort", "hot"], ["limit", "20"], ["cursor", ""]]) {
+  for (const [name, usual] of [
+    ['sort', 'hot'],
+    ['limit', '20'],
+    ['cursor', ''],
+  ]) {
     const value = params.get(name);
     if (value !== null && value !== usual) kept.push(`${name}=${encodeURIComponent(value)}`);
   }
-  const segments = path.split("/").map((s) => encodeURIComponent(decodeURIComponent(s)));
-  return segments.join("/") + (kept.length ? `?${kept.join("&")}` : "");
+  const segments = path.split('/').map((s) => encodeURIComponent(decodeURIComponent(s)));
+  return segments.join('/') + (kept.length ? `?${kept.join('&')}` : '');
 }
 
 /** The cache in memory has two generations, as the edge's has. */
@@ -60,7 +70,8 @@ const isFresh = (page) => Date.now() - page.fetchedMs < page.freshMs;
 
 function passes(page) {
   if (page.checked === feed.generation) return true;
-  if (page.madeMs < feed.since || page.shows.some(([id, version]) => feed.rows.get(id) > version)) return false;
+  if (page.madeMs < feed.since || page.shows.some(([id, version]) => feed.rows.get(id) > version))
+    return false;
   page.checked = feed.generation;
   return true;
 }
@@ -68,7 +79,8 @@ function passes(page) {
 async function readFeed() {
   const asked = Date.now();
   const { since, rows } = await (await fetch(FEED)).json();
-  if (feed.asOf === 0) Object.assign(feed, { since, generation: 1, rows: new Map(rows.map(([id, v]) => [+id, +v])) });
+  if (feed.asOf === 0)
+    Object.assign(feed, { since, generation: 1, rows: new Map(rows.map(([id, v]) => [+id, +v])) });
   feed.asOf = asked;
 }
 
@@ -78,10 +90,13 @@ async function load(key, env, context) {
   let page = cached && parse(await cached.arrayBuffer());
   if (page && isFresh(page) && passes(page)) return page;
   if (page?.hot) {
-    const value = await env.PAGES.get(`page:${key}`, { type: "arrayBuffer", cacheTtl: 30 });
+    const value = await env.PAGES.get(`page:${key}`, { type: 'arrayBuffer', cacheTtl: 30 });
     page = value && parse(value);
     if (page && isFresh(page) && passes(page)) {
-      const headers = { "cache-control": "public, max-age=90000", "content-type": "application/octet-stream" };
+      const headers = {
+        'cache-control': 'public, max-age=90000',
+        'content-type': 'application/octet-stream',
+      };
       context.waitUntil(caches.default.put(name, new Response(value, { headers })));
       return page;
     }
@@ -89,12 +104,12 @@ async function load(key, env, context) {
   const response = await fetch(`http://origin.invalid${key}`);
   const about = response.headers;
   const head = {
-    etag: about.get("etag"),
+    etag: about.get('etag'),
     fetched_ms: Date.now(),
-    made_ms: Number(about.get("x-gailou-made")),
+    made_ms: Number(about.get('x-gailou-made')),
     freshness: { fresh: 86_400, hot: 0 },
-    shows: about.get("x-gailou-shows"),
-    headers: [["content-type", about.get("content-type")]],
+    shows: about.get('x-gailou-shows'),
+    headers: [['content-type', about.get('content-type')]],
   };
   return made(head, new Uint8Array(await response.arrayBuffer()));
 }
@@ -110,10 +125,10 @@ function parse(buffer) {
 function made(head, body) {
   const common = {
     etag: head.etag,
-    "cache-control": "public, no-cache",
-    "access-control-allow-origin": "*",
-    "access-control-expose-headers":
-      "ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale, RateLimit, RateLimit-Policy",
+    'cache-control': 'public, no-cache',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers':
+      'ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale, RateLimit, RateLimit-Policy',
   };
   return {
     body,
@@ -129,7 +144,7 @@ function made(head, body) {
 
 /** Decodes X-Gailou-Shows: two numbers for each comment, with seven bits in each byte. */
 function entries(text) {
-  const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   const numbers = [];
   let number = 0;
   let scale = 1;
@@ -144,6 +159,9 @@ function entries(text) {
   }
   const found = [];
   let id = 0;
-  for (let at = 0; at < numbers.length; at += 2) found.push([(id += numbers[at]), numbers[at + 1]]);
+  for (let at = 0; at < numbers.length; at += 2) {
+    id += numbers[at];
+    found.push([id, numbers[at + 1]]);
+  }
   return found;
 }

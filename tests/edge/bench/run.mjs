@@ -8,16 +8,16 @@
 // threads of workerd, with the stubs of cache and KV. Compare the ratio, not the times of one machine.
 // E2E_RATIO=0.85 makes a smaller ratio from memory a failure.
 
-import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { Agent, get } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-import { answered, median, startWorkerd } from "../workerd.mjs";
+import { answered, median, startWorkerd } from '../workerd.mjs';
 
 const SECONDS = Number(process.argv[2] ?? 3);
 const ROUNDS = Number(process.argv[3] ?? 5);
@@ -25,19 +25,19 @@ const CONNECTIONS = 16;
 /** More than an isolate's memory holds, so that it has evicted a page before the next request for it. */
 const KEYS = 10_000;
 /** For each level the beginning of its addresses, and their number. */
-const LEVELS = { memory: ["seven", 1], "Cache API": ["cache-", KEYS], KV: ["kv-", KEYS] };
+const LEVELS = { memory: ['seven', 1], 'Cache API': ['cache-', KEYS], KV: ['kv-', KEYS] };
 
 const path = (level, n) => {
   const [name, keys] = LEVELS[level];
-  return `/v1/subjects/article/${name}${keys > 1 ? n % keys : ""}/comments?sort=hot&limit=20`;
+  return `/v1/subjects/article/${name}${keys > 1 ? n % keys : ''}/comments?sort=hot&limit=20`;
 };
 
 const hasWrk = (() => {
   try {
-    execFileSync("wrk", ["--version"], { stdio: "ignore" });
+    execFileSync('wrk', ['--version'], { stdio: 'ignore' });
     return true;
   } catch (error) {
-    return error.code !== "ENOENT";
+    return error.code !== 'ENOENT';
   }
 })();
 
@@ -48,20 +48,22 @@ async function drive(url, level, scripts) {
 
 /** The script for a level with many addresses: wrk requests one after the other. */
 function script(level) {
-  const [before, after] = path(level, 0).split("0/comments");
+  const [before, after] = path(level, 0).split('0/comments');
   const next = `wrk.format("GET", "${before}" .. (n % ${KEYS}) .. "/comments${after}")`;
   return `local n = 0\nrequest = function()\n  n = n + 1\n  return ${next}\nend\n`;
 }
 
 async function driveByWrk(url, level, scripts) {
-  const args = ["-t1", `-c${CONNECTIONS}`, `-d${SECONDS}s`];
+  const args = ['-t1', `-c${CONNECTIONS}`, `-d${SECONDS}s`];
   if (LEVELS[level][1] > 1) {
     const file = join(scripts, `${LEVELS[level][0]}.lua`);
     await writeFile(file, script(level));
-    args.push("-s", file);
+    args.push('-s', file);
   }
-  const wrk = spawn("wrk", [...args, url + path(level, 0)], { stdio: ["ignore", "pipe", "inherit"] });
-  let out = "";
+  const wrk = spawn('wrk', [...args, url + path(level, 0)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let out = '';
   for await (const chunk of wrk.stdout) out += chunk;
   if (/Non-2xx|Socket errors/.test(out)) throw new Error(out);
   return Number(out.match(/(\d+) requests in/)[1]);
@@ -73,10 +75,16 @@ async function driveByNode(url, level) {
   let count = 0;
   const one = (n) =>
     new Promise((done, failed) => {
-      get(url + path(level, n), { agent }, (response) => response.resume().on("end", done)).on("error", failed);
+      get(url + path(level, n), { agent }, (response) => response.resume().on('end', done)).on(
+        'error',
+        failed,
+      );
     });
   const loop = async () => {
-    while (Date.now() < end) await one((count += 1));
+    while (Date.now() < end) {
+      count += 1;
+      await one(count);
+    }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, loop));
   agent.destroy();
@@ -87,19 +95,25 @@ async function driveByNode(url, level) {
 async function page(url, level) {
   const { status, headers, body } = await answered(url + path(level, 0));
   const rest = Object.fromEntries(headers);
-  for (const own of ["age", "date", "x-request-id"]) delete rest[own];
-  return { status, headers: rest, body: createHash("sha256").update(body).digest("hex") };
+  for (const own of ['age', 'date', 'x-request-id']) delete rest[own];
+  return { status, headers: rest, body: createHash('sha256').update(body).digest('hex') };
 }
 
-const NAMES = ["rust", "javascript"];
-const scripts = await mkdtemp(join(tmpdir(), "gailou-bench-"));
-const workerd = await startWorkerd(fileURLToPath(new URL("config.capnp", import.meta.url)), "bench", NAMES);
+const NAMES = ['rust', 'javascript'];
+const scripts = await mkdtemp(join(tmpdir(), 'gailou-bench-'));
+const workerd = await startWorkerd(
+  fileURLToPath(new URL('config.capnp', import.meta.url)),
+  'bench',
+  NAMES,
+);
 try {
   let least = 0;
   for (const level of Object.keys(LEVELS)) {
-    const [rust, javascript] = await Promise.all(NAMES.map((name) => page(workerd.urls[name], level)));
+    const [rust, javascript] = await Promise.all(
+      NAMES.map((name) => page(workerd.urls[name], level)),
+    );
     assert.equal(rust.status, 200);
-    assert.deepEqual(rust, javascript, "both must send the same");
+    assert.deepEqual(rust, javascript, 'both must send the same');
     const rounds = { rust: [], javascript: [] };
     for (const name of NAMES) await drive(workerd.urls[name], level, scripts);
     for (let round = 0; round < ROUNDS; round += 1) {
