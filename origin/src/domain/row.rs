@@ -163,9 +163,18 @@ pub struct NewCommentRow {
     /// The text as written, where the filter masked part of it.
     pub original_text: Option<String>,
     pub mentions: Vec<MemberRef>,
-    /// Key and request hash of a `POST` that must not be applied twice.
-    pub idempotency: Option<(String, [u8; 32])>,
+    /// Of a `POST` that must not be applied twice.
+    pub idempotency: Option<IdempotencyKey>,
     pub imported: Option<ImportedFrom>,
+}
+
+/// The idempotency key of a request that must not be carried out twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// The key that its sender chose.
+    pub key: String,
+    /// Hash over method, path and body.
+    pub request: [u8; 32],
 }
 
 /// What an imported comment has in addition.

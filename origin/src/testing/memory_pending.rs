@@ -26,7 +26,7 @@ pub(crate) struct MemoryPending {
 
 fn key_of(logged: &LoggedOperation) -> Option<(MemberId, String)> {
     let Operation::Publish(row) = &logged.operation else { return None };
-    row.idempotency.as_ref().map(|(key, _)| (row.author.id, key.clone()))
+    row.idempotency.as_ref().map(|idempotency| (row.author.id, idempotency.key.clone()))
 }
 
 impl MemoryPending {

@@ -13,7 +13,7 @@ use gailou_shared::wire::Reaction;
 
 use crate::cluster::cached_store::{CachedStore, accept_partial};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, IdempotencyKey, RememberedRequest, SubjectRow};
 use crate::ports::cache::{CacheKey, CachePut};
 use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, ThreadReader};
 
@@ -116,7 +116,7 @@ impl IdempotencyReader for CachedStore {
     ) -> Result<Option<RememberedRequest>> {
         match self.pending.find_reservation(member, key).await {
             Ok(Some(LoggedOperation { at, operation: Operation::Publish(row), .. })) if at > since => {
-                if let Some((_, request)) = row.idempotency {
+                if let Some(IdempotencyKey { request, .. }) = row.idempotency {
                     return Ok(Some(RememberedRequest { request, id: row.path.id(), state: row.state }));
                 }
             }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, advance, sleep};
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, overlay};
 use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch};
-use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, IdempotencyKey};
 use crate::jobs::{rebuild, warm};
 use crate::ports::broker::Topic;
 use crate::ports::cache::{CACHE_FRESHNESS, CACHE_RETENTION};
@@ -229,7 +229,7 @@ async fn cache_that_was_down_is_invalidated_later() {
 
 fn pending_comment(id: CommentId) -> LoggedOperation {
     let mut row = new_row(&subject(), id);
-    row.idempotency = Some(("key".into(), [7; 32]));
+    row.idempotency = Some(IdempotencyKey { key: "key".into(), request: [7; 32] });
     LoggedOperation::new(TEST_START_MS, Operation::Publish(Box::new(row)))
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::journal::{ClusterJournal, WRITE_TIMEOUT, is_transient, retry_delays, unknown};
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
-use crate::domain::row::{NewCommentRow, RememberedRequest};
+use crate::domain::row::{IdempotencyKey, NewCommentRow, RememberedRequest};
 use crate::ports::broker::Topic;
 use crate::ports::journal::JournalError;
 use crate::ports::pending::Reservation;
@@ -29,7 +29,7 @@ impl ClusterJournal {
     pub(super) async fn publish(&self, logged: LoggedOperation) -> Result<OperationOutcome, JournalError> {
         let Some(row) = row_of(&logged) else { return Ok(OperationOutcome::NoComment) };
         let published = OperationOutcome::Published { floor: None };
-        let Some((key, request)) = &row.idempotency else {
+        let Some(IdempotencyKey { key, request }) = &row.idempotency else {
             self.append_and_show(&logged).await?;
             return Ok(published);
         };
@@ -91,7 +91,7 @@ impl ClusterJournal {
         request: &[u8; 32],
         is_appended: bool,
     ) -> Result<OperationOutcome, JournalError> {
-        let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|(_, hash)| hash == request));
+        let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|key| key.request == *request));
         let Some(row) = row else { return Ok(OperationOutcome::Mismatch) };
         // The mark of the append may be stored although the pending comment is not, when Redis fails
         // between the two. Appended twice it is still one row, with the same id and content.

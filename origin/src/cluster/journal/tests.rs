@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use crate::cluster::journal::*;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::CommentChange;
-use crate::domain::row::{ImportedFrom, NewCommentRow};
+use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 use crate::ports::counters::CountersError;
 use crate::ports::store::BatchWriter as _;
 use crate::testing::faults::FaultPoint;
@@ -35,7 +35,7 @@ impl JournalTestBed {
     }
 
     fn row(&self, number: u64, key: Option<(&str, u8)>) -> NewCommentRow {
-        let idempotency = key.map(|(key, hash)| (key.to_owned(), [hash; 32]));
+        let idempotency = key.map(|(key, hash)| IdempotencyKey { key: key.to_owned(), request: [hash; 32] });
         NewCommentRow { idempotency, ..new_row(&self.subject, comment(SLOT, number)) }
     }
 

@@ -6,7 +6,7 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{CommentState, Visibility};
 
-use crate::domain::row::{NewCommentRow, is_visible};
+use crate::domain::row::{IdempotencyKey, NewCommentRow, is_visible};
 
 /// How an adapter's tables are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl TableLayout {
         self,
         new: &'b NewCommentRow,
     ) -> Option<(ScopedIdempotencyKey<'b>, &'b [u8; 32])> {
-        let (key, request) = new.idempotency.as_ref()?;
+        let IdempotencyKey { key, request } = new.idempotency.as_ref()?;
         let slot = if self == Self::Embedded { Slot::FIRST } else { new.path.id().slot() };
         Some((ScopedIdempotencyKey { slot, member: new.author.id, key }, request))
     }

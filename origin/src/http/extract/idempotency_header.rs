@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::domain::row::IdempotencyKey;
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::publish::IdempotencyKey;
 
 const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 

@@ -15,21 +15,12 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, SubjectState};
 
 use crate::domain::operation::{Operation, OperationOutcome};
-use crate::domain::row::{CommentRow, NewCommentRow};
+use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::filter::filter_text;
 use crate::service::{ServiceError, ServiceResult, comment_view, markdown, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
-
-/// A request that must not be carried out twice.
-#[derive(Debug, Clone)]
-pub struct IdempotencyKey {
-    /// The key that its sender chose.
-    pub key: String,
-    /// Hash over method, path and body.
-    pub request: [u8; 32],
-}
 
 /// The answer to a new comment.
 #[derive(Debug)]
@@ -122,7 +113,7 @@ async fn check_and_build_row(
         content: filtered.content,
         original_text: filtered.original_text,
         mentions: new.mentions.iter().map(named).collect(),
-        idempotency: idempotency_key.map(|key| (key.key.clone(), key.request)),
+        idempotency: idempotency_key.cloned(),
         imported: None,
     };
     Ok((threading, row))

@@ -5,8 +5,8 @@ use gailou_shared::limits;
 use gailou_shared::token::Member;
 use gailou_shared::wire::CommentState;
 
-use crate::domain::row::{CommentRow, RememberedRequest};
-use crate::service::publish::{IdempotencyKey, Published};
+use crate::domain::row::{CommentRow, IdempotencyKey, RememberedRequest};
+use crate::service::publish::Published;
 use crate::service::{ServiceError, ServiceResult, comment_view, markdown, subject};
 use crate::state::AppState;
 

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
-use crate::domain::row::{CommentRow, NewCommentRow, RememberedRequest};
+use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow, RememberedRequest};
 use crate::ports::store::{BatchWriter, ReactionStateReader, Result, Sharding, SlotPositions};
 use crate::testing::faults::FaultPoint;
 use crate::testing::fixtures::comment_row;
@@ -58,7 +58,7 @@ fn apply(state: &mut StoreState, logged: &LoggedOperation) -> OperationOutcome {
         Operation::Publish(new) => {
             let id = new.path.id();
             let is_known = state.rows.contains_key(&id);
-            if let Some((key, request)) = &new.idempotency {
+            if let Some(IdempotencyKey { key, request }) = &new.idempotency {
                 let remembered = RememberedRequest { request: *request, id, state: new.state };
                 state.keys.entry((new.author.id, key.clone())).or_insert(remembered);
             }

@@ -19,7 +19,7 @@ use crate::domain::operation::{
     AuditEntry, CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
 };
 use crate::domain::positions::OperationStream;
-use crate::domain::row::{ImportedFrom, NewCommentRow};
+use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 use crate::ports::store::*;
 
 pub(super) const NOW: u64 = 1_700_000_000_000;
@@ -39,7 +39,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         html: "<p>".into(),
         original_text: None,
         mentions: vec![],
-        idempotency: Some((format!("k'{n}"), [n as u8; 32])),
+        idempotency: Some(IdempotencyKey { key: format!("k'{n}"), request: [n as u8; 32] }),
         imported: None,
     }
 }
@@ -174,7 +174,10 @@ async fn second_ids_sources_and_early_reactions_are_found() {
     let Some(databases) = TestDatabases::new(1) else { return };
     let store = databases.open().await;
     let key = key(1);
-    let once = |n| NewCommentRow { idempotency: Some(("k".into(), [1; 32])), ..comment(n, &key, None) };
+    let once = |n| NewCommentRow {
+        idempotency: Some(IdempotencyKey { key: "k".into(), request: [1; 32] }),
+        ..comment(n, &key, None)
+    };
     let (first, second) = (once(0), once(50));
     let (first_id, second_id) = (first.path.id(), second.path.id());
     let author = |new: NewCommentRow| NewCommentRow { author: first.author.clone(), ..new };

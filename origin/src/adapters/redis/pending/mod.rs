@@ -132,7 +132,7 @@ impl Pending for RedisPending {
         let put =
             async { Ok::<_, PendingError>(self.connection.query::<()>("pending.put_comment", &key, &put).await?) };
 
-        let reservation = row.idempotency.as_ref().map(|(key, _)| self.reservation_key(member, key));
+        let reservation = row.idempotency.as_ref().map(|idempotency| self.reservation_key(member, &idempotency.key));
         let keys: Vec<_> = [self.member_comments_key(member)].into_iter().chain(reservation).collect();
         let mut mark = MARK_APPENDED.call(&keys);
         mark.arg(id.get()).arg(operation.at).arg(PENDING_TTL.as_millis() as u64).arg(MAX_MEMBER_COMMENTS);
@@ -180,8 +180,9 @@ fn encode_publish(operation: &LoggedOperation) -> Result<(&NewCommentRow, Vec<u8
 
 /// The member and the idempotency key of a new row.
 fn reserved_key(row: &NewCommentRow) -> Result<(MemberId, &str), PendingError> {
-    let (key, _) = row.idempotency.as_ref().ok_or_else(|| PendingError("the comment has no idempotency key".into()))?;
-    Ok((row.author.id, key))
+    let idempotency =
+        row.idempotency.as_ref().ok_or_else(|| PendingError("the comment has no idempotency key".into()))?;
+    Ok((row.author.id, &idempotency.key))
 }
 
 /// The operation that holds a key, and whether it is known to be appended.

@@ -9,7 +9,7 @@ use gailou_shared::wire::{Author, CommentState, Visibility};
 use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::pending::{MAX_MEMBER_COMMENTS, PENDING_TTL, RESERVATION_TTL, RedisPending};
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::NewCommentRow;
+use crate::domain::row::{IdempotencyKey, NewCommentRow};
 use crate::ports::pending::{Pending, Reservation};
 use crate::testing::manual_clock::ManualClock;
 use crate::testing::redis_server::RedisServer;
@@ -36,7 +36,7 @@ fn operation(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         html: format!("<p>comment {number}</p>"),
         original_text: None,
         mentions: vec![],
-        idempotency: key.map(|key| (key.to_owned(), [7; 32])),
+        idempotency: key.map(|key| IdempotencyKey { key: key.to_owned(), request: [7; 32] }),
         imported: None,
     };
     LoggedOperation::new(at, Operation::Publish(Box::new(row)))

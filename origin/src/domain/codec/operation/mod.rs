@@ -13,7 +13,7 @@ use crate::domain::codec::flat_types::{
 };
 use crate::domain::damaged_data::DamagedData;
 use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
-use crate::domain::row::{ImportedFrom, NewCommentRow};
+use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
 const OPERATION_FORMAT: u8 = 1;
@@ -120,7 +120,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         html: &row.html,
         original_text: row.original_text.as_deref(),
         mentions: row.mentions.iter().map(FlatNamed::of).collect(),
-        idempotency: row.idempotency.as_ref().map(|(key, request)| (key.as_str(), *request)),
+        idempotency: row.idempotency.as_ref().map(|idempotency| (idempotency.key.as_str(), idempotency.request)),
         imported: row.imported.as_ref().map(flat_imported),
     }
 }
@@ -156,7 +156,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
         html: flat.html.to_owned(),
         original_text: flat.original_text.map(str::to_owned),
         mentions: parse_named(&flat.mentions)?,
-        idempotency: flat.idempotency.map(|(key, request)| (key.to_owned(), request)),
+        idempotency: flat.idempotency.map(|(key, request)| IdempotencyKey { key: key.to_owned(), request }),
         imported: flat.imported.as_ref().map(|imported| ImportedFrom {
             source: imported.source.to_owned(),
             likes: imported.likes,

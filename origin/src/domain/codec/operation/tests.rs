@@ -57,7 +57,7 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
             html,
             original_text,
             mentions,
-            idempotency,
+            idempotency: idempotency.map(|(key, request)| IdempotencyKey { key, request }),
             imported,
         }
     })
@@ -124,7 +124,7 @@ fn publish() -> Operation {
         html: "<p>written</p>".into(),
         original_text: Some("raw".into()),
         mentions: vec![named(1, ""), named(2, "x")],
-        idempotency: Some(("k".into(), [7; 32])),
+        idempotency: Some(IdempotencyKey { key: "k".into(), request: [7; 32] }),
         imported: Some(imported),
     }))
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::domain::fold::*;
 use crate::domain::operation::{CommentChange, LoggedOperation, ReactionChange};
 use crate::domain::positions::OperationStream;
-use crate::domain::row::ImportedFrom;
+use crate::domain::row::{IdempotencyKey, ImportedFrom};
 
 const NOW: u64 = 1_700_000_000_000;
 
@@ -114,7 +114,9 @@ fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
             edited_at: None,
             pinned: false,
         });
-        let idempotency = key.filter(|_| logged && source.is_none()).map(|(key, body)| (key.to_string(), [body; 32]));
+        let idempotency = key
+            .filter(|_| logged && source.is_none())
+            .map(|(key, body)| IdempotencyKey { key: key.to_string(), request: [body; 32] });
         made[*of].push(NewCommentRow { author, state: *state, idempotency, imported, ..new });
     }
     let all: Vec<&NewCommentRow> = made.iter().flatten().collect();
@@ -217,7 +219,10 @@ fn like_before_its_comment_is_counted_when_the_comment_is_published() {
 
 #[test]
 fn second_id_gives_its_likes_and_replies_to_the_original() {
-    let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
+    let once = |n| NewCommentRow {
+        idempotency: Some(IdempotencyKey { key: "key".into(), request: [1; 32] }),
+        ..comment(n, &subject(0), None)
+    };
     let (first, second) = (once(0), once(1));
     let answer = comment(2, &subject(0), Some(&second.path));
     let (first_id, second_id) = (first.path.id(), second.path.id());
@@ -266,12 +271,15 @@ fn replayed_operation_notifies_again() {
 
 #[test]
 fn expired_idempotency_key_can_be_used_again() {
-    let once = |n| NewCommentRow { idempotency: Some(("key".into(), [1; 32])), ..comment(n, &subject(0), None) };
+    let once = |n| NewCommentRow {
+        idempotency: Some(IdempotencyKey { key: "key".into(), request: [1; 32] }),
+        ..comment(n, &subject(0), None)
+    };
     let mut tables = FoldTables::default();
     let late = LoggedOperation::new(NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS, publish(&once(1)));
     tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&once(0))), late]).unwrap();
     assert_eq!(tables.comments.len(), 2);
-    let other = NewCommentRow { idempotency: Some(("key".into(), [2; 32])), ..once(2) };
+    let other = NewCommentRow { idempotency: Some(IdempotencyKey { key: "key".into(), request: [2; 32] }), ..once(2) };
     let at = NOW + gailou_shared::limits::IDEMPOTENCY_WINDOW_MS + 1;
     let outcomes =
         tables.persist(TableLayout::Embedded, &[LoggedOperation::new(at, publish(&other))]).unwrap().outcomes;
