@@ -191,7 +191,7 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
     let request = OriginRequest { method, path_query, headers, body, body_mode };
     match ports.origin.send(request, timeout_ms).await {
         Err(_) => OriginOutcome::Unreachable,
-        // A 5xx that is no problem is a proxy's page, or the platform's own answer for an origin that it
+        // A 5xx that is not a problem document is a proxy's page, or the platform's own answer for an origin that it
         // cannot reach (520 to 530).
         Ok(answer) if answer.status.is_server_error() && !is_problem(&answer.headers) => OriginOutcome::Unreachable,
         Ok(answer) => match answer.status {

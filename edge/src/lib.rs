@@ -4,7 +4,7 @@
 //! ([`change_feed`]), stores the pages of popular subjects that the origin pushes ([`push`]), fans out
 //! event streams ([`event_stream`]), checks writes as far as that needs no database ([`writes`]), and
 //! forwards the rest ([`forward`]). It holds nothing that could be lost, ranks nothing and renders
-//! nothing. It is no trust boundary: the origin checks everything again.
+//! nothing. It is not a trust boundary: the origin checks everything again.
 //!
 //! Every module except `cloudflare` is plain Rust and runs in native tests; platform types appear in
 //! `cloudflare` alone. A panic fails every request the isolate has in flight, so what can panic is

@@ -71,7 +71,7 @@ const HTML_PARAMS: &[QueryParam] = &[
 ];
 
 impl PageKey {
-    /// The key of the page at `path` and `query`; `None` when that is no page.
+    /// The key of the page at `path` and `query`; `None` when that is not a page.
     ///
     /// ```
     /// use gailou_edge::page_key::PageKey;

@@ -94,7 +94,8 @@ pub fn parse_guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
         || name.chars().count() > limits::MAX_NAME_CHARS
         || name.chars().any(char::is_control)
     {
-        return Err(alloc::vec![FieldError::new("name", "must be 1 to 64 characters, without control characters")]);
+        let detail = alloc::format!("must be 1 to {} characters, without control characters", limits::MAX_NAME_CHARS);
+        return Err(alloc::vec![FieldError::new("name", detail)]);
     }
     Ok(name.into())
 }
@@ -181,7 +182,8 @@ fn mentions(value: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<MemberId
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(items)) if items.len() <= limits::MAX_MENTIONS => items,
         Some(_) => {
-            errors.push(FieldError::new("mentions", "must be a list of at most 20 member ids"));
+            let detail = alloc::format!("must be a list of at most {} member ids", limits::MAX_MENTIONS);
+            errors.push(FieldError::new("mentions", detail));
             return Vec::new();
         }
     };

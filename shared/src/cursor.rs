@@ -50,7 +50,7 @@ impl CursorList {
 /// The name of a snapshot: a hash of what it holds.
 pub type SnapshotId = [u8; 16];
 
-/// Where the walk goes on.
+/// The position at which the walk continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WalkPosition {
     /// At this place of the snapshot, from 0.
@@ -72,7 +72,7 @@ pub struct Cursor {
     pub sort: Sort,
     /// The subject's version on the first page.
     pub epoch: u64,
-    /// Where the walk goes on.
+    /// The position at which the walk continues.
     pub at: WalkPosition,
 }
 
@@ -87,7 +87,7 @@ impl Cursor {
     }
 }
 
-/// The text is no cursor of ours: malformed, of another version, or signed with another key.
+/// The text is not a cursor of ours: malformed, of another version, or signed with another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidCursor;
 

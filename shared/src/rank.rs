@@ -116,7 +116,7 @@ impl Default for HotWeights {
 /// The key of a comment created at `created_ms` (Unix milliseconds) under `sort`; larger keys come first.
 /// The key of `new` and `old` is the floor, so this returns 0 for them.
 ///
-/// - hot: `log2(1 + like·likes + reply·replies − hate·dislikes) + created / half_life`
+/// - hot: `log2(1 + like·likes + reply·replies − dislike·dislikes) + created / half_life`
 /// - best: lower bound of Wilson's score interval at z = 1.96 (Wilson 1927), 0 without votes
 /// - controversial: `log2` of `(likes + dislikes) ^ (min / max)`, which orders the same
 #[must_use]

@@ -160,7 +160,7 @@ fn documents_name_existing_metrics() {
     }
 }
 
-/// Warnings and errors in code: level and sentence. The sentence is the first literal that is no field.
+/// Warnings and errors in code: level and sentence. The sentence is the first literal that is not a field.
 fn log_lines(code: &str) -> BTreeSet<(&'static str, String)> {
     let mut lines = BTreeSet::new();
     for (level, call) in [("WARN", "warn!("), ("ERROR", "error!(")] {

@@ -135,7 +135,7 @@ impl EventStream {
                 Replay::Nothing => {}
             }
             if now.saturating_sub(self.sent_ms) >= KEEP_ALIVE_INTERVAL_MS {
-                // Without data it is no event; the id says where to resume when the stream breaks.
+                // Without data it is not an event; the id says where to resume when the stream breaks.
                 let keep_alive = self.position.map_or_else(|| ":".to_owned(), |at| format!("id: {at}"));
                 return self.send(keep_alive + "\n\n");
             }

@@ -83,7 +83,7 @@ pub(super) fn parse<'de, D: Deserializer<'de>, T>(
     parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Other("text"), &expected))
 }
 
-/// Like [`parse`], but an empty text is no value.
+/// Like [`parse`], but an empty text is not a value.
 pub(super) fn parse_optional<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     expected: &'static str,

@@ -60,7 +60,7 @@ pub struct CommentRow {
     /// The comment it answers. In a flat list that is not on its path.
     pub parent_id: Option<CommentId>,
     pub reply_to: Option<MemberRef>,
-    /// Whether the comment it answers is no more visible.
+    /// Whether the comment it answers is no longer visible.
     pub parent_gone: bool,
     pub floor: Option<u64>,
     pub state: CommentState,

@@ -141,7 +141,8 @@ fn optional_text(
             Some(Some(text.clone()))
         }
         _ => {
-            errors.push(FieldError::new(name, "must be text of at most 1000 characters, or null"));
+            let detail = format!("must be text of at most {MAX_TEXT_CHARS} characters, or null");
+            errors.push(FieldError::new(name, detail));
             None
         }
     }

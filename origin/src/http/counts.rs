@@ -66,7 +66,8 @@ impl FromRequestParts<HttpState> for CountedSubjects {
         names.sort_unstable();
         names.dedup();
         if names.is_empty() || names.len() > limits::MAX_COUNT_SUBJECTS {
-            return Err(Refusal::field("subject", "must be given 1 to 100 times"));
+            let detail = format!("must be given 1 to {} times", limits::MAX_COUNT_SUBJECTS);
+            return Err(Refusal::field("subject", detail));
         }
         let keys = names.iter().map(|name| subject_named(&state.app, name)).collect::<Result<_, _>>()?;
         // Keys of subjects hold any character; JSON keeps them apart.

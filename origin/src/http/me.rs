@@ -59,7 +59,7 @@ impl FromRequestParts<HttpState> for OverlayIds {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let texts: Vec<&str> = query.all("ids").flat_map(|list| list.split(',')).filter(|id| !id.is_empty()).collect();
         if texts.len() > limits::MAX_OVERLAY_IDS {
-            return Err(Refusal::field("ids", "must be at most 400 ids"));
+            return Err(Refusal::field("ids", format!("must be at most {} ids", limits::MAX_OVERLAY_IDS)));
         }
         let wrong = |_| Refusal::field("ids", "must be comment ids, separated by commas");
         texts.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self).map_err(wrong)

@@ -36,7 +36,7 @@ pub enum RevisionEvent {
         /// `None` also if only the tables know it.
         parent: Option<CommentId>,
     },
-    /// A comment is visible no more, or only as a tombstone.
+    /// A comment is no longer visible, or only as a tombstone.
     Removed { id: CommentId },
 }
 

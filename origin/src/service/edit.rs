@@ -12,7 +12,7 @@ use crate::service::filter::filter_text;
 use crate::service::{ServiceError, ServiceResult, comment_view, markdown, publish, subject};
 use crate::state::AppState;
 
-/// `PATCH /v1/comments/{id}`: the author's, for 15 minutes.
+/// Replaces the text of a comment. Its author may do so for 15 minutes after posting.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `WrongFields`,
@@ -43,7 +43,8 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
-/// `DELETE /v1/comments/{id}`. Deleting a deleted comment changes nothing.
+/// Deletes a comment. Its author, the subject's owner and moderators may; deleting it again changes
+/// nothing.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.

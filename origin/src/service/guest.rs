@@ -16,7 +16,7 @@ pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
     if app.config.auth.guests { Ok(()) } else { Err(ServiceError::GuestsNotAllowed("guests are not allowed here")) }
 }
 
-/// `POST /v1/guests`: a new guest of this name, from this address.
+/// Makes a guest of this name. The address counts against its rate limit.
 ///
 /// # Errors
 /// [`ServiceError::RateLimited`].

@@ -1,6 +1,6 @@
 //! A comment's text as safe HTML: a Markdown subset, rendered once, when it is written.
 //!
-//! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are no part of the subset;
+//! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset;
 //! links open nothing of ours (`nofollow ugc noopener`).
 
 use std::collections::HashSet;

@@ -76,7 +76,7 @@ impl Decision {
     }
 }
 
-/// `POST /v1/admin/comments/{id}/decision`.
+/// Carries out a moderator's decision about a comment, with an entry in the audit log.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the journal's.
@@ -92,7 +92,7 @@ pub async fn decide(
     Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
 }
 
-/// `PUT /v1/admin/subjects/{type}/{key}`.
+/// Changes the fields of a subject that `patch` names, with an entry in the audit log.
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`], or the journal's.

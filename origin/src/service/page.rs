@@ -63,12 +63,12 @@ pub async fn list_replies(app: &AppState, top: &CommentRow, query: PageQuery) ->
     Ok(CommentPage { data, page: info, subject: Some(subject::subject_view(&subject, threading, &rows)) })
 }
 
-/// The best replies of each root, as its list of replies by heat begins.
+/// The best replies of each root: the beginning of its list of replies in `hot` order.
 async fn top_replies(app: &AppState, roots: &[CommentId]) -> ServiceResult<HashMap<CommentId, Vec<CommentId>>> {
     let mut top = app.store.list_top_replies(roots, limits::TOP_REPLIES).await?;
     for root in roots {
         if let Some((snapshot, _)) = app.snapshots.current(CursorList::Replies(*root), Sort::Hot, app.now()) {
-            // A reader walks that list by a snapshot. More ids than are shown, for some may have left the list.
+            // A reader walks that list by a snapshot. More ids than are shown, because some may have left the list.
             top.insert(*root, snapshot.ids().iter().take(2 * limits::TOP_REPLIES).copied().collect());
         }
     }

@@ -10,7 +10,7 @@ use crate::domain::row::{CommentRow, SubjectRow};
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
-/// `GET /v1/subjects/{type}/{key}`.
+/// A subject as every reader sees it, with its pinned comments.
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`], or the store's.
@@ -21,7 +21,7 @@ pub async fn read_subject(app: &AppState, key: &SubjectKey) -> ServiceResult<Sub
     Ok(subject_view(&row, threading, &comments))
 }
 
-/// `GET /v1/counts`: the counts of these subjects.
+/// Counts the visible roots and comments of these subjects.
 ///
 /// # Errors
 /// The store's.

@@ -27,7 +27,7 @@ pub async fn read_readable_row(app: &AppState, id: CommentId) -> ServiceResult<C
     row.ok_or(ServiceError::CommentNotFound)
 }
 
-/// `GET /v1/comments/{id}`.
+/// The comment as every reader sees it, without its replies.
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.

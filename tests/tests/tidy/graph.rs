@@ -1,7 +1,7 @@
 //! The graph of modules: at each level, which child of a module names which other child.
 //!
 //! An edge leads from one sibling to another when any file below the first names a path below the
-//! second. What a child takes from its own parent is no edge: a parent's types are there to be shared.
+//! second. What a child takes from its own parent is not an edge: a parent's types are there to be shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -89,7 +89,7 @@ impl MysqlPool {
 /// The options of an address like `mysql://user:password@host:3306/gailou`.
 ///
 /// # Errors
-/// When it is no such address; the message does not repeat it.
+/// When it is not such an address; the message does not repeat it.
 pub(super) fn parse_address(url: &str) -> Result<MySqlConnectOptions> {
     let wrong = |why: &str| StoreError::Database(format!("not the address of a database: {why}").into());
     if !url.starts_with("mysql://") && !url.starts_with("mariadb://") {

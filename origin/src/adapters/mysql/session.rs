@@ -91,7 +91,7 @@ impl MysqlSession {
         Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
-    /// Executes a statement; the number of rows that it changed (for an upsert that is no count).
+    /// Executes a statement; the number of rows that it changed (for an upsert this is not a count).
     pub(super) async fn execute(&mut self, statement: SqlStatement) -> Result<u64> {
         let text = AssertSqlSafe(statement.finish()?);
         Ok(self.bounded(async |c| c.execute(sqlx::raw_sql(text)).await).await?.rows_affected())

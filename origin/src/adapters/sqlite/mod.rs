@@ -61,7 +61,7 @@ impl SqliteStore {
     /// Opens the file, migrates its tables, and ranks replies again when the weights have changed.
     ///
     /// # Errors
-    /// When the file cannot be opened, is no database, or belongs to a newer version.
+    /// When the file cannot be opened, is not a database, or belongs to a newer version.
     pub fn open(file: &Path, weights: WeightsByType) -> Result<Self> {
         let mut writer = Connection::open(file)?;
         writer.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);

@@ -175,7 +175,7 @@ impl<'b> LoadedRows<'b> {
             Some(None) if self.layout.has_aliases() => match self.aliases.get(&id) {
                 None => request.aliases.push(id),
                 Some(None) => {}
-                // The comment that an alias names has a row and is no alias itself.
+                // The comment that an alias names has a row and is not an alias itself.
                 Some(Some(original)) => match self.comments.get(original) {
                     None => request.comments.push(*original),
                     Some(stored) => self.request_number(stored.as_ref(), request),

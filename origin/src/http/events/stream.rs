@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::http::events::{RECONNECT_INTERVAL, document};
 use crate::state::AppState;
 
-/// After how long a stream ends; its reader opens another one and goes on.
+/// A stream ends after this time, and its reader reconnects.
 const EVENT_STREAM_LIFETIME: Duration = Duration::from_secs(900);
 /// How often a stream polls for something new.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(500);

@@ -12,7 +12,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::state::AppState;
 
-/// Query parameters, decoded; a value that is no UTF-8 is `400 invalid_request` on its name.
+/// Query parameters, decoded; a value that is not UTF-8 is `400 invalid_request` on its name.
 #[derive(Debug)]
 pub(in crate::http) struct QueryParameters(Vec<(String, String)>);
 
@@ -30,7 +30,7 @@ impl QueryParameters {
         for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8().map(Cow::into_owned);
-            // A name that is no UTF-8 is none that is known here.
+            // Names that are not UTF-8 are ignored: no parameter has one.
             let Ok(name) = decoded(name) else { continue };
             let value = decoded(value).map_err(|_| Refusal::field(name.clone(), "must be percent-encoded UTF-8"))?;
             parameters.push((name, value));

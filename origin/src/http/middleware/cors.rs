@@ -1,7 +1,7 @@
 //! CORS: public reads are open to every site, other calls to the sites that the configuration allows.
 //!
 //! Whether a call is public depends on its path and its method, and a public answer has no `Vary`,
-//! for every reader shares it.
+//! because every reader shares it.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 

@@ -37,7 +37,7 @@ pub fn max_chars(app: &AppState, kind: &str) -> usize {
     app.config.types.get(kind).map_or(limits::MAX_CONTENT_CHARS, |kind| kind.max_chars)
 }
 
-/// `POST /v1/subjects/{type}/{key}/comments`, from this address.
+/// Publishes a comment on a subject. The address counts against its rate limits.
 ///
 /// # Errors
 /// Every refusal of the contract for a new comment.

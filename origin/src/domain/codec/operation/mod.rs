@@ -89,7 +89,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
 /// The operation in these bytes, without a position.
 ///
 /// # Errors
-/// For bytes that are no operation, or in an unknown format.
+/// For bytes that are not an operation, or in an unknown format.
 pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
         Some((&OPERATION_FORMAT, body)) => match postcard::take_from_bytes::<FlatLoggedOperation<'_>>(body) {

@@ -9,11 +9,12 @@
 --              the first
 --   :opening:<token>  token of a recovery
 --
--- Fields of a view: `b` the offset of its base, `l` and `d` likes and dislikes there, `L` and `D` what
--- the pending operations add to them, `n` the number of pending pairs; and one field for each pair, by
--- member: the offset `from`, what the member thought there, and the operations as offset and letter,
--- ascending: `3-10l15L`. Thoughts are `l` like, `d` dislike, `-` none. Operations `l` and `d` put one,
--- `L` and `D` take it back. The operations of a pair are never before `b`.
+-- Stored fields of a view, which `load_view` gives names: `b` the offset of its base, `l` and `d` likes
+-- and dislikes there, `L` and `D` what the pending operations add to them, `n` the number of pending
+-- pairs; and one field for each pair, by member: the offset `from`, what the member thought there, and
+-- the operations as offset and letter, ascending: `3-10l15L`. Thoughts are `l` like, `d` dislike, `-`
+-- none. Operations `l` and `d` put one, `L` and `D` take it back. The operations of a pair are never
+-- before `b`.
 --
 -- Comments and members have 63 bits, so they stay strings. Offsets and counts are below 2^53. An offset
 -- is never concatenated as a number, which would round it to 14 digits.
@@ -74,33 +75,39 @@ local function load_view(index, key, order, reached)
   end
   return {
     index = index, key = key, order = order, id = id,
-    b = tonumber(f[1]), l = tonumber(f[2]), d = tonumber(f[3]), L = tonumber(f[4]), D = tonumber(f[5]),
-    n = tonumber(f[6]), had = tonumber(f[6]),
+    base = tonumber(f[1]), likes = tonumber(f[2]), dislikes = tonumber(f[3]),
+    added_likes = tonumber(f[4]), added_dislikes = tonumber(f[5]),
+    pairs = tonumber(f[6]), pairs_before = tonumber(f[6]),
   }
 end
 
-local function create_view(index, key, order, b, l, d)
+local function create_view(index, key, order, base, likes, dislikes)
   local id = string.match(key, '%d+$')
-  return { index = index, key = key, order = order, id = id, b = b, l = l, d = d, L = 0, D = 0, n = 0, had = 0 }
+  return {
+    index = index, key = key, order = order, id = id,
+    base = base, likes = likes, dislikes = dislikes,
+    added_likes = 0, added_dislikes = 0, pairs = 0, pairs_before = 0,
+  }
 end
 
 -- Writes the fields of the view itself, its entry in the index and its expiry.
 local function save_view(view)
-  redis.call('HSET', view.key, 'b', view.b, 'l', view.l, 'd', view.d, 'L', view.L, 'D', view.D, 'n', view.n)
-  if view.n == 0 then
+  redis.call('HSET', view.key, 'b', view.base, 'l', view.likes, 'd', view.dislikes,
+    'L', view.added_likes, 'D', view.added_dislikes, 'n', view.pairs)
+  if view.pairs == 0 then
     redis.call('EXPIRE', view.key, VIEW_TTL_SECONDS)
-    allow_eviction(view.b)
-    if view.had > 0 then redis.call('ZREM', view.index, view.id) end
-  elseif view.had == 0 or view.moved then
+    allow_eviction(view.base)
+    if view.pairs_before > 0 then redis.call('ZREM', view.index, view.id) end
+  elseif view.pairs_before == 0 or view.moved then
     local first = redis.call('ZRANGE', view.order, 0, 0, 'WITHSCORES')
     redis.call('ZADD', view.index, first[2], view.id)
-    if view.had == 0 then redis.call('PERSIST', view.key) end
+    if view.pairs_before == 0 then redis.call('PERSIST', view.key) end
   end
 end
 
 -- Likes and dislikes with the pending operations.
 local function current_counts(view)
-  return math.max(0, view.l + view.L), math.max(0, view.d + view.D)
+  return math.max(0, view.likes + view.added_likes), math.max(0, view.dislikes + view.added_dislikes)
 end
 
 local function parse_pair(value)
@@ -120,7 +127,11 @@ local function final_state(pair)
 end
 
 local function add_state(view, state, by)
-  if state == 'l' then view.L = view.L + by elseif state == 'd' then view.D = view.D + by end
+  if state == 'l' then
+    view.added_likes = view.added_likes + by
+  elseif state == 'd' then
+    view.added_dislikes = view.added_dislikes + by
+  end
 end
 
 -- Adds (1) or removes (-1) what a pair adds to the base.
@@ -165,7 +176,7 @@ local function write_pairs(view, changed)
     if #gone > 0 then
       redis.call('HDEL', view.key, unpack(gone))
       redis.call('ZREM', view.order, unpack(gone))
-      view.n = view.n - #gone
+      view.pairs = view.pairs - #gone
     end
     set, scores, gone = {}, {}, {}
   end
@@ -190,8 +201,8 @@ local function write_pairs(view, changed)
 end
 
 -- Moves the base of the view to counts at a later offset. Only pairs with operations before it change.
-local function rebase(view, position, l, d)
-  view.b, view.l, view.d, view.moved = position, l, d, true
+local function rebase(view, position, likes, dislikes)
+  view.base, view.likes, view.dislikes, view.moved = position, likes, dislikes, true
   repeat
     local members = redis.call('ZRANGEBYSCORE', view.order, '-inf', '(' .. text(position), 'LIMIT', 0, CHUNK)
     local changed = {}

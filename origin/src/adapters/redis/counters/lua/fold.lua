@@ -12,14 +12,14 @@ local function fold_operation(view, member, offset, op, position, reaction)
   local state_offset = tonumber(position)
   local value = redis.call('HGET', view.key, member)
   if not value then
-    if state_offset < view.b then return nil end
-    if tonumber(offset) < view.b then return reaction end
+    if state_offset < view.base then return nil end
+    if tonumber(offset) < view.base then return reaction end
     local state = FOLD[op][reaction]
     redis.call('HSET', view.key, member, position .. reaction .. offset .. op)
     redis.call('ZADD', view.order, offset, member)
     add_state(view, state, 1)
     add_state(view, reaction, -1)
-    view.n = view.n + 1
+    view.pairs = view.pairs + 1
     return state
   end
   local pair = parse_pair(value)
@@ -29,7 +29,7 @@ local function fold_operation(view, member, offset, op, position, reaction)
     pair.from, pair.state, changed = position, reaction, true
   end
   if insert_operation(pair, offset, op) then changed = true end
-  if tonumber(pair.ops[1][1]) < view.b then settle_pair(pair, view.b) end
+  if tonumber(pair.ops[1][1]) < view.base then settle_pair(pair, view.base) end
   count_pair(view, pair, 1)
   if changed then write_pairs(view, { [member] = pair }) end
   return final_state(pair)
@@ -42,16 +42,16 @@ local function fold_slot(keys, from, operations)
   local index, views, answer = KEYS[keys + 2], {}, {}
   for at = from, from + 8 * operations - 1, 8 do
     local which, position = tonumber(ARGV[at]), tonumber(ARGV[at + 4])
-    local l, d = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    local row_likes, row_dislikes = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
     local key, order = KEYS[keys + 1 + 2 * which], KEYS[keys + 2 + 2 * which]
     local view = views[which] or load_view(index, key, order, reached)
     local state = nil
     if not view and position >= slot.evictable then
-      view = create_view(index, key, order, position, l, d)
+      view = create_view(index, key, order, position, row_likes, row_dislikes)
     end
     if view then
       views[which] = view
-      if position > view.b then rebase(view, position, l, d) end
+      if position > view.base then rebase(view, position, row_likes, row_dislikes) end
       state = fold_operation(view, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
     end
     local likes, dislikes = 0, 0

@@ -12,12 +12,12 @@ local function read_slot(keys, from, comments)
   local answer = {}
   for i = 1, comments do
     local at = from + 3 * (i - 1)
-    local l, d, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+    local row_likes, row_dislikes, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
     local view = load_view(KEYS[keys + 2], KEYS[keys + 1 + 2 * i], KEYS[keys + 2 + 2 * i], reached)
     local likes, dislikes = -1, -1
     if view then
-      if position > view.b then
-        rebase(view, position, l, d)
+      if position > view.base then
+        rebase(view, position, row_likes, row_dislikes)
         save_view(view)
       end
       likes, dislikes = current_counts(view)

@@ -9,4 +9,4 @@ if not reached then return nil end
 local view = load_view(KEYS[2], KEYS[3], KEYS[4], reached)
 if not view then return {} end
 local likes, dislikes = current_counts(view)
-return { view.b, view.l, view.d, likes, dislikes }
+return { view.base, view.likes, view.dislikes, likes, dislikes }

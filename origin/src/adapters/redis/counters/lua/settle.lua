@@ -32,7 +32,7 @@ local function insert_missing(view, from, operations)
   if not next(inserted) then return false end
   for _, pair in pairs(inserted) do
     count_pair(view, pair, -1)
-    settle_pair(pair, view.b)
+    settle_pair(pair, view.base)
     count_pair(view, pair, 1)
   end
   write_pairs(view, inserted)
@@ -45,19 +45,19 @@ local function settle_slot(keys, at, comments)
   local open = enter_slot(KEYS[keys + 1])
   local index, reached, newest = KEYS[keys + 2], open or 0, 0
   for which = 1, comments do
-    local l, d, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+    local row_likes, row_dislikes, position = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
     local operations = tonumber(ARGV[at + 3])
     local key, order = KEYS[keys + 1 + 2 * which], KEYS[keys + 2 + 2 * which]
     local view = load_view(index, key, order, reached)
     if view then
-      local changed = view.n > 0 and insert_missing(view, at + 4, operations)
-      if position > view.b then
-        rebase(view, position, l, d)
+      local changed = view.pairs > 0 and insert_missing(view, at + 4, operations)
+      if position > view.base then
+        rebase(view, position, row_likes, row_dislikes)
         changed = true
       end
       if changed then save_view(view) end
     elseif open and position >= reached then
-      save_view(create_view(index, key, order, position, l, d))
+      save_view(create_view(index, key, order, position, row_likes, row_dislikes))
     end
     newest = math.max(newest, position)
     at = at + 4 + 3 * operations
