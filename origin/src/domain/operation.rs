@@ -62,8 +62,9 @@ impl ReactionChange {
 /// A change to one comment.
 #[derive(Debug, Clone)]
 pub enum CommentChange {
-    /// Replaces the text and its HTML; `original_text` is the text as written, where the filter masked part of
-    /// it. Mentions stay.
+    /// Replaces the text and its HTML, while the comment is published; else nothing changes, and the
+    /// outcome is [`OperationOutcome::NoComment`]. `original_text` is the text as written, where the filter
+    /// masked part of it. `state` is `Published` or `Review`. Mentions stay.
     Edit {
         content: String,
         html: String,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use gailou_shared::token::Role;
@@ -41,6 +43,41 @@ async fn concurrent_posts_and_replies_get_unique_floors_without_gaps() {
     }
     let subject = origin.current_page("topic/floors", &comments_path("topic/floors")).await["subject"].clone();
     assert_eq!((&subject["roots"], &subject["comments"]), (&json!(201), &json!(401)));
+}
+
+/// Six connections of the author edit the comment all the time, so that an edit is always under way
+/// when the moderator decides.
+#[tokio::test(flavor = "multi_thread")]
+async fn author_who_edits_all_the_time_cannot_undo_a_decision() {
+    let origin = TestOrigin::start().await;
+    let (author, moderator) = (ann(), moderator());
+    for (round, action) in ["hide", "reject", "delete", "DELETE"].repeat(3).into_iter().enumerate() {
+        let comment = &origin.post(&author, "article/race", "first").await;
+        let decided = AtomicBool::new(false);
+        let edits = join_all((0..6).map(|_| async {
+            let mut edits_after_decision = 0;
+            while edits_after_decision < 2 {
+                edits_after_decision += u8::from(decided.load(Ordering::Relaxed));
+                let status = origin.edit(&author, comment, "edited").await.status;
+                assert!([200, 404].contains(&status), "{action} {round}: {status}");
+            }
+        }));
+        let decision = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let answer = match action {
+                "DELETE" => origin.delete(&moderator, comment).await.expect(204),
+                _ => origin.decide(&moderator, comment, action).await.expect(200),
+            };
+            decided.store(true, Ordering::Relaxed);
+            answer
+        };
+        let ((), answer) = tokio::join!(async { _ = edits.await }, decision);
+        assert_ne!(answer["state"], "published", "{action} {round}");
+        // Only a published comment can be edited.
+        origin.edit(&author, comment, "afterwards").await.expect(404);
+    }
+    let page = origin.current_page("article/race", &comments_path("article/race")).await;
+    assert_eq!((&page["subject"]["comments"], ids(page["data"].as_array().unwrap()).len()), (&json!(0), 0));
 }
 
 /// Members post, like, edit, delete, moderate and pin the same comments of one subject, so that one

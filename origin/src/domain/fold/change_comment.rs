@@ -71,6 +71,11 @@ impl<'b> BatchFold<'b> {
     ) -> Result<OperationOutcome> {
         let id = self.resolve(id);
         let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
+        // An edit that was under way when a moderator decided must not undo the decision.
+        let is_edit = matches!(change, CommentChange::Edit { .. });
+        if is_edit && comment.row.state != CommentState::Published {
+            return Ok(OperationOutcome::NoComment);
+        }
         comment.changed = true;
         comment.more_than_counts = true;
         let subject = comment.subject;

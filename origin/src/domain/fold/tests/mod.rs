@@ -193,6 +193,58 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Edits and decisions reach the fold in any order and in any batches.
+    #[test]
+    fn no_edit_changes_what_a_decision_made_invisible(
+        changes in prop::collection::vec(edit_or_decision(), 1..24),
+        size in 1usize..6,
+    ) {
+        let new = comment(0, &subject(0), None);
+        let id = new.path.id();
+        let mut tables = FoldTables::default();
+        tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
+        let (mut state, mut text) = (new.state, new.content);
+        for (n, batch) in changes.chunks(size).enumerate() {
+            let at = NOW + n as u64;
+            let operation = |change: &CommentChange| Operation::Change { id, change: change.clone(), audit: None };
+            let operations: Vec<_> = batch.iter().map(|change| LoggedOperation::new(at, operation(change))).collect();
+            let outcomes = tables.persist(TableLayout::Embedded, &operations).unwrap().outcomes;
+            for (change, outcome) in batch.iter().zip(outcomes) {
+                let applies = match change {
+                    CommentChange::Edit { .. } => state == CommentState::Published,
+                    _ => true,
+                };
+                prop_assert_eq!(matches!(outcome, OperationOutcome::Done), applies, "{:?} of {:?}", change, state);
+                match change {
+                    CommentChange::Edit { content, state: edited, .. } if applies => {
+                        (state, text) = (*edited, content.clone());
+                    }
+                    CommentChange::State(decided) => state = *decided,
+                    _ => {}
+                }
+            }
+            let stored = &tables.comments[&id];
+            prop_assert_eq!((stored.row.state, &stored.texts.1), (state, &text));
+            tables.check();
+        }
+    }
+}
+
+fn edit_or_decision() -> impl Strategy<Value = CommentChange> {
+    let edit = (0u8..9, prop_oneof![3 => Just(CommentState::Published), 1 => Just(CommentState::Review)]);
+    let decision = [CommentState::Published, CommentState::Hidden, CommentState::Deleted, CommentState::Rejected];
+    prop_oneof![
+        3 => edit.prop_map(|(n, state)| CommentChange::Edit {
+            content: format!("edit {n}"),
+            html: String::new(),
+            original_text: None,
+            state,
+        }),
+        1 => prop::sample::select(decision.to_vec()).prop_map(CommentChange::State),
+    ]
+}
+
 fn logged(position: u64, operation: Operation) -> LoggedOperation {
     LoggedOperation { at: NOW, position: Some(position), operation }
 }
