@@ -9,6 +9,11 @@ pub const MAX_BODY_BYTES: usize = 64 * 1024;
 pub const MAX_CONTENT_CHARS: usize = 5_000;
 /// Longest comment, in bytes of UTF-8: 5,000 characters of four bytes each.
 pub const MAX_CONTENT_BYTES: usize = 20_000;
+/// Longest HTML of a comment, in bytes; a text whose markup would need more is shown as plain text, which
+/// for 5,000 characters takes at most 30,000 (`"` is six bytes of HTML).
+pub const MAX_HTML_BYTES: usize = 64_000;
+/// Most elements of a comment's HTML inside each other; deeper markup is shown as plain text.
+pub const MAX_HTML_NESTING: usize = 16;
 /// Longest summary of a comment, in characters.
 pub const SUMMARY_CHARS: usize = 500;
 /// Most members that one comment may mention.
@@ -27,6 +32,12 @@ pub const MAX_SUBJECT_TYPES: usize = 128;
 pub const MAX_DEPTH: usize = 128;
 /// Most comments on one page of a list.
 pub const MAX_PAGE_SIZE: usize = 100;
+/// Largest answer of a list, in bytes: a page is cut short where its comments need more.
+pub const MAX_LIST_BYTES: usize = 1024 * 1024;
+/// Largest answer of the calls for a tree and a permalink, and of a page as HTML, in bytes.
+pub const MAX_TREE_BYTES: usize = 2 * MAX_LIST_BYTES;
+/// Most bytes of a subject's pinned comments in an answer; those that do not fit are left out.
+pub const MAX_PINNED_BYTES: usize = MAX_LIST_BYTES / 4;
 /// Comments on a page of a list by default.
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 /// Replies shown under a root in a list.

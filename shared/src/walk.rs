@@ -3,7 +3,8 @@
 //! `new` and `old` go by floor, which never changes. Any other sort is a stored [`Snapshot`] of at most
 //! [`limits::MAX_SNAPSHOT_IDS`] ranked ids, followed by all other listed comments by descending floor: so
 //! each id has exactly one place in the walk, whatever is liked meanwhile. A comment that is published
-//! after the walk began has a higher floor than any below the cursor, so it cannot appear twice either. No IO here: [`ListWalk`] says which floors it needs and is fed them.
+//! after the walk began has a higher floor than any below the cursor, so it cannot appear twice either.
+//! No IO here: [`ListWalk`] says which floors it needs and is fed them.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -101,7 +102,8 @@ pub struct ListWalk<'s> {
     place: usize,
     /// The last floor that was read.
     beyond: Option<u64>,
-    page: Vec<CommentId>,
+    /// The comments of the page; with their floor, where they are none of the snapshot's.
+    page: Vec<(CommentId, Option<u64>)>,
     /// Whether more comments follow the page.
     more: bool,
     ended: bool,
@@ -136,7 +138,7 @@ impl<'s> ListWalk<'s> {
         let mut walk =
             Self { snapshot, sort, limit, place, beyond, page: Vec::with_capacity(limit), more: false, ended: false };
         if let Some(snapshot) = snapshot {
-            walk.page.extend(snapshot.ids.iter().skip(place).take(limit));
+            walk.page.extend(snapshot.ids.iter().skip(place).take(limit).map(|id| (*id, None)));
             walk.place = place + walk.page.len();
             walk.more = walk.place < whole;
         }
@@ -161,7 +163,7 @@ impl<'s> ListWalk<'s> {
                 self.beyond = Some(*floor);
             } else if self.page.len() < self.limit {
                 self.beyond = Some(*floor);
-                self.page.push(*id);
+                self.page.push((*id, Some(*floor)));
             } else {
                 self.more = true;
                 return;
@@ -170,15 +172,53 @@ impl<'s> ListWalk<'s> {
         self.ended = rows.len() < asked;
     }
 
-    /// The ids of the page, and where the next one begins.
+    /// The page.
     #[must_use]
-    pub fn finish(self) -> (Vec<CommentId>, Option<WalkPosition>) {
-        let next = match self.snapshot {
-            Some(s) if self.place < s.ids.len() => WalkPosition::Snapshot(s.id, self.place as u16),
-            Some(s) => WalkPosition::Tail(s.id, self.beyond.unwrap_or(0)),
-            None => WalkPosition::After(self.beyond.unwrap_or(0)),
+    pub fn finish(self) -> WalkedPage {
+        let begin = self.place - self.page.iter().filter(|(_, floor)| floor.is_none()).count();
+        let position = |place: usize, beyond: Option<u64>| match self.snapshot {
+            Some(s) if place < s.ids.len() => WalkPosition::Snapshot(s.id, place as u16),
+            Some(s) => WalkPosition::Tail(s.id, beyond.unwrap_or(0)),
+            None => WalkPosition::After(beyond.unwrap_or(0)),
         };
-        (self.page, self.more.then_some(next))
+        let mut after: Vec<_> = self
+            .page
+            .iter()
+            .enumerate()
+            .map(|(n, (_, floor))| position(if floor.is_none() { begin + n + 1 } else { self.place }, *floor))
+            .collect();
+        if let Some(last) = after.last_mut() {
+            // Floors of the snapshot's comments were read beyond the page's last one.
+            *last = position(self.place, self.beyond);
+        }
+        WalkedPage { ids: self.page.iter().map(|(id, _)| *id).collect(), after, more: self.more }
+    }
+}
+
+/// The comments of one page of a walk, and the places where it may end.
+#[derive(Debug)]
+pub struct WalkedPage {
+    ids: Vec<CommentId>,
+    /// The position behind each comment.
+    after: Vec<WalkPosition>,
+    more: bool,
+}
+
+impl WalkedPage {
+    /// The ids of the page, in its order.
+    #[must_use]
+    pub fn ids(&self) -> &[CommentId] {
+        &self.ids
+    }
+
+    /// Where the next page begins when this one ends after its first `shown` comments; `None` at the end
+    /// of the list. A page that ends before its first comment would never get anywhere: at least one is
+    /// shown.
+    #[must_use]
+    pub fn next_after(&self, shown: usize) -> Option<WalkPosition> {
+        let shown = shown.clamp(1, self.ids.len().max(1));
+        let is_followed = shown < self.ids.len() || self.more;
+        if is_followed { self.after.get(shown - 1).copied() } else { None }
     }
 }
 
@@ -297,12 +337,13 @@ mod tests {
             rows
         }
 
-        /// One request, as a server with empty memory answers it.
+        /// One request, as a server with empty memory answers it. At most `shown` of the `limit` comments
+        /// fit into the answer.
         fn page(
             &mut self,
             sort: Sort,
             cursor: Option<&str>,
-            limit: usize,
+            (limit, shown): (usize, usize),
             ranked_rows: usize,
         ) -> (Vec<CommentId>, Option<String>) {
             let key = CursorKey::new(b"k");
@@ -330,10 +371,11 @@ mod tests {
             while let WalkNeed::Floors { ascending, beyond, count } = walk.need() {
                 walk.feed(count, &self.floors(ascending, beyond, count));
             }
-            let (ids, next) = walk.finish();
-            assert!(ids.len() <= limit);
-            let visible = ids.into_iter().filter(|id| self.rows[id].visible()).collect();
-            (visible, next.map(|at| key.encode(&Cursor { list, sort, epoch: 1, at })))
+            let page = walk.finish();
+            assert!(page.ids().len() <= limit);
+            let shown = shown.min(page.ids().len());
+            let visible = page.ids()[..shown].iter().copied().filter(|id| self.rows[id].visible()).collect();
+            (visible, page.next_after(shown).map(|at| key.encode(&Cursor { list, sort, epoch: 1, at })))
         }
     }
 
@@ -348,8 +390,10 @@ mod tests {
             during in prop::collection::vec(change(), 0..80),
             sort in prop::sample::select(Sort::ALL),
             limit in 1usize..9,
+            shown in 1usize..12,
             ranked_rows in 0usize..40,
         ) {
+            let limit = (limit, shown);
             let mut model = Model::default();
             before.iter().for_each(|c| model.apply(c));
             let mut stays: BTreeSet<CommentId> =

@@ -32,7 +32,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
     let filtered = filter_text(&app.dictionary(), content)?;
-    let html = markdown::html(&filtered.content);
+    let html = markdown::render(filtered.content.clone()).await;
     let change = CommentChange::Edit {
         content: filtered.content,
         html,

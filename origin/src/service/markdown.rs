@@ -2,10 +2,16 @@
 //!
 //! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset;
 //! links open nothing of ours (`nofollow ugc noopener`).
+//!
+//! Promise: the HTML of a text that the contract accepts has at most [`limits::MAX_HTML_BYTES`] and
+//! [`limits::MAX_HTML_NESTING`]. A text whose markup would need more is shown as plain text.
 
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::LazyLock;
 
+use gailou_shared::limits;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
 static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
@@ -19,11 +25,33 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     cleaner
 });
 
+/// The HTML of a text, computed off the async threads: five thousand characters of markup take
+/// milliseconds.
+pub(super) async fn render(text: String) -> String {
+    if is_plain(&text) {
+        return plain(&text);
+    }
+    match tokio::task::spawn_blocking(move || html(&text)).await {
+        Ok(html) => html,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
 /// The HTML of a text.
 pub fn html(text: &str) -> String {
     if is_plain(text) {
         return plain(text);
     }
+    markup(text).unwrap_or_else(|| {
+        let mut out = String::with_capacity(text.len() * 2);
+        html::push_html(&mut out, lines(text));
+        out
+    })
+}
+
+/// The HTML of a text with its markup; `None` if it is longer or nested deeper than a comment's may be, or
+/// shows nothing, such as a rule.
+fn markup(text: &str) -> Option<String> {
     let subset = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).filter_map(|event| match event {
         // Raw HTML is shown as it was typed; line breaks are meant.
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
@@ -33,9 +61,54 @@ pub fn html(text: &str) -> String {
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) | Event::Rule => None,
         other => Some(other),
     });
-    let mut out = String::with_capacity(text.len() * 2);
-    html::push_html(&mut out, subset);
-    HTML_CLEANER.clean(&out).to_string()
+    let (open, is_too_deep) = (Cell::new(0), Cell::new(false));
+    let bounded = subset.take_while(|event| {
+        let inside = match event {
+            // `<pre><code>`
+            Event::Start(Tag::CodeBlock(_)) => 2,
+            Event::Start(_) | Event::Code(_) | Event::HardBreak => 1,
+            _ => 0,
+        };
+        is_too_deep.set(open.get() + inside > limits::MAX_HTML_NESTING);
+        match event {
+            Event::Start(_) => open.set(open.get() + 1),
+            Event::End(_) => open.set(open.get() - 1),
+            _ => {}
+        }
+        !is_too_deep.get()
+    });
+    let mut out = BoundedHtml(String::with_capacity(text.len() * 2));
+    // Cleaning is the expensive part, and quadratic in the depth: it gets bounded input.
+    if html::write_html_fmt(&mut out, bounded).is_err() || is_too_deep.get() {
+        return None;
+    }
+    let html = HTML_CLEANER.clean(&out.0).to_string();
+    (html.len() <= limits::MAX_HTML_BYTES && !html.trim().is_empty()).then_some(html)
+}
+
+/// A text without markup: its paragraphs and lines.
+fn lines(text: &str) -> impl Iterator<Item = Event<'_>> {
+    let paragraphs = text.split("\n\n").map(|p| p.trim_matches('\n')).filter(|p| !p.trim().is_empty());
+    paragraphs.flat_map(|paragraph| {
+        let lines = paragraph.lines().enumerate().flat_map(|(n, line)| {
+            let line_break = (n > 0).then_some(Event::HardBreak);
+            line_break.into_iter().chain([Event::Text(line.into())])
+        });
+        [Event::Start(Tag::Paragraph)].into_iter().chain(lines).chain([Event::End(TagEnd::Paragraph)])
+    })
+}
+
+/// HTML that refuses to grow beyond a comment's.
+struct BoundedHtml(String);
+
+impl fmt::Write for BoundedHtml {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.0.len() + part.len() > limits::MAX_HTML_BYTES {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(part);
+        Ok(())
+    }
 }
 
 /// Whether the text has nothing that Markdown or HTML could mean. Most comments are so.
@@ -74,6 +147,8 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -90,6 +165,45 @@ mod tests {
         check("# big", "<p>big</p>");
         check("1 & 2", "<p>1 &amp; 2</p>");
         check("", "");
+    }
+
+    /// The deepest place of the HTML, in open elements.
+    fn nesting(html: &str) -> usize {
+        let (mut open, mut deepest) = (0usize, 0);
+        for tag in html.split('<').skip(1) {
+            if tag.starts_with('/') {
+                open -= 1;
+            } else {
+                deepest = deepest.max(open + 1);
+                open += usize::from(!tag.starts_with("br"));
+            }
+        }
+        assert_eq!(open, 0, "{html}");
+        deepest
+    }
+
+    #[test]
+    fn html_that_would_be_too_large_or_too_deep_is_plain_text() {
+        let link = format!("[a]: https://example.org/{}\n\n{}", "x".repeat(980), "[a] ".repeat(1_000));
+        let deep = [">".repeat(4_990), "- ".repeat(2_490), format!("{}x", "> - ".repeat(1_000)), "*a _b ".repeat(800)];
+        for text in deep.into_iter().chain([link, "- ".repeat(2_490) + "x", "[a]: http://x".into()]) {
+            let html = html(&text);
+            assert!(html.len() <= limits::MAX_HTML_BYTES && nesting(&html) <= 2, "{} bytes: {html:.200}", html.len());
+            assert!(html.starts_with("<p>"), "{html:.200}");
+        }
+        let quoted = |levels: usize| html(&format!("{}x", "> ".repeat(levels)));
+        // A paragraph is in the innermost quote.
+        assert_eq!(nesting(&quoted(limits::MAX_HTML_NESTING - 1)), limits::MAX_HTML_NESTING);
+        assert_eq!(quoted(limits::MAX_HTML_NESTING).trim_end(), format!("<p>{}x</p>", "&gt; ".repeat(16)));
+        assert_eq!(html("<b>&\n\n\n> [").trim_end(), "<p>&lt;b&gt;&amp;</p>\n<blockquote>\n<p>[</p>\n</blockquote>");
+    }
+
+    proptest! {
+        #[test]
+        fn html_of_any_text_is_bounded(pieces in prop::collection::vec("> |- |1. |\\*|_|`|\n|\\[a\\]|\\(http://x/\\)|<|&|x|    ", 0..1_200)) {
+            let html = html(&pieces.concat());
+            prop_assert!(html.len() <= limits::MAX_HTML_BYTES && nesting(&html) <= limits::MAX_HTML_NESTING);
+        }
     }
 
     #[test]

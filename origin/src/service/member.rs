@@ -10,10 +10,16 @@ use gailou_shared::token::Member;
 use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
 
 use crate::domain::row::CommentRow;
+use crate::service::answer_rows::{AnswerRows, fitting};
 use crate::service::edit::{may_delete, may_edit};
 use crate::service::subject::threading_around;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
+
+/// Comments on a page of a history, in bytes of JSON.
+const MAX_HISTORY_BYTES: usize = limits::MAX_LIST_BYTES - 4 * 1024;
+/// A reader's comments in an overlay, in bytes of JSON; the entries beside them take at most 400 times 100.
+const MAX_PENDING_BYTES: usize = limits::MAX_LIST_BYTES - 64 * 1024;
 
 /// A member's visible comments, newest first.
 ///
@@ -34,9 +40,12 @@ pub async fn list_history(
         Some(_) => return Err(ServiceError::BadCursor("belongs to another list")),
     };
     let mut ids = app.store.list_history(member, below, limit + 1).await?;
-    let has_more = ids.len() > limit;
+    let listed = ids.len();
     ids.truncate(limit);
-    let rows = app.store.read_comments(&ids).await?;
+    let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
+    let AnswerRows { rows, shown } = AnswerRows::read(app, &[], &groups, MAX_HISTORY_BYTES).await?;
+    let has_more = listed > shown;
+    ids.truncate(shown);
     let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);
     let next = ids.last().filter(|_| has_more).map(|last| {
         app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
@@ -78,7 +87,7 @@ pub async fn read_overlay(app: &AppState, reader: &Member, ids: &[CommentId]) ->
         }
     }
     let mut own = Vec::with_capacity(pending.len());
-    for row in pending.iter().filter_map(|id| rows.get(id)) {
+    for row in fitting(pending.iter().filter_map(|id| rows.get(id)), MAX_PENDING_BYTES) {
         own.push(comment_view::for_author(row, threading_around(app, row)?));
     }
     Ok(Overlay { data, pending: own })

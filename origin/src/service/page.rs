@@ -8,14 +8,20 @@ use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Threading;
 use gailou_shared::rank::Sort;
-use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed};
+use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed, WalkedPage};
 use gailou_shared::wire::{Comment, CommentPage, PageInfo};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::service::answer_rows::AnswerRows;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 use crate::state::ranked_snapshots::UsedSnapshot;
+
+/// Comments of a page, in bytes of JSON: an answer without its subject and its cursor.
+const MAX_COMMENT_BYTES: usize = limits::MAX_LIST_BYTES - MAX_SUBJECT_BYTES;
+/// The largest subject without its pinned comments: title, address and key with all their escapes.
+const MAX_SUBJECT_BYTES: usize = 32 * 1024;
 
 /// One page of a list: its order, its size, its place.
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +45,17 @@ impl PageQuery {
 pub async fn list_roots(app: &AppState, key: &SubjectKey, query: PageQuery) -> ServiceResult<CommentPage> {
     let subject = subject::read_row(app, key).await?;
     let threading = subject::threading_of(app, key.kind(), subject.mode)?;
-    let (ids, info) =
-        walk(app, CursorList::roots(key), &CommentList::Roots(key.clone()), query, subject.version).await?;
-    let top = top_replies(app, &ids).await?;
-    let wanted: Vec<_> = ids.iter().chain(top.values().flatten()).chain(&subject.pinned).copied().collect();
-    let rows = app.store.read_comments(&wanted).await?;
-    let data = listed(&ids, &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
-    Ok(CommentPage { data, page: info, subject: Some(subject::subject_view(&subject, threading, &rows)) })
+    let list = CommentList::Roots(key.clone());
+    let walked = walk(app, CursorList::roots(key), &list, query, subject.version).await?;
+    let ids = walked.page.ids();
+    let top = top_replies(app, ids).await?;
+    let groups: Vec<Vec<_>> =
+        ids.iter().map(|id| [id].into_iter().chain(top.get(id).into_iter().flatten()).copied().collect()).collect();
+    let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
+    let data =
+        listed(&ids[..shown], &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
+    let page = walked.finish(app, &list, shown).await?;
+    Ok(CommentPage { data, page, subject: Some(subject::subject_view(&subject, threading, &rows)) })
 }
 
 /// A page of the descendants of a comment, flat.
@@ -56,11 +66,13 @@ pub async fn list_replies(app: &AppState, top: &CommentRow, query: PageQuery) ->
     let threading = subject::threading_around(app, top)?;
     let subject = subject::read_row(app, &top.subject).await?;
     let list = CommentList::Under(top.path.clone());
-    let (ids, info) = walk(app, CursorList::Replies(top.id()), &list, query, subject.version).await?;
-    let wanted: Vec<_> = ids.iter().chain(&subject.pinned).copied().collect();
-    let rows = app.store.read_comments(&wanted).await?;
-    let data = listed(&ids, &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
-    Ok(CommentPage { data, page: info, subject: Some(subject::subject_view(&subject, threading, &rows)) })
+    let walked = walk(app, CursorList::Replies(top.id()), &list, query, subject.version).await?;
+    let ids = walked.page.ids();
+    let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
+    let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
+    let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
+    let page = walked.finish(app, &list, shown).await?;
+    Ok(CommentPage { data, page, subject: Some(subject::subject_view(&subject, threading, &rows)) })
 }
 
 /// The best replies of each root: the beginning of its list of replies in `hot` order.
@@ -96,14 +108,22 @@ fn with_replies(
     }
 }
 
-/// The ids of a page, and its place in the list.
+/// A page of a walk, before it is known how many of its comments fit into the answer.
+struct Walk {
+    page: WalkedPage,
+    list: CursorList,
+    sort: Sort,
+    ranking: Option<Ranking>,
+    epoch: u64,
+}
+
 async fn walk(
     app: &AppState,
     list: CursorList,
     of: &CommentList,
     query: PageQuery,
     version: u64,
-) -> ServiceResult<(Vec<CommentId>, PageInfo)> {
+) -> ServiceResult<Walk> {
     if query.cursor.is_some_and(|c| c.list != list) {
         return Err(ServiceError::BadCursor("belongs to another list"));
     }
@@ -117,12 +137,20 @@ async fn walk(
         let range = FloorRange { ascending, beyond, count };
         walk.feed(count, &app.store.list_floors(of, range).await?);
     }
-    let (ids, next) = walk.finish();
-    if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
-        store_snapshot(app, list, of, query.sort, ranking).await?;
+    Ok(Walk { page: walk.finish(), list, sort: query.sort, ranking, epoch })
+}
+
+impl Walk {
+    /// The place of the page, which ends after its first `shown` comments.
+    async fn finish(self, app: &AppState, of: &CommentList, shown: usize) -> ServiceResult<PageInfo> {
+        let Self { page, list, sort, ranking, epoch } = self;
+        let next = page.next_after(shown);
+        if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
+            store_snapshot(app, list, of, sort, ranking).await?;
+        }
+        let next = next.map(|at| app.cursor_key.encode(&Cursor { list, sort, epoch, at }));
+        Ok(PageInfo { has_more: next.is_some(), next, sort, epoch: epoch.to_string() })
     }
-    let next = next.map(|at| app.cursor_key.encode(&Cursor { list, sort: query.sort, epoch, at }));
-    Ok((ids, PageInfo { has_more: next.is_some(), next, sort: query.sort, epoch: epoch.to_string() }))
 }
 
 /// The order that a page of a ranked sort is walked by.

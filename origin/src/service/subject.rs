@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::wire::{CountsBySubject, Subject, SubjectCounts};
 
 use crate::domain::row::{CommentRow, SubjectRow};
+use crate::service::answer_rows::fitting;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
@@ -64,12 +66,9 @@ pub(super) fn subject_view(
     threading: Threading,
     comments: &HashMap<CommentId, CommentRow>,
 ) -> Subject {
-    let pinned = row
-        .pinned
-        .iter()
-        .filter_map(|id| comments.get(id))
-        .map(|c| comment_view::for_every_reader(c, threading))
-        .collect();
+    let pinned = row.pinned.iter().filter_map(|id| comments.get(id));
+    let pinned =
+        fitting(pinned, limits::MAX_PINNED_BYTES).map(|c| comment_view::for_every_reader(c, threading)).collect();
     Subject {
         version: row.version,
         r#type: row.key.kind().to_owned(),

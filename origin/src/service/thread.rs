@@ -10,13 +10,23 @@ use gailou_shared::rank::Sort;
 use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 
 use crate::domain::row::CommentRow;
+use crate::service::answer_rows::{fitting, json_bytes};
 use crate::service::page::PageQuery;
 use crate::service::subject::threading_around;
 use crate::service::{ServiceError, ServiceResult, comment_view, page};
 use crate::state::AppState;
 
+/// What an answer has around its comments, in bytes.
+const MAX_ENVELOPE_BYTES: usize = 1_024;
 /// Siblings shown with a permalink.
 const MAX_SIBLINGS: usize = 10;
+/// Most bytes of them.
+const MAX_SIBLING_BYTES: usize = limits::MAX_LIST_BYTES / 4;
+/// Most bytes of the chain above a permalink: with the siblings and the page of roots, an answer stays below
+/// [`limits::MAX_TREE_BYTES`].
+const MAX_CONTEXT_CHAIN_BYTES: usize = limits::MAX_LIST_BYTES / 2;
+/// Nodes of a tree that are read before their size is known. The largest ones take 10 MB.
+const FIRST_TREE_READ: usize = 100;
 
 /// The row of a comment that every reader may read by its id.
 ///
@@ -40,10 +50,20 @@ pub fn show_comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> 
 /// # Errors
 /// The store's.
 pub async fn list_ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<Vec<Comment>> {
+    chain(app, row, limits::MAX_LIST_BYTES - MAX_ENVELOPE_BYTES).await
+}
+
+/// The chain within `max_bytes`: the root, and as many comments up from the last one as fit. What is left
+/// out between them is missing from the chain, not from any comment's `path`.
+async fn chain(app: &AppState, row: &CommentRow, max_bytes: usize) -> ServiceResult<Vec<Comment>> {
     let threading = threading_around(app, row)?;
     let ids: Vec<_> = row.path.ids().collect();
     let rows = app.store.read_comments(&ids).await?;
-    Ok(ids.iter().filter_map(|id| rows.get(id)).map(|r| comment_view::for_every_reader(r, threading)).collect())
+    let mut chain: Vec<_> = ids.iter().filter_map(|id| rows.get(id)).collect();
+    let (root, below) = chain.split_at(chain.len().min(1));
+    let shown = fitting(root.iter().chain(below.iter().rev()).copied(), max_bytes).count().max(2).min(chain.len());
+    chain.drain(1..=chain.len() - shown);
+    Ok(chain.into_iter().map(|r| comment_view::for_every_reader(r, threading)).collect())
 }
 
 /// What a permalink needs.
@@ -52,12 +72,12 @@ pub async fn list_ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<V
 /// The store's.
 pub async fn read_context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentContext> {
     let threading = threading_around(app, row)?;
-    let mut ancestors = list_ancestors(app, row).await?;
+    let mut ancestors = chain(app, row, MAX_CONTEXT_CHAIN_BYTES).await?;
     let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;
     let ids = app.store.list_siblings(&row.path, MAX_SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
-    let siblings =
-        ids.iter().filter_map(|id| rows.get(id)).map(|r| comment_view::for_every_reader(r, threading)).collect();
+    let siblings = fitting(ids.iter().filter_map(|id| rows.get(id)), MAX_SIBLING_BYTES);
+    let siblings = siblings.map(|r| comment_view::for_every_reader(r, threading)).collect();
     let root_page = page::list_roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
     Ok(CommentContext { ancestors, comment, siblings, root_page })
 }
@@ -86,9 +106,7 @@ pub async fn read_tree(
         Some(_) => (None, top.replies),
     };
     let bottom = deepest_true_depth(threading, from, depth);
-    // One row more than fits: it shows where the answer is cut.
-    let mut rows = app.store.list_subtree(&top.path, after.as_deref(), bottom, limit + 1).await?;
-    let cut = if rows.len() > limit { rows.pop().map(|row| row.path) } else { None };
+    let (rows, cut) = read_subtree(app, top, after, bottom, limit).await?;
     let mut children: HashMap<CommentId, Vec<CommentRow>> = HashMap::new();
     for row in rows {
         if let Some(parent) = threading.drawn_under(&row.path, from) {
@@ -96,6 +114,44 @@ pub async fn read_tree(
         }
     }
     Ok(Drawing { app, threading, from, cut }.node(top, left, &mut children))
+}
+
+/// The first rows below `top` that the answer shows, and the first one that it does not.
+async fn read_subtree(
+    app: &AppState,
+    top: &CommentRow,
+    mut after: Option<Vec<u8>>,
+    bottom: usize,
+    limit: usize,
+) -> ServiceResult<(Vec<CommentRow>, Option<Path>)> {
+    let mut left_bytes = (limits::MAX_TREE_BYTES - MAX_ENVELOPE_BYTES).saturating_sub(node_bytes(top));
+    let mut shown: Vec<CommentRow> = Vec::new();
+    let mut count = FIRST_TREE_READ.min(limit + 1);
+    loop {
+        let rows = app.store.list_subtree(&top.path, after.as_deref(), bottom, count).await?;
+        let is_last = rows.len() < count;
+        for row in rows {
+            let bytes = node_bytes(&row);
+            // The row that does not fit shows where the answer is cut.
+            if shown.len() == limit || (bytes > left_bytes && !shown.is_empty()) {
+                return Ok((shown, Some(row.path)));
+            }
+            left_bytes = left_bytes.saturating_sub(bytes);
+            shown.push(row);
+        }
+        if is_last {
+            return Ok((shown, None));
+        }
+        after = shown.last().map(|row| row.path.as_bytes().to_vec());
+        // As many again as fit, if they are as large as those before.
+        let mean_bytes = (limits::MAX_TREE_BYTES - left_bytes) / shown.len().max(1);
+        count = (left_bytes / mean_bytes.max(1) + 1).min(limit + 1 - shown.len());
+    }
+}
+
+/// No less than the bytes of a comment in a tree: itself, and a cursor.
+fn node_bytes(row: &CommentRow) -> usize {
+    json_bytes(row) + limits::MAX_CURSOR_CHARS + MAX_ENVELOPE_BYTES / 16
 }
 
 /// The key that what comes after `child` is beyond: after its descendants, or, where those are

@@ -161,7 +161,7 @@ pub struct Comment {
     /// When it was last edited, in Unix milliseconds; `null` when it never was.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub edited_at: Option<u64>,
-    /// On roots in lists: the first replies by heat.
+    /// On roots in lists: the first replies in `hot` order.
     #[cfg_attr(feature = "openapi", schema(nullable = false, no_recursion, max_items = 3))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_replies: Option<Vec<Comment>>,

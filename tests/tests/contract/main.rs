@@ -2,6 +2,7 @@
 //!
 //! `GAILOU_TEST_STORE=cluster` runs the same tests on MySQL, Redis and Kafka.
 
+mod answer_size;
 mod change_feed;
 mod concurrency;
 mod edge_push;

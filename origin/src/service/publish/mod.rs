@@ -109,7 +109,7 @@ async fn check_and_build_row(
         visibility: new.visibility,
         author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
         created_at: now,
-        html: markdown::html(&filtered.content),
+        html: markdown::render(filtered.content.clone()).await,
         content: filtered.content,
         original_text: filtered.original_text,
         mentions: new.mentions.iter().map(named).collect(),

@@ -37,7 +37,7 @@ async fn replay(app: &AppState, first: &RememberedRequest, key: &IdempotencyKey)
     let threading = subject::threading_around(app, &row)?;
     let (content, html) = match app.store.read_first_text(first.id).await? {
         None => (row.content.clone(), row.html.clone()),
-        Some(text) => (text.clone(), markdown::html(&text)),
+        Some(text) => (text.clone(), markdown::render(text).await),
     };
     let held = first.state == CommentState::Review;
     // In a cluster the floor is given after the first answer.

@@ -1,0 +1,153 @@
+//! The rows of one answer, read until the answer is full.
+//!
+//! An answer has a bound in bytes: a page of the largest comments is cut short, and its cursor goes on
+//! behind the last comment that fits. Promise: at least one group fits, so a walk always gets on; and
+//! memory is bounded too, because what cannot fit is not read.
+
+use std::collections::HashMap;
+
+use gailou_shared::id::CommentId;
+use gailou_shared::limits;
+
+use crate::domain::row::CommentRow;
+use crate::service::ServiceResult;
+use crate::state::AppState;
+
+/// Comments read at once before their size is known: a default page with its replies. The largest ones
+/// take 8 MB.
+const FIRST_READ: usize = (1 + limits::TOP_REPLIES) * limits::DEFAULT_PAGE_SIZE;
+/// What a comment takes in JSON beside its texts and its path: names of fields, ids, numbers.
+const COMMENT_OVERHEAD_BYTES: usize = 900;
+/// An id on a path, in quotes and with its comma.
+const PATH_ID_BYTES: usize = 22;
+/// A mention or the author of the parent, beside the name.
+const MEMBER_OVERHEAD_BYTES: usize = 50;
+
+/// The rows of an answer.
+#[derive(Debug)]
+pub(super) struct AnswerRows {
+    /// By id: those of the groups that fit, perhaps more.
+    pub(super) rows: HashMap<CommentId, CommentRow>,
+    /// How many groups fit.
+    pub(super) shown: usize,
+}
+
+impl AnswerRows {
+    /// Reads groups of comments that are shown together or not at all, until `max_bytes` are full;
+    /// `beside` are comments that the answer shows beside them, within [`limits::MAX_PINNED_BYTES`].
+    ///
+    /// # Errors
+    /// The store's.
+    pub(super) async fn read(
+        app: &AppState,
+        beside: &[CommentId],
+        groups: &[Vec<CommentId>],
+        max_bytes: usize,
+    ) -> ServiceResult<Self> {
+        let mut rows = HashMap::new();
+        let (mut shown, mut used, mut next_read) = (0, 0, FIRST_READ);
+        let mut wanted = beside.to_vec();
+        while shown < groups.len() {
+            let (mut read, mut comments) = (shown, 0);
+            while read < groups.len() && (comments + groups[read].len() <= next_read || read == shown) {
+                wanted.extend(&groups[read]);
+                comments += groups[read].len();
+                read += 1;
+            }
+            rows.extend(app.store.read_comments(&wanted).await?);
+            if shown == 0 {
+                used = beside_bytes(beside, &rows);
+            }
+            wanted.clear();
+            for group in &groups[shown..read] {
+                let bytes: usize = group.iter().filter_map(|id| rows.get(id)).map(json_bytes).sum();
+                if used + bytes > max_bytes && shown > 0 {
+                    return Ok(Self { rows, shown });
+                }
+                (used, shown) = (used + bytes, shown + 1);
+            }
+            // As many again as fit, if they are as large as those before.
+            let mean_bytes = (used / comments.max(1)).max(1);
+            next_read = (max_bytes.saturating_sub(used) / mean_bytes).max(1);
+        }
+        if groups.is_empty() {
+            rows = app.store.read_comments(&wanted).await?;
+        }
+        Ok(Self { rows, shown })
+    }
+}
+
+/// The comments of a list that fit into `max_bytes`, in its order.
+pub(super) fn fitting<'r>(
+    rows: impl IntoIterator<Item = &'r CommentRow>,
+    max_bytes: usize,
+) -> impl Iterator<Item = &'r CommentRow> {
+    let mut used = 0;
+    rows.into_iter().take_while(move |row| {
+        used += json_bytes(row);
+        used <= max_bytes
+    })
+}
+
+fn beside_bytes(ids: &[CommentId], rows: &HashMap<CommentId, CommentRow>) -> usize {
+    fitting(ids.iter().filter_map(|id| rows.get(id)), limits::MAX_PINNED_BYTES).map(json_bytes).sum()
+}
+
+/// No less than a comment's bytes in JSON.
+pub(super) fn json_bytes(row: &CommentRow) -> usize {
+    let members: usize =
+        row.mentions.iter().chain(&row.reply_to).map(|m| MEMBER_OVERHEAD_BYTES + text_bytes(&m.name)).sum();
+    let author = text_bytes(&row.author.name) + row.author.avatar.as_deref().map_or(0, text_bytes);
+    let texts = text_bytes(&row.content) + text_bytes(&row.html) + text_bytes(row.subject.key());
+    COMMENT_OVERHEAD_BYTES + row.path.depth() * PATH_ID_BYTES + members + author + texts
+}
+
+/// The bytes of a text as a JSON string, without its quotes.
+fn text_bytes(text: &str) -> usize {
+    let escape = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(escape).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use gailou_shared::id::{MemberId, SubjectKey};
+    use gailou_shared::path::{Mode, Path, Threading};
+    use gailou_shared::wire::{Author, MemberRef};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::service::comment_view;
+    use crate::testing::fixtures::comment_row;
+
+    proptest! {
+        #[test]
+        fn size_of_a_comment_is_not_underestimated(
+            content in "\\PC{0,40}|[\\\\\"\n\t<\u{1}]{0,40}",
+            name in "\\PC{0,20}",
+            depth in 1usize..128,
+            mentions in 0usize..20,
+        ) {
+            let subject = SubjectKey::new("article", "a \"key\"").unwrap();
+            let ids: Vec<_> = (0..depth as u64).map(|n| CommentId::new((1 << 62) + n).unwrap()).collect();
+            let mut path = Path::root(ids[0]);
+            for id in &ids[1..] {
+                path = path.child(*id).unwrap();
+            }
+            let member = MemberRef { id: MemberId::new(u64::MAX >> 2).unwrap(), name: name.clone() };
+            let row = comment_row(&subject, path, &content);
+            let row = CommentRow {
+                author: Author { name, avatar: Some(content.clone()), ..row.author },
+                reply_to: Some(member.clone()),
+                mentions: vec![member; mentions],
+                html: content,
+                ..row
+            };
+            let json = serde_json::to_vec(&comment_view::for_author(&row, Threading { mode: Mode::Building, level_limit: 128 })).unwrap();
+            prop_assert!(json.len() <= json_bytes(&row), "{} > {}", json.len(), json_bytes(&row));
+        }
+    }
+}
