@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod limits;
+pub mod network;
 
 pub mod id;
 pub mod path;

@@ -4,15 +4,13 @@
 //! SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
 
 use std::io;
-use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::bootstrap::Process;
 use crate::cli::control_socket::ControlSocket;
 use crate::cli::data_lock;
 use crate::cli::data_lock::DataLock;
@@ -22,9 +20,6 @@ use crate::config::Config;
 use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
-/// How long requests in flight may take after the signal; then the process ends without them.
-const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
-
 /// Runs until a signal stops it.
 pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
     // A cluster's data is in its databases. Embedded, one process owns the directory.
@@ -32,6 +27,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
         Some(_) => None,
         None => Some(DataLock::acquire(&config.data)?.ok_or_else(|| data_lock::held_error(&config.data))?),
     };
+    raise_limit_of_open_files();
     let listener = TcpListener::bind(config.bind).await.with_context(|| {
         format!("cannot listen on {}; choose another address by --bind or GAILOU_BIND", config.bind)
     })?;
@@ -50,7 +46,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     }
     crate::cli::print_line(&format!("gailou listening on http://{address}"));
     let failure = tokio::select! {
-        () = serve(app.clone(), listener, stop) => None,
+        () = http::serve(app.state.clone(), listener, wait_for_stop(stop)) => None,
         failure = app.failure() => Some(failure),
     };
     app.close().await;
@@ -63,18 +59,12 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     }
 }
 
-async fn serve(app: Arc<Process>, listener: TcpListener, stop: watch::Receiver<bool>) {
-    let too_slow = async {
-        wait_for_stop(stop.clone()).await;
-        tracing::info!("Stopping the server: waiting for the requests in flight");
-        tokio::time::sleep(REQUEST_DRAIN_TIMEOUT).await;
-    };
-    tokio::select! {
-        () = http::serve(app.state.clone(), listener, wait_for_stop(stop.clone())) => {}
-        () = too_slow => {
-            let drain_ms = REQUEST_DRAIN_TIMEOUT.as_millis();
-            tracing::warn!(drain_ms, "Stopped with requests in flight after {drain_ms} ms");
-        }
+/// Raises the limit of open files to the most that the system allows: a connection is one of them.
+fn raise_limit_of_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        let allowed = limit.current;
+        tracing::info!(?allowed, %error, "Could not raise the limit of open files from {allowed:?}");
     }
 }
 

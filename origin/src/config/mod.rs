@@ -7,6 +7,7 @@
 mod allowed_origins;
 mod auth;
 mod cluster;
+mod connections;
 mod edge;
 mod limits;
 pub mod reference;
@@ -27,6 +28,7 @@ use std::{env, fs};
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
 pub use cluster::{ClusterSettings, ClusterTuning, Urls};
+pub use connections::ConnectionSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 use gailou_shared::token::TokenKey;
@@ -56,6 +58,7 @@ pub struct Config {
     pub bind: SocketAddr,
     pub data: PathBuf,
     pub limits: LimitSettings,
+    pub connections: ConnectionSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
@@ -132,8 +135,8 @@ impl Config {
     }
 
     fn assemble(settings: Settings, types: BTreeMap<String, SubjectType>, cluster: Option<ClusterSettings>) -> Self {
-        let Settings { bind, data, cursor_secret, limits, auth, cors, edge, .. } = settings;
-        Self { bind, data, limits, auth, cursor_secret, edge, cors, cluster, types }
+        let Settings { bind, data, cursor_secret, limits, connections, auth, cors, edge, .. } = settings;
+        Self { bind, data, limits, connections, auth, cursor_secret, edge, cors, cluster, types }
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {

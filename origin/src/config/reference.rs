@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AuthSettings, ClusterTuning, CorsSettings, EdgeSettings, HotWeightSettings, LimitSettings, SubjectType,
+    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, HotWeightSettings, LimitSettings,
+    SubjectType,
 };
 
 /// One setting.
@@ -29,6 +30,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     let defaults = Settings::default();
     let mut entries = section("", &defaults);
     entries.extend(section::<LimitSettings>("limits.", &defaults.limits));
+    entries.extend(section::<ConnectionSettings>("connections.", &defaults.connections));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));

@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ClusterTuning, CorsSettings, EdgeSettings, LimitSettings, Secret, SubjectType, Urls, cluster,
+    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, LimitSettings, Secret, SubjectType,
+    Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -45,6 +46,8 @@ pub(super) struct Settings {
     pub(super) kafka_brokers: Option<String>,
     /// `limits`
     pub(super) limits: LimitSettings,
+    /// `connections`
+    pub(super) connections: ConnectionSettings,
     /// `auth`
     pub(super) auth: AuthSettings,
     /// `cors`
@@ -68,6 +71,7 @@ impl Default for Settings {
             redis_urls: None,
             kafka_brokers: None,
             limits: LimitSettings::default(),
+            connections: ConnectionSettings::default(),
             auth: AuthSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),

@@ -12,6 +12,7 @@ mod admin;
 mod assets;
 mod cached_page;
 mod comments;
+mod connections;
 mod counts;
 mod dependency_outages;
 mod edge;

@@ -7,7 +7,9 @@ mod push;
 mod signature;
 
 pub use push::{PUSH_FORMAT_VERSION, PUSH_PATH, PushDocument, PushOutcome, PushedDictionary, PushedPage};
-pub use signature::{SIGNATURE_WINDOW_SECONDS, SignatureError, SignedRequest, sign_request, verify_request};
+pub use signature::{
+    SIGNATURE_WINDOW_SECONDS, SignatureError, SignedRequest, check_form, sign_request, verify_request,
+};
 
 /// The header with the client's address. It counts only beside a valid [`SIGNATURE_HEADER`].
 pub const CLIENT_HEADER: &str = "x-gailou-client";

@@ -84,6 +84,15 @@ pub fn verify_request(
     mac.verify_slice(&signature).map_err(|_| SignatureError::Mismatch)
 }
 
+/// Whether a header has the form of a signature of this time. A body is read only then.
+///
+/// # Errors
+/// [`SignatureError::Malformed`] or [`SignatureError::Time`].
+pub fn check_form(now: u64, header: &str) -> Result<(), SignatureError> {
+    let (time, _) = parse_header(header).ok_or(SignatureError::Malformed)?;
+    if now.abs_diff(time) > SIGNATURE_WINDOW_SECONDS { Err(SignatureError::Time) } else { Ok(()) }
+}
+
 /// The MAC over the five lines of a request. HMAC accepts keys of any length, so `None` is not expected.
 fn request_mac(secret: &[u8], time: u64, request: &SignedRequest<'_>) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;

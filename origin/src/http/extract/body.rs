@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -27,11 +27,7 @@ impl FromRequest<HttpState> for JsonBody {
     async fn from_request(request: Request, _: &HttpState) -> Result<Self, Refusal> {
         check_declared_size(request.headers())?;
         let is_json = is_json(request.headers());
-        let body = to_bytes(request.into_body(), limits::MAX_BODY_BYTES);
-        let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
-            Ok(read) => read.map_err(|_| Refusal::body_too_large())?,
-            Err(_) => return Err(Refusal::field("body", "did not arrive within 10 seconds")),
-        };
+        let body = read_body(request.into_body()).await?;
         if is_json { Ok(Self(body)) } else { Err(Refusal::new(Code::UnsupportedMediaType, "send application/json")) }
     }
 }
@@ -45,6 +41,14 @@ impl FromRequestParts<HttpState> for UnreadBody {
 
     async fn from_request_parts(parts: &mut Parts, _: &HttpState) -> Result<Self, Refusal> {
         check_declared_size(&parts.headers).map(|()| Self)
+    }
+}
+
+/// The bytes of a body that arrives within [`BODY_TIMEOUT`] and the contract's bound.
+pub(in crate::http) async fn read_body(body: Body) -> Result<Bytes, Refusal> {
+    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, limits::MAX_BODY_BYTES)).await {
+        Ok(read) => read.map_err(|_| Refusal::body_too_large()),
+        Err(_) => Err(Refusal::field("body", "did not arrive within 10 seconds")),
     }
 }
 

@@ -14,7 +14,7 @@ mod member;
 mod path;
 mod query;
 
-pub(super) use body::{JsonBody, UnreadBody};
+pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
 pub(super) use idempotency_header::IdempotencyHeader;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};

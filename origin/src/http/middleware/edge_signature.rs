@@ -5,10 +5,9 @@
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request};
-use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
-use gailou_shared::limits;
+use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, check_form, verify_request};
 
-use crate::http::extract::RequestClient;
+use crate::http::extract::{RequestClient, read_body};
 use crate::http::problem::Refusal;
 use crate::state::AppState;
 
@@ -26,16 +25,19 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
         let is_refused = app.config.edge.require_edge && !is_probe;
         return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(with_client(request, socket)) };
     };
+    let now = app.now() / 1_000;
+    if check_form(now, &signature).is_err() {
+        return Err(Refusal::not_from_the_edge());
+    }
     let address = header_text(&request, CLIENT_HEADER).unwrap_or_default();
     let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, limits::MAX_BODY_BYTES).await.map_err(|_| Refusal::body_too_large())?;
+    let body = read_body(body).await?;
     let signed = SignedRequest {
         method: parts.method.as_str(),
         path_query: parts.uri.path_and_query().map_or("", |path_query| path_query.as_str()),
         client: &address,
         body: &body,
     };
-    let now = app.now() / 1_000;
     let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
     if !secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok()) {
         return Err(Refusal::not_from_the_edge());
