@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -48,7 +49,7 @@ pub struct EventStream {
     /// When something was last sent; 0 before the first chunk.
     sent_ms: u64,
     failures: u32,
-    network: Option<u128>,
+    network: Option<IpAddr>,
     /// The window of the stream's last heartbeat.
     window: u64,
 }
@@ -78,7 +79,7 @@ impl EventStream {
         position: Option<u64>,
     ) -> Result<Self, StreamLimitReached> {
         let now = ports.clock.now_ms();
-        let network = rate_limits::network_prefix(requester.client.as_deref());
+        let network = rate_limits::network_of(requester.client.as_deref());
         let window = lock(&isolate.event_streams.limits).acquire(network, now)?;
         Ok(Self {
             isolate: Arc::clone(isolate),

@@ -7,6 +7,7 @@
 //! **Bound.** A network is kept only while one of its streams counts.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// Most streams of an isolate: about 10 kB each, a sixth of its memory.
 pub const MAX_STREAMS: u32 = 2_000;
@@ -36,15 +37,15 @@ pub struct StreamLimits {
 #[derive(Debug, Default)]
 struct WindowCounts {
     all: u32,
-    by_network: HashMap<u128, u32>,
+    by_network: HashMap<IpAddr, u32>,
 }
 
 impl WindowCounts {
-    fn of_network(&self, network: u128) -> u32 {
+    fn of_network(&self, network: IpAddr) -> u32 {
         self.by_network.get(&network).copied().unwrap_or(0)
     }
 
-    fn add(&mut self, network: Option<u128>) {
+    fn add(&mut self, network: Option<IpAddr>) {
         self.all = self.all.saturating_add(1);
         if let Some(network) = network {
             let count = self.by_network.entry(network).or_default();
@@ -52,7 +53,7 @@ impl WindowCounts {
         }
     }
 
-    fn remove(&mut self, network: Option<u128>) {
+    fn remove(&mut self, network: Option<IpAddr>) {
         self.all = self.all.saturating_sub(1);
         let Some(network) = network else { return };
         if let Some(count) = self.by_network.get_mut(&network) {
@@ -78,7 +79,7 @@ impl StreamLimits {
     ///
     /// # Errors
     /// The limit that leaves no room for it.
-    pub fn acquire(&mut self, network: Option<u128>, now_ms: u64) -> Result<u64, StreamLimitReached> {
+    pub fn acquire(&mut self, network: Option<IpAddr>, now_ms: u64) -> Result<u64, StreamLimitReached> {
         self.advance_window(now_ms);
         if self.current.all.saturating_add(self.previous.all) >= MAX_STREAMS {
             return Err(StreamLimitReached::Isolate);
@@ -92,7 +93,7 @@ impl StreamLimits {
     }
 
     /// Records a heartbeat of a stream whose last one was in the window `last`, and updates `last`.
-    pub fn record_heartbeat(&mut self, network: Option<u128>, last: &mut u64, now_ms: u64) {
+    pub fn record_heartbeat(&mut self, network: Option<IpAddr>, last: &mut u64, now_ms: u64) {
         self.advance_window(now_ms);
         if *last != self.window {
             self.release(network, *last);
@@ -102,7 +103,7 @@ impl StreamLimits {
     }
 
     /// Removes a stream whose last heartbeat was in the window `last`.
-    pub fn release(&mut self, network: Option<u128>, last: u64) {
+    pub fn release(&mut self, network: Option<IpAddr>, last: u64) {
         if last == self.window {
             self.current.remove(network);
         } else if last.saturating_add(1) == self.window {
@@ -114,7 +115,7 @@ impl StreamLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate_limits::network_prefix;
+    use crate::rate_limits::network_of;
 
     #[test]
     fn isolate_limit_counts_silent_streams_for_two_windows() {
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn network_limit_leaves_room_for_other_networks() {
-        let (one, other) = (network_prefix(Some("192.0.2.1")), network_prefix(Some("192.0.2.2")));
+        let (one, other) = (network_of(Some("192.0.2.1")), network_of(Some("192.0.2.2")));
         let mut limits = StreamLimits::default();
         let mut last: Vec<_> = (0..MAX_STREAMS_PER_NETWORK).map(|_| limits.acquire(one, WINDOW_MS).unwrap()).collect();
         assert_eq!(limits.acquire(one, WINDOW_MS), Err(StreamLimitReached::Network));
@@ -157,12 +158,12 @@ mod tests {
 
     #[test]
     fn network_is_an_ipv4_address_or_an_ipv6_64() {
-        let of = |client| network_prefix(Some(client)).unwrap();
+        let of = |client| network_of(Some(client)).unwrap();
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
         assert_ne!(of("0.0.0.0"), of("::"));
-        assert_eq!((network_prefix(None), network_prefix(Some("not an address"))), (None, None));
+        assert_eq!((network_of(None), network_of(Some("not an address"))), (None, None));
     }
 }

@@ -8,9 +8,10 @@
 //! Without bindings nothing is limited here, and neither is a client whose address is unknown. A
 //! limiter that fails refuses nothing.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use axum::response::Response;
+use gailou_shared::network::client_network;
 use gailou_shared::wire::Code;
 use http::header::{HeaderName, RETRY_AFTER};
 
@@ -106,19 +107,16 @@ pub fn refuse(exceeded: &RateLimit, id: &RequestId) -> Response {
 
 /// The network of a client as the limiter's key.
 fn network_key(requester: &Requester) -> Option<String> {
-    let prefix = Ipv6Addr::from(network_prefix(requester.client.as_deref())?);
-    Some(prefix.to_ipv4_mapped().map_or_else(|| format!("{prefix}/64"), |address| address.to_string()))
+    Some(match network_of(requester.client.as_deref())? {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(prefix) => format!("{prefix}/64"),
+    })
 }
 
-/// The address of an IPv4 client (mapped), or the /64 of an IPv6 client, which is what one household
-/// has.
+/// The network of a client's address; `None` for one that is unknown or not an address.
 #[must_use]
-pub fn network_prefix(client: Option<&str>) -> Option<u128> {
-    let address: IpAddr = client?.parse().ok()?;
-    Some(match address.to_canonical() {
-        IpAddr::V4(address) => u128::from(address.to_ipv6_mapped()),
-        IpAddr::V6(address) => u128::from(address) >> 64 << 64,
-    })
+pub fn network_of(client: Option<&str>) -> Option<IpAddr> {
+    Some(client_network(client?.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use crate::config::values::{switch, within};
 
 const MAX_RATE: u64 = u32::MAX as u64;
 
-/// `limits`: rate limits; 0 is no limit.
+/// `limits`: rate limits; 0 is no limit. An address is an IPv4 address or the /64 of an IPv6 address.
 #[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
     /// Whether rates are limited at all.
     #[serde(deserialize_with = "switch")]
     pub enabled: bool,
-    /// Posts of a member in a minute, 0 for no limit.
+    /// Posts of a member in a minute, refused ones included, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub posts_per_minute_member: u32,
     /// Posts from an address in a minute, 0 for no limit.
@@ -25,9 +25,36 @@ pub struct LimitSettings {
     /// Posts on a subject in a second, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub posts_per_second_subject: u32,
+    /// Reactions of a member in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub reactions_per_minute_member: u32,
+    /// Edits of a member in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub edits_per_minute_member: u32,
+    /// Edits of one comment in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub edits_per_minute_comment: u32,
+    /// Deletions of a member in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub deletions_per_minute_member: u32,
+    /// Pins and moderation decisions of a member in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub decisions_per_minute_member: u32,
+    /// Reactions, edits, deletions and decisions from an address in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub writes_per_minute_address: u32,
+    /// Writes in a second, all together, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub writes_per_second: u32,
     /// New guests from an address in an hour, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub guests_per_hour_address: u32,
+    /// Reads from an address in a minute that no page in memory answers, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub reads_per_minute_address: u32,
+    /// Reads in a second that no page in memory answers, all together, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub reads_per_second: u32,
 }
 
 impl Default for LimitSettings {
@@ -37,7 +64,16 @@ impl Default for LimitSettings {
             posts_per_minute_member: 5,
             posts_per_minute_address: 60,
             posts_per_second_subject: 1_000,
+            reactions_per_minute_member: 300,
+            edits_per_minute_member: 60,
+            edits_per_minute_comment: 10,
+            deletions_per_minute_member: 300,
+            decisions_per_minute_member: 600,
+            writes_per_minute_address: 1_200,
+            writes_per_second: 10_000,
             guests_per_hour_address: 30,
+            reads_per_minute_address: 3_000,
+            reads_per_second: 10_000,
         }
     }
 }

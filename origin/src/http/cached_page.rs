@@ -3,6 +3,7 @@
 //!
 //! Not here: what makes a page old ([`crate::state::page_cache`]).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::http::extract::RequestClient;
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
@@ -42,6 +44,8 @@ pub(super) struct CacheableRead {
     app: Arc<AppState>,
     path: String,
     if_none_match: Option<HeaderValue>,
+    /// Whom a read counts for.
+    network: Option<IpAddr>,
 }
 
 impl CacheableRead {
@@ -56,11 +60,25 @@ impl CacheableRead {
         key: &str,
         build: impl Fn() -> F,
     ) -> Result<Response, Refusal> {
-        let page = self.app.page_cache.get_or_build(key, build).await?;
+        let page = get_or_build(&self.app, self.network, key, build).await?;
         let mut response = send(&page, self.if_none_match.as_ref());
         response.extensions_mut().insert(SentPage(page));
         Ok(response)
     }
+}
+
+/// The page under this key. One that has to be built counts as a read of this network.
+pub(super) async fn get_or_build<F: Future<Output = ServiceResult<BuiltPage>>>(
+    app: &AppState,
+    network: Option<IpAddr>,
+    key: &str,
+    build: impl Fn() -> F,
+) -> Result<Arc<ReadyPage>, Refusal> {
+    if let Some(page) = app.page_cache.get(key).await {
+        return Ok(page);
+    }
+    app.rate_limits.count_read(network)?;
+    Ok(app.page_cache.get_or_build(key, build).await?)
 }
 
 impl FromRequestParts<HttpState> for CacheableRead {
@@ -68,7 +86,8 @@ impl FromRequestParts<HttpState> for CacheableRead {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
-        Ok(Self { app: state.app.clone(), path, if_none_match })
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
+        Ok(Self { app: state.app.clone(), path, if_none_match, network: client.network })
     }
 }
 

@@ -20,7 +20,8 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::domain::row::CommentRow;
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
-    AfterBody, AuthenticatedMember, JsonBody, ListQuery, PathId, QueryParameters, ReplySorts, UnreadBody,
+    AfterBody, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId, QueryParameters, ReplySorts,
+    UnreadBody,
 };
 use crate::http::openapi::bodies::CommentEdit;
 use crate::http::openapi::responses::{
@@ -182,11 +183,12 @@ pub(super) async fn get_tree(
 )]
 pub(super) async fn edit_comment(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Edits>,
     id: AfterBody<PathId<CommentId>>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Comment>, Refusal> {
     let PathId(id) = id?;
+    app.rate_limits.count_edit_of(id)?;
     let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
     Ok(Json(edit::edit(&app, &member, id, text).await?))
 }
@@ -205,7 +207,7 @@ pub(super) async fn edit_comment(
 )]
 pub(super) async fn delete_comment(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Deletions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<StatusCode, Refusal> {
@@ -224,7 +226,7 @@ pub(super) async fn delete_comment(
 )]
 pub(super) async fn pin_comment(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Decisions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<Comment>, Refusal> {
@@ -242,7 +244,7 @@ pub(super) async fn pin_comment(
 )]
 pub(super) async fn unpin_comment(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Decisions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<Comment>, Refusal> {

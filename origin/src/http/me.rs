@@ -14,7 +14,7 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
 use utoipa::{IntoParams, PartialSchema};
 
-use crate::http::extract::{AuthenticatedMember, QueryParameters};
+use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters};
 use crate::http::openapi::responses::MemberRefusals;
 use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
@@ -43,6 +43,7 @@ const PRIVATE_CACHING: [(HeaderName, HeaderValue); 1] =
 pub(super) async fn get_overlay(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(reader): AuthenticatedMember,
+    _: CountedRead,
     OverlayIds(ids): OverlayIds,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
     Ok((PRIVATE_CACHING, Json(member::read_overlay(&app, &reader, &ids).await?)))

@@ -8,7 +8,7 @@ use gailou_shared::id::CommentId;
 use gailou_shared::wire::{Reaction, ReactionResult};
 
 use crate::domain::operation::ReactionChange;
-use crate::http::extract::{AuthenticatedMember, PathId, UnreadBody};
+use crate::http::extract::{LimitedMember, PathId, Reactions, UnreadBody};
 use crate::http::openapi::examples;
 use crate::http::openapi::responses::{MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
@@ -32,7 +32,7 @@ use crate::state::AppState;
 )]
 pub(super) async fn put_like(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Reactions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<ReactionResult>, Refusal> {
@@ -56,7 +56,7 @@ pub(super) async fn put_like(
 )]
 pub(super) async fn delete_like(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Reactions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<ReactionResult>, Refusal> {
@@ -80,7 +80,7 @@ pub(super) async fn delete_like(
 )]
 pub(super) async fn put_dislike(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Reactions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<ReactionResult>, Refusal> {
@@ -104,7 +104,7 @@ pub(super) async fn put_dislike(
 )]
 pub(super) async fn delete_dislike(
     State(app): State<Arc<AppState>>,
-    AuthenticatedMember(member): AuthenticatedMember,
+    LimitedMember { member, .. }: LimitedMember<Reactions>,
     _: UnreadBody,
     PathId(id): PathId<CommentId>,
 ) -> Result<Json<ReactionResult>, Refusal> {

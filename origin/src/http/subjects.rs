@@ -120,7 +120,7 @@ pub(super) async fn create_comment(
     let KnownSubject(key) = subject?;
     let idempotency_key = idempotency?.map(|header| header.with_body(&body));
     let new = content::parse_new_comment(&body, publish::max_chars(&app, &kind)).map_err(Refusal::fields)?;
-    let published = publish::publish(&app, &member, &client.address, key, new, idempotency_key).await?;
+    let published = publish::publish(&app, &member, client.network, key, new, idempotency_key).await?;
     let status = if published.held { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     let mut response = (status, Json(published.comment)).into_response();
     if published.replayed {

@@ -1,5 +1,7 @@
 //! Guests: members that this installation names and signs for.
 
+use std::net::IpAddr;
+
 use gailou_shared::id::MemberId;
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
@@ -16,12 +18,12 @@ pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
     if app.config.auth.guests { Ok(()) } else { Err(ServiceError::GuestsNotAllowed("guests are not allowed here")) }
 }
 
-/// Makes a guest of this name. The address counts against its rate limit.
+/// Makes a guest of this name. It counts for the network that asks.
 ///
 /// # Errors
 /// [`ServiceError::RateLimited`].
-pub fn create(app: &AppState, address: &str, name: String) -> ServiceResult<GuestCreated> {
-    app.rate_limits.guest(address)?;
+pub fn create(app: &AppState, network: Option<IpAddr>, name: String) -> ServiceResult<GuestCreated> {
+    app.rate_limits.count_guest(network)?;
     let guest = Member { id: MemberId::guest(rand::random()), name, avatar: None, level: 0, role: Role::Member };
     let expires = app.now() / 1_000 + limits::MAX_TOKEN_LIFETIME_SECONDS;
     let token = app.guest_key.sign(&guest, &app.config.auth.audience, expires);

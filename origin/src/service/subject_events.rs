@@ -15,6 +15,9 @@ use crate::state::AppState;
 
 /// Events in one answer; a few more where the last commit had several.
 const MAX_EVENTS: usize = 100;
+/// How far a reader's version may be ahead of the row that is read here: commits of the time in which a row may
+/// be served from a cache.
+const MAX_VERSIONS_AHEAD: u64 = 1_000;
 /// How long a missing revision may be on its way.
 const MISSING_REVISION_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often a missing revision is looked up meanwhile.
@@ -30,6 +33,10 @@ pub async fn read_events_since(app: &AppState, key: &SubjectKey, after: Option<u
         // The row is read before the revisions: of every commit it shows, the revision exists or is late.
         let row = subject::read_row(app, key).await?;
         let from = after.unwrap_or(row.version);
+        if from > row.version + MAX_VERSIONS_AHEAD {
+            // No page and no server can know that many commits before this one reads any of them.
+            return Ok(LiveEventPage { version: row.version, reset: true, events: vec![] });
+        }
         let revisions = app.revisions.since(key, from).await?;
         let (end, found) = follow_chain(from, &revisions, MAX_EVENTS);
         let is_late = Instant::now() >= deadline;

@@ -6,13 +6,14 @@ use std::time::Duration;
 use gailou::config::Secret;
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::edge_protocol::{
-    CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignedRequest,
-    sign_request,
+    CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
 };
 use gailou_shared::wire::ChangeFeedPage;
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
+use gailou_tests::{ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
+
+use crate::signed_request::{EDGE_SECRET, signed};
 
 const SORT_NAMES: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "controversial"];
 
@@ -213,17 +214,6 @@ async fn change_feed_has_the_version_of_the_word_filter() {
     assert_eq!(after.words, origin.app.dictionary().version());
 }
 
-/// The request with the signature of the edge.
-fn signed(origin: &TestOrigin, line: &str, body: &str, client: &str, secret: &str) -> ApiRequest {
-    let (method, path_query) = line.split_once(' ').expect("METHOD /path");
-    let signed = SignedRequest { method, path_query, client, body: body.as_bytes() };
-    let signature = sign_request(secret.as_bytes(), origin.app.now() / 1_000, &signed);
-    let request = origin.request(line).header(SIGNATURE_HEADER, &signature);
-    let request = if client.is_empty() { request } else { request.header(CLIENT_HEADER, client) };
-    if body.is_empty() { request } else { request.header("content-type", "application/json").bytes(body) }
-}
-
-const EDGE_SECRET: &str = "the edge and the origin share this secret";
 const PREVIOUS_EDGE_SECRET: &str = "the secret before the last rotation";
 
 #[tokio::test(flavor = "multi_thread")]

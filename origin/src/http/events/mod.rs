@@ -24,7 +24,7 @@ use utoipa::{IntoParams, PartialSchema};
 
 use crate::http::cached_page::{BROWSER_CACHING, CDN_CACHE_CONTROL, JSON_TYPE};
 use crate::http::event_streams::OpenEventStreams;
-use crate::http::extract::{KnownSubject, QueryParameters};
+use crate::http::extract::{KnownSubject, QueryParameters, RequestClient};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -60,8 +60,10 @@ pub(super) async fn watch_subject(
     State(app): State<Arc<AppState>>,
     State(streams): State<Arc<OpenEventStreams>>,
     KnownSubject(key): KnownSubject,
+    client: RequestClient,
     query: EventsQuery,
 ) -> Result<Response, Refusal> {
+    app.rate_limits.count_read(client.network)?;
     let after = match query {
         EventsQuery::Stream { after } => after,
         EventsQuery::Document { after } => return Ok(sent_document(document(&app, &key, after).await?)),
@@ -70,7 +72,7 @@ pub(super) async fn watch_subject(
         let detail = "too many streams are open here; poll with ?after= instead";
         Refusal::temporary(Code::Overloaded, detail, RECONNECT_INTERVAL, None)
     };
-    let permit = streams.try_open().ok_or_else(too_many)?;
+    let permit = streams.try_open(client.network).ok_or_else(too_many)?;
     let first = subject_events::read_events_since(&app, &key, after).await?;
     let events = stream::events(app, key, after, &first, permit, streams.shutdown());
     // The second header keeps a proxy from collecting events.

@@ -8,10 +8,10 @@ use axum::response::sse::Event;
 use futures_util::{Stream, StreamExt as _, stream};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::wire::{LiveEvent, LiveEventPage};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::http::event_streams::EventStreamPermit;
 use crate::http::events::{RECONNECT_INTERVAL, document};
 use crate::state::AppState;
 
@@ -28,7 +28,7 @@ struct SubjectStream {
     sent: u64,
     until: Instant,
     shutdown: CancellationToken,
-    _permit: OwnedSemaphorePermit,
+    _permit: EventStreamPermit,
 }
 
 /// The events after a version, beginning with those of `first`.
@@ -37,7 +37,7 @@ pub(super) fn events(
     key: SubjectKey,
     after: Option<u64>,
     first: &LiveEventPage,
-    permit: OwnedSemaphorePermit,
+    permit: EventStreamPermit,
     shutdown: CancellationToken,
 ) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
     // An id without data gives the reader the version to resume from, and nothing else.

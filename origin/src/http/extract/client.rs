@@ -1,6 +1,7 @@
 //! Where a request comes from, as the middleware found out.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,8 +11,8 @@ use crate::http::state::HttpState;
 /// The sender of a request, for limits.
 #[derive(Debug, Clone, Default)]
 pub(in crate::http) struct RequestClient {
-    /// Empty where it is not known.
-    pub(in crate::http) address: String,
+    /// `None` where it is not known, and for what the edge asks for itself.
+    pub(in crate::http) network: Option<IpAddr>,
     /// Whether the edge signed the request.
     pub(in crate::http) is_edge: bool,
 }

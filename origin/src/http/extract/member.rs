@@ -8,9 +8,11 @@ use gailou_shared::id::MemberKind;
 use gailou_shared::token::{Member, Role, TokenError};
 use gailou_shared::wire::Code;
 
+use crate::http::extract::client::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::state::AppState;
+use crate::state::rate_limits::WriteKind;
 
 /// The member of the bearer token, else `401 token_missing` or `401 token_invalid`.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
     }
 }
 
-/// A member that is a moderator or an admin, else also `403 forbidden`.
+/// A member that is a moderator or an admin, else also `403 forbidden`; the decision is counted.
 #[derive(Debug)]
 pub(in crate::http) struct Moderator(pub(in crate::http) Member);
 
@@ -40,11 +42,12 @@ impl FromRequestParts<HttpState> for Moderator {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
-        if member.role >= Role::Moderator {
-            Ok(Self(member))
-        } else {
-            Err(Refusal::new(Code::Forbidden, "your role does not allow this"))
+        if member.role < Role::Moderator {
+            return Err(Refusal::new(Code::Forbidden, "your role does not allow this"));
         }
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
+        state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network)?;
+        Ok(Self(member))
     }
 }
 

@@ -13,6 +13,7 @@ mod list_query;
 mod member;
 mod path;
 mod query;
+mod rate_limit;
 
 pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
@@ -21,6 +22,7 @@ pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{AuthenticatedMember, Moderator};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
+pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Reactions};
 
 use crate::http::problem::Refusal;
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request};
 use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, check_form, verify_request};
+use gailou_shared::network::client_network;
 
 use crate::http::extract::{RequestClient, read_body};
 use crate::http::problem::Refusal;
@@ -17,8 +18,8 @@ const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 /// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
 /// required, or is wrong.
 pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, Refusal> {
-    let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| c.0.ip().to_canonical().to_string());
-    let socket = RequestClient { address: socket.unwrap_or_default(), is_edge: false };
+    let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| client_network(c.0.ip()));
+    let socket = RequestClient { network: socket, is_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
     let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
         let is_probe = PROBE_PATHS.contains(&request.uri().path());
@@ -42,8 +43,13 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
     if !secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok()) {
         return Err(Refusal::not_from_the_edge());
     }
-    let address = if address.is_empty() { socket.address } else { address };
-    Ok(with_client(Request::from_parts(parts, body.into()), RequestClient { address, is_edge: true }))
+    let network = if address.is_empty() {
+        None
+    } else {
+        let address = address.parse().map_err(|_| Refusal::not_from_the_edge())?;
+        Some(client_network(address))
+    };
+    Ok(with_client(Request::from_parts(parts, body.into()), RequestClient { network, is_edge: true }))
 }
 
 fn with_client(mut request: Request, client: RequestClient) -> Request {

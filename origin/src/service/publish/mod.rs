@@ -6,6 +6,7 @@
 mod replay;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use gailou_shared::content::NewComment;
 use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
@@ -37,21 +38,21 @@ pub fn max_chars(app: &AppState, kind: &str) -> usize {
     app.config.types.get(kind).map_or(limits::MAX_CONTENT_CHARS, |kind| kind.max_chars)
 }
 
-/// Publishes a comment on a subject. The address counts against its rate limits.
+/// Publishes a comment on a subject. Each attempt counts against the limits of the member, its network and the subject.
 ///
 /// # Errors
 /// Every refusal of the contract for a new comment.
 pub async fn publish(
     app: &AppState,
     member: &Member,
-    address: &str,
+    network: Option<IpAddr>,
     key: SubjectKey,
     new: NewComment,
     idempotency_key: Option<IdempotencyKey>,
 ) -> ServiceResult<Published> {
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
-    let (threading, row) = match check_and_build_row(app, member, address, key, new, idempotency_key).await {
+    let (threading, row) = match check_and_build_row(app, member, network, key, new, idempotency_key).await {
         Ok(decided) => decided,
         Err(refusal) => return replay_or_refuse(app, member, &subject, idempotency_key, refusal).await,
     };
@@ -76,11 +77,13 @@ pub async fn publish(
 async fn check_and_build_row(
     app: &AppState,
     member: &Member,
-    address: &str,
+    network: Option<IpAddr>,
     key: SubjectKey,
     new: NewComment,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<(Threading, NewCommentRow)> {
+    // In front of everything that costs: refused posts count.
+    app.rate_limits.count_post(member.id, network, &key)?;
     let mode = check_may_post(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
     let filtered = filter_text(&app.dictionary(), new.content)?;
@@ -92,7 +95,6 @@ async fn check_and_build_row(
             Some(parent.ok_or(ServiceError::ParentNotFound)?)
         }
     };
-    app.rate_limits.post(member.id, address, &key)?;
     let now = app.now();
     let id = app.ids.next(key.slot(), now).ok_or(ServiceError::NoNodeNumber)?;
     let path = threading

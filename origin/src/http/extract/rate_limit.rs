@@ -1,0 +1,85 @@
+//! Requests that count against a rate limit, refused with `429 rate_limited`.
+//!
+//! Posts are counted by their service, which answers a repeated post although the limit is used up.
+//! Public reads are counted where no page in memory answers them.
+
+use std::marker::PhantomData;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use gailou_shared::token::Member;
+
+use crate::http::extract::client::RequestClient;
+use crate::http::extract::member::AuthenticatedMember;
+use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
+use crate::state::rate_limits::WriteKind;
+
+/// A kind of writes, as a type.
+pub(in crate::http) trait LimitedWrite {
+    const WRITE_KIND: WriteKind;
+}
+
+/// Likes and dislikes, put or taken back.
+#[derive(Debug)]
+pub(in crate::http) struct Reactions;
+
+impl LimitedWrite for Reactions {
+    const WRITE_KIND: WriteKind = WriteKind::Reaction;
+}
+
+/// New texts of comments.
+#[derive(Debug)]
+pub(in crate::http) struct Edits;
+
+impl LimitedWrite for Edits {
+    const WRITE_KIND: WriteKind = WriteKind::Edit;
+}
+
+/// Deletions of comments.
+#[derive(Debug)]
+pub(in crate::http) struct Deletions;
+
+impl LimitedWrite for Deletions {
+    const WRITE_KIND: WriteKind = WriteKind::Deletion;
+}
+
+/// Pins, and decisions of moderators.
+#[derive(Debug)]
+pub(in crate::http) struct Decisions;
+
+impl LimitedWrite for Decisions {
+    const WRITE_KIND: WriteKind = WriteKind::Decision;
+}
+
+/// The member of a write, as [`AuthenticatedMember`], counted for the member and its network.
+#[derive(Debug)]
+pub(in crate::http) struct LimitedMember<W> {
+    pub(in crate::http) member: Member,
+    kind: PhantomData<W>,
+}
+
+impl<W: LimitedWrite> FromRequestParts<HttpState> for LimitedMember<W> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
+        state.app.rate_limits.count_write(W::WRITE_KIND, member.id, client.network)?;
+        Ok(Self { member, kind: PhantomData })
+    }
+}
+
+/// A read that no cache answers, counted for its network.
+#[derive(Debug)]
+pub(in crate::http) struct CountedRead;
+
+impl FromRequestParts<HttpState> for CountedRead {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
+        state.app.rate_limits.count_read(client.network)?;
+        Ok(Self)
+    }
+}

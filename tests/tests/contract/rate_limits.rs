@@ -1,0 +1,109 @@
+//! Rates: every kind of write and every uncached read has a limit, for its member, its network and its target.
+
+use gailou::config::Secret;
+use gailou_shared::word_filter::TermAction;
+use gailou_tests::{ApiResponse, TestOrigin, ann, bob, comments_path, id, member, moderator};
+use serde_json::json;
+
+use crate::signed_request::{EDGE_SECRET, signed};
+
+/// Sends until the limit refuses; how many requests it let through. A slow machine may give a limit the time to
+/// let a few more through than it allows at once.
+async fn count_until_limited(most: u32, mut send: impl AsyncFnMut(u32) -> ApiResponse) -> u32 {
+    for n in 0..most {
+        let answer = send(n).await;
+        if answer.status == 429 {
+            assert_eq!(answer.json["code"], "rate_limited");
+            assert!(answer.header("retry-after").parse::<u64>().unwrap() > 0);
+            assert!(answer.header("ratelimit-policy").contains("q=") && answer.header("ratelimit").contains("r=0"));
+            return n;
+        }
+    }
+    panic!("{most} requests have no limit")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn posts_of_a_member_are_limited_refused_ones_included() {
+    let origin = TestOrigin::start_with(|config| config.limits.enabled = true).await;
+    origin.load_terms(&[("blockme", TermAction::Block)]).await;
+    let ann = ann();
+    let accepted =
+        count_until_limited(20, async |_| origin.try_post(&ann, "post/1", &json!({"content": "x"})).await).await;
+    assert!(accepted >= 5, "only {accepted} posts in a minute");
+    // Other members may post, and likes have no limit of posts.
+    let comment = origin.post(&bob(), "post/1", "x").await;
+    origin.like(&ann, &comment).await;
+    // The refused post was not written.
+    let subject = origin.current_page("post/1", &comments_path("post/1")).await["subject"].clone();
+    assert_eq!(subject["comments"], accepted + 1);
+    let refused = member(77);
+    count_until_limited(20, async |_| {
+        let answer = origin.try_post(&refused, "post/1", &json!({"content": "blockme"})).await;
+        assert!([422, 429].contains(&answer.status), "{}", answer.text);
+        answer
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_other_write_of_a_member_is_limited() {
+    let origin = TestOrigin::start_with(|config| {
+        config.limits.enabled = true;
+        config.limits.posts_per_minute_member = 0;
+        config.limits.reactions_per_minute_member = 6;
+        config.limits.edits_per_minute_comment = 3;
+        config.limits.edits_per_minute_member = 6;
+        config.limits.deletions_per_minute_member = 6;
+        config.limits.decisions_per_minute_member = 6;
+    })
+    .await;
+    let (ann, moderator) = (ann(), moderator());
+    let comment = origin.post(&ann, "post/1", "x").await;
+    let other = origin.post(&ann, "post/1", "y").await;
+    let of = |what: &str| format!("/v1/comments/{}{what}", id(&comment));
+    let call = async |line: String| origin.request(&line).by(&ann).send().await;
+    let reactions = count_until_limited(20, async |n| {
+        call(format!("{} {}", ["PUT", "DELETE"][n as usize % 2], of(["/like", "/dislike"][n as usize / 2 % 2]))).await
+    });
+    assert!(reactions.await >= 6);
+    let edits = count_until_limited(20, async |n| origin.edit(&ann, &comment, &format!("edit {n}")).await).await;
+    assert!((3..6).contains(&edits), "{edits} edits of one comment");
+    let edits = count_until_limited(20, async |n| origin.edit(&ann, &other, &format!("edit {n}")).await).await;
+    assert!(edits <= 3, "{edits} more edits of the member");
+    let pins = count_until_limited(20, async |_| origin.set_flag(&moderator, "PUT", id(&comment), "pin").await).await;
+    assert!(pins >= 6, "{pins} pins");
+    origin.decide(&moderator, &comment, "feature").await.expect(429);
+    assert!(count_until_limited(20, async |_| origin.delete(&ann, &comment).await).await >= 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_that_no_page_in_memory_answers_are_limited() {
+    let origin = TestOrigin::start_with(|config| {
+        config.limits.enabled = true;
+        config.limits.reads_per_minute_address = 10;
+    })
+    .await;
+    let list = comments_path("post/1");
+    let reads = count_until_limited(40, async |n| origin.get(&format!("{list}?limit={}", n + 1)).await).await;
+    assert!(reads >= 10, "{reads} reads");
+    origin.request("GET /v1/me/overlay?ids=1").by(&ann()).send().await.expect(429);
+    origin.get("/v1/subjects/post/1/events?after=0").await.expect(429);
+    origin.get("/healthz").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_addresses_of_an_ipv6_64_are_one_client() {
+    let origin = TestOrigin::start_with(|config| {
+        config.limits.enabled = true;
+        config.limits.guests_per_hour_address = 5;
+        config.edge.secret = Secret::new(EDGE_SECRET);
+    })
+    .await;
+    let register =
+        async |address: &str| signed(&origin, "POST /v1/guests", r#"{"name":"g"}"#, address, EDGE_SECRET).send().await;
+    let guests = count_until_limited(20, async |n| register(&format!("2001:db8:0:1:{n:x}::{n:x}")).await).await;
+    assert!((5..8).contains(&guests), "{guests} guests of one network");
+    register("2001:db8:0:2::1").await.expect(201);
+    register("::ffff:192.0.2.1").await.expect(201);
+    register("no address").await.expect(403);
+}
