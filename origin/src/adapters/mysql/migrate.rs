@@ -77,6 +77,7 @@ async fn create_database(options: &MySqlConnectOptions) -> Result<()> {
         Err(error) if error.code() == Some(UNKNOWN_DATABASE) => {
             let name = options.get_database().unwrap_or_default().to_owned();
             let mut server = MysqlPool::new(options.clone().database("")).session("migrate").await?;
+            server.allow_long_work().await?;
             server.execute_text(format!("CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET utf8mb4")).await
         }
         other => other.map(|_| ()),

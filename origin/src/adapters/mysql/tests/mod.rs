@@ -6,6 +6,8 @@ mod read;
 mod reshard;
 mod write;
 
+use std::time::{Duration, Instant};
+
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 
 use crate::adapters::mysql::MysqlStore;
@@ -14,9 +16,11 @@ use crate::adapters::mysql::pool::{MysqlPool, parse_address};
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::slot_state::SlotState;
 use crate::domain::row::WeightsByType;
-use crate::ports::store::{Result, Sharding as _};
+use crate::ports::store::{Result, Sharding as _, StoreError};
 
 const TABLES: u16 = 4;
+/// How long databases may take to be created or dropped.
+const SET_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Databases of one test.
 struct TestDatabases {
@@ -40,16 +44,32 @@ impl TestDatabases {
     }
 
     async fn open(&self) -> MysqlStore {
-        MysqlStore::migrate(&self.urls(), TABLES).await.unwrap();
-        MysqlStore::open(&self.urls(), TABLES, WeightsByType::new()).await.unwrap()
+        repeat_while_unavailable(async || MysqlStore::migrate(&self.urls(), TABLES).await).await;
+        repeat_while_unavailable(async || MysqlStore::open(&self.urls(), TABLES, WeightsByType::new()).await).await
     }
 
     async fn drop_all(self) {
         let pool = MysqlPool::new(parse_address(&self.urls()[0]).unwrap());
-        let mut session = pool.session("test").await.unwrap();
-        session.allow_long_work().await.unwrap();
-        for name in &self.names {
-            session.execute_text(format!("DROP DATABASE IF EXISTS `{name}`")).await.unwrap();
+        repeat_while_unavailable(async || {
+            let mut session = pool.session("test").await?;
+            session.allow_long_work().await?;
+            for name in &self.names {
+                session.execute_text(format!("DROP DATABASE IF EXISTS `{name}`")).await?;
+            }
+            Ok(())
+        })
+        .await;
+    }
+}
+
+/// Repeats what is no part of a test: many databases are created and dropped at the same time, and a loaded
+/// machine may need longer for one than a statement may take.
+async fn repeat_while_unavailable<T>(mut work: impl AsyncFnMut() -> Result<T>) -> T {
+    let began = Instant::now();
+    loop {
+        match work().await {
+            Err(StoreError::Unavailable(_)) if began.elapsed() < SET_UP_TIMEOUT => {}
+            done => return done.unwrap(),
         }
     }
 }
