@@ -41,8 +41,8 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// How long requests in progress may take after the signal to stop; then their connections are aborted.
 const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Serves until `stop`, then finishes the requests in progress and ends every event stream, within
-/// [`REQUEST_DRAIN_TIMEOUT`].
+/// Serves until `stop`, then ends every event stream and finishes the requests in progress. Connections that
+/// are open after six seconds more are aborted.
 pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
     let state = HttpState::new(app.clone());
     let settings = &app.config.connections;
