@@ -5,10 +5,12 @@
 //! is requested, so two servers in one process (in tests) do not mix their counts. Promise: a call is
 //! measured even when its caller gives up on it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use metrics::{Unit, describe_histogram, histogram, with_local_recorder};
+use metrics::{Histogram, Unit, describe_histogram, histogram, with_local_recorder};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Seconds from the request's head to the response's head, by `method`, `route` and `status`.
@@ -101,9 +103,54 @@ impl CallTimer {
 
 impl Drop for CallTimer {
     fn drop(&mut self) {
-        let labels = [("dependency", self.dependency), ("operation", self.operation)];
-        histogram!(DEPENDENCY_DURATION, &labels).record(self.started.elapsed());
+        record_call(self.dependency, self.operation, self.started.elapsed());
     }
+}
+
+thread_local! {
+    /// The histograms that this thread has recorded into, by dependency and operation: to find one in the
+    /// recorder costs as much as a small request.
+    static CALL_HISTOGRAMS: RefCell<HashMap<(&'static str, &'static str), Histogram>> = RefCell::default();
+    /// The same for requests, by route; then by method and status.
+    static REQUEST_HISTOGRAMS: RefCell<HashMap<String, Vec<RequestHistogram>>> = RefCell::default();
+}
+
+/// The requests of one route, method and status.
+struct RequestHistogram {
+    method: &'static str,
+    status: u16,
+    durations: Histogram,
+}
+
+fn record_call(dependency: &'static str, operation: &'static str, duration: Duration) {
+    // A thread that is ending records nothing more.
+    let _ = CALL_HISTOGRAMS.try_with(|histograms| {
+        let mut histograms = histograms.borrow_mut();
+        let durations = histograms.entry((dependency, operation)).or_insert_with(|| {
+            install();
+            histogram!(DEPENDENCY_DURATION, &[("dependency", dependency), ("operation", operation)])
+        });
+        durations.record(duration);
+    });
+}
+
+/// Records a request of this route, which the contract names, until the head of its response.
+pub fn record_request(method: &'static str, route: &str, status: u16, duration: Duration) {
+    REQUEST_HISTOGRAMS.with_borrow_mut(|routes| {
+        let known = match routes.get_mut(route) {
+            Some(known) => known,
+            None => routes.entry(route.to_owned()).or_default(),
+        };
+        let found = known.iter().find(|known| (known.method, known.status) == (method, status));
+        if let Some(found) = found {
+            return found.durations.record(duration);
+        }
+        install();
+        let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
+        let durations = histogram!(HTTP_REQUEST_DURATION, &labels);
+        durations.record(duration);
+        known.push(RequestHistogram { method, status, durations });
+    });
 }
 
 /// Measures how long a connection of `pool` is waited for.

@@ -8,14 +8,11 @@ use std::time::Duration;
 use axum::extract::MatchedPath;
 use axum::http::{Method, StatusCode};
 
-use crate::telemetry::HTTP_REQUEST_DURATION;
+use crate::telemetry::record_request;
 
 /// Records one answered request; an event stream counts until it begins.
 pub(super) fn record(method: &Method, route: Option<&MatchedPath>, status: StatusCode, duration: Duration) {
-    let route = route.map_or_else(|| "none".to_owned(), |route| route.as_str().to_owned());
-    let labels =
-        [("method", known_method(method).to_owned()), ("route", route), ("status", status.as_str().to_owned())];
-    metrics::histogram!(HTTP_REQUEST_DURATION, &labels).record(duration);
+    record_request(known_method(method), route.map_or("none", MatchedPath::as_str), status.as_u16(), duration);
 }
 
 /// The method, if it is one of the contract's: a sender can make up any number of others.
