@@ -57,7 +57,7 @@ impl RedisTools {
 
     /// Deletes the keys of this pattern.
     pub(crate) fn delete_keys(&self, keys: &str) {
-        let script = "for _, key in ipairs(redis.request('KEYS', ARGV[1])) do redis.request('UNLINK', key) end";
+        let script = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
         self.cli(&["EVAL", script, "0", keys], "");
     }
 
