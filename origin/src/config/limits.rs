@@ -70,10 +70,10 @@ impl Default for LimitSettings {
             deletions_per_minute_member: 300,
             decisions_per_minute_member: 600,
             writes_per_minute_address: 1_200,
-            writes_per_second: 10_000,
+            writes_per_second: 50_000,
             guests_per_hour_address: 30,
             reads_per_minute_address: 3_000,
-            reads_per_second: 10_000,
+            reads_per_second: 50_000,
         }
     }
 }
