@@ -179,12 +179,6 @@ impl ApiClient {
             .await
     }
 
-    /// As [`ApiClient::edit`], where the server may be overloaded.
-    pub async fn try_edit(&self, by: &TestMember, comment: &Value, content: &str) -> ApiResponse {
-        let call = self.request(&format!("PATCH /v1/comments/{}", id(comment))).by(by);
-        call.json(&json!({"content": content})).try_send().await.expect("a response")
-    }
-
     pub async fn decide(&self, by: &TestMember, comment: &Value, action: &str) -> ApiResponse {
         let path = format!("POST /v1/admin/comments/{}/decision", id(comment));
         self.request(&path).by(by).json(&json!({"action": action})).send().await
