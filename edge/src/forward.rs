@@ -16,7 +16,7 @@ use http::{Method, StatusCode};
 
 use crate::Isolate;
 use crate::cached_page::CDN_CACHE_CONTROL;
-use crate::ports::{BodyMode, OriginBody, OriginRequest, OriginResponse, Ports};
+use crate::ports::{BodyMode, OriginBody, OriginError, OriginRequest, OriginResponse, Ports};
 use crate::response::{REQUEST_ID, RequestId, problem};
 
 /// How long the origin may take for a read, in milliseconds.
@@ -31,6 +31,9 @@ const PROBE_INTERVAL_MS: u64 = 1_000;
 /// How long an origin counts as just back, in milliseconds. In that time an old copy is served and
 /// refreshed once; otherwise every reader of a stale page would ask the origin at once.
 const RECOVERY_PERIOD_MS: u64 = 10_000;
+
+/// What a client reads about an answer that the edge does not read to its end.
+pub const TOO_LARGE_DETAIL: &str = "The origin's answer is larger than the edge passes on. Ask for fewer comments.";
 
 /// Request headers of the client that the origin receives. No cookies, nothing about the connection,
 /// and nothing with which a client could speak for the edge.
@@ -85,6 +88,8 @@ pub enum OriginOutcome {
     Answered(OriginResponse),
     /// It answered that it cannot work at present (502, 503 or 504, as its own problem).
     Unavailable(OriginResponse),
+    /// It answered this one request with more bytes than the edge reads. That says nothing about others.
+    TooLarge,
     /// It did not answer, or something between edge and origin answered instead.
     Unreachable,
 }
@@ -190,7 +195,8 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
     }
     let request = OriginRequest { method, path_query, headers, body, body_mode };
     match ports.origin.send(request, timeout_ms).await {
-        Err(_) => OriginOutcome::Unreachable,
+        Err(OriginError::NoAnswer(_)) => OriginOutcome::Unreachable,
+        Err(OriginError::AnswerTooLarge) => OriginOutcome::TooLarge,
         // A 5xx that is not a problem document is a proxy's page, or the platform's own answer for an origin that it
         // cannot reach (520 to 530).
         Ok(answer) if answer.status.is_server_error() && !is_problem(&answer.headers) => OriginOutcome::Unreachable,
@@ -235,6 +241,7 @@ pub fn client_response(answer: OriginResponse, id: &RequestId) -> Response {
 pub fn outcome_response(outcome: OriginOutcome, id: &RequestId, unreachable_detail: &str) -> Response {
     match outcome {
         OriginOutcome::Answered(answer) | OriginOutcome::Unavailable(answer) => client_response(answer, id),
+        OriginOutcome::TooLarge => problem(id, Code::Unavailable, TOO_LARGE_DETAIL, Vec::new()),
         OriginOutcome::Unreachable => problem(id, Code::OriginUnreachable, unreachable_detail, Vec::new()),
     }
 }

@@ -26,6 +26,7 @@ pub mod page_service;
 pub mod push;
 
 pub mod body_budget;
+pub mod bounded_body;
 pub mod rate_limits;
 pub mod word_filter;
 pub mod writes;

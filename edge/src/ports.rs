@@ -139,14 +139,21 @@ impl fmt::Debug for PlatformStream {
     }
 }
 
-/// The origin did not answer: it was unreachable, the connection broke, or the timeout passed. The
-/// origin may have executed the request.
+/// Why there is no answer of the origin. The origin may have executed the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OriginError(pub String);
+pub enum OriginError {
+    /// The origin did not answer: it was unreachable, the connection broke, or the timeout passed.
+    NoAnswer(String),
+    /// The origin answered with more bytes than the edge reads of one answer.
+    AnswerTooLarge,
+}
 
 impl fmt::Display for OriginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the origin did not answer: {}", self.0)
+        match self {
+            Self::NoAnswer(problem) => write!(f, "the origin did not answer: {problem}"),
+            Self::AnswerTooLarge => f.write_str("the origin's answer is too large"),
+        }
     }
 }
 

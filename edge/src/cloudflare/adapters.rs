@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
+use gailou_shared::limits::MAX_TREE_BYTES;
 use http::StatusCode;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys;
@@ -15,6 +16,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Context, Delay, Env, web_sys};
 
 use super::convert::{http_headers, js_bytes, js_headers, whole_body};
+use crate::bounded_body::{BodyError, read_bounded};
 use crate::ports::{
     BodyMode, EdgeClock, Origin, OriginBody, OriginError, OriginRequest, OriginResponse, PageStore, PageStoreError,
     PlatformStream, PortFuture, Ports, RateLimiter, WaitUntil,
@@ -22,8 +24,9 @@ use crate::ports::{
 
 /// The name of the KV binding.
 const KV_BINDING: &str = "PAGES";
-/// Largest body of an answer that is read whole, in bytes: an isolate has 128 MB for everything.
-const MAX_ORIGIN_ANSWER_BYTES: usize = 16 << 20;
+/// Largest body of an answer that is read whole, in bytes: twice the largest that an origin sends. An isolate
+/// has 128 MB for everything.
+const MAX_ORIGIN_ANSWER_BYTES: usize = 2 * MAX_TREE_BYTES;
 /// How long the stores keep a value, in seconds: a day, and an hour for slow clocks.
 const STORE_TTL_SECONDS: u64 = 90_000;
 /// How long a colo may answer from its own copy of a KV value, in seconds: the platform's minimum.
@@ -86,10 +89,16 @@ impl Origin for FetchOrigin {
             let answer = fetch(&self.0, request, &signal);
             let timeout = Delay::from(Duration::from_millis(timeout_ms.into()));
             match select(Box::pin(answer), Box::pin(timeout)).await {
-                Either::Left((answer, _)) => answer.map_err(|error| origin_error(&error)),
+                Either::Left((answer, _)) => {
+                    if answer.is_err() {
+                        // Ends the transfer of what is not read.
+                        abort.abort();
+                    }
+                    answer
+                }
                 Either::Right(_) => {
                     abort.abort();
-                    Err(OriginError(format!("no answer within {timeout_ms} ms")))
+                    Err(OriginError::NoAnswer(format!("no answer within {timeout_ms} ms")))
                 }
             }
         }))
@@ -97,10 +106,30 @@ impl Origin for FetchOrigin {
 }
 
 fn origin_error(error: &JsValue) -> OriginError {
-    OriginError(format!("{error:?}"))
+    OriginError::NoAnswer(format!("{error:?}"))
 }
 
-async fn fetch(origin: &str, request: OriginRequest, signal: &web_sys::AbortSignal) -> Result<OriginResponse, JsValue> {
+async fn fetch(
+    origin: &str,
+    request: OriginRequest,
+    signal: &web_sys::AbortSignal,
+) -> Result<OriginResponse, OriginError> {
+    let body_mode = request.body_mode;
+    let response = fetch_response(origin, request, signal).await.map_err(|error| origin_error(&error))?;
+    let body = match body_mode {
+        BodyMode::Whole => OriginBody::Whole(answer_body(&response).await?),
+        BodyMode::Stream => OriginBody::Stream(PlatformStream(Arc::new(SendWrapper::new(response.body())))),
+    };
+    let status = StatusCode::from_u16(response.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    Ok(OriginResponse { status, headers: http_headers(&response.headers()), body })
+}
+
+/// The response, its body unread.
+async fn fetch_response(
+    origin: &str,
+    request: OriginRequest,
+    signal: &web_sys::AbortSignal,
+) -> Result<web_sys::Response, JsValue> {
     let init = web_sys::RequestInit::new();
     init.set_method(request.method.as_str());
     init.set_headers(js_headers(&request.headers).map_err(JsValue::from)?.as_ref());
@@ -112,20 +141,17 @@ async fn fetch(origin: &str, request: OriginRequest, signal: &web_sys::AbortSign
     let url = format!("{origin}{}", request.path_query);
     let global: web_sys::WorkerGlobalScope = js_sys::global().unchecked_into();
     let response = JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?;
-    let response: web_sys::Response = response.dyn_into()?;
-    let body = match request.body_mode {
-        BodyMode::Whole => OriginBody::Whole(bounded_body(&response).await?),
-        BodyMode::Stream => OriginBody::Stream(PlatformStream(Arc::new(SendWrapper::new(response.body())))),
-    };
-    let status = StatusCode::from_u16(response.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-    Ok(OriginResponse { status, headers: http_headers(&response.headers()), body })
+    response.dyn_into()
 }
 
 /// The body of an answer of at most [`MAX_ORIGIN_ANSWER_BYTES`].
-async fn bounded_body(response: &web_sys::Response) -> Result<Bytes, JsValue> {
+async fn answer_body(response: &web_sys::Response) -> Result<Bytes, OriginError> {
     let Some(stream) = response.body() else { return Ok(Bytes::new()) };
-    let body = axum::body::to_bytes(Body::new(worker::Body::new(stream)), MAX_ORIGIN_ANSWER_BYTES).await;
-    body.map_err(|error| JsValue::from(error.to_string()))
+    let body = read_bounded(Body::new(worker::Body::new(stream)), MAX_ORIGIN_ANSWER_BYTES).await;
+    body.map_err(|error| match error {
+        BodyError::TooLarge => OriginError::AnswerTooLarge,
+        BodyError::Broken(problem) => OriginError::NoAnswer(problem),
+    })
 }
 
 /// The colo's cache. Its keys are URLs below the origin's address, which belong to the operator.

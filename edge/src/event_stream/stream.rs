@@ -208,7 +208,7 @@ impl EventStream {
         };
         let answer = match forward::send(&self.isolate, &self.ports, &self.requester, request).await {
             OriginOutcome::Answered(answer) | OriginOutcome::Unavailable(answer) => answer,
-            OriginOutcome::Unreachable => return Err(None),
+            OriginOutcome::TooLarge | OriginOutcome::Unreachable => return Err(None),
         };
         let body = match &answer.body {
             OriginBody::Whole(body) if answer.status == StatusCode::OK => body.clone(),

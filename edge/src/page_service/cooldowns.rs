@@ -15,7 +15,7 @@ const MAX_COOLDOWN_KEYS: usize = 8_192;
 
 /// When an isolate last performed action with a cooldown, by page key.
 #[derive(Debug)]
-pub struct Cooldowns(Mutex<WeightedLru<[u64; 3]>>);
+pub struct Cooldowns(Mutex<WeightedLru<[u64; 4]>>);
 
 /// What must not be done too often for one page.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,8 @@ pub(super) enum CooldownAction {
     Bypass,
     /// Write the page to the global store.
     WriteGlobal,
+    /// Read an answer to the point where it is too large.
+    ReadTooLarge,
 }
 
 impl Default for Cooldowns {
@@ -46,6 +48,12 @@ impl Cooldowns {
         *last = now_ms.max(1);
         times_by_key.put(key.into(), times, 0);
         true
+    }
+
+    /// Whether `action` was claimed for `key` less than `interval_ms` ago.
+    pub(super) fn is_claimed(&self, key: &str, action: CooldownAction, now_ms: u64, interval_ms: u64) -> bool {
+        let times = lock(&self.0).get(key).unwrap_or_default();
+        times.get(action as usize).is_some_and(|last| *last != 0 && now_ms.saturating_sub(*last) < interval_ms)
     }
 
     /// Ends the claim made at `claimed_ms`; a later claim of the same action stays.

@@ -10,7 +10,7 @@ use http::header::{CACHE_CONTROL, HeaderMap, HeaderValue, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 
 use super::PageRequest;
-use super::cooldowns::RefreshGuard;
+use super::cooldowns::{CooldownAction, RefreshGuard};
 use super::copies::{admit, get_from_memory, load_page, remove_copies, store_copies};
 use crate::Isolate;
 use crate::cached_page::{CachedPage, PageState};
@@ -20,6 +20,10 @@ use crate::ports::{BodyMode, OriginResponse, Ports};
 /// How long the origin may keep answering with a page it had ready, in milliseconds, and a little more.
 const READY_PAGE_MS: u32 = 300;
 
+/// How long a page whose answer was too large is not asked for again, in milliseconds: each attempt reads
+/// as many bytes as the edge reads of one answer.
+pub(super) const TOO_LARGE_COOLDOWN_MS: u64 = 5_000;
+
 /// The result of fetching a page.
 pub(super) enum FetchOutcome {
     /// A page, stored by now or soon.
@@ -28,6 +32,8 @@ pub(super) enum FetchOutcome {
     NotStorable(OriginResponse),
     /// A page that may not be served: it was made before a change that the feed contains.
     Void,
+    /// The origin's answer for this page is too large.
+    TooLarge,
     /// The origin failed; its own answer, if it gave one.
     Failed(Option<OriginResponse>),
 }
@@ -72,6 +78,10 @@ pub(super) async fn fetch_page(
     past_caches: bool,
 ) -> FetchOutcome {
     let known = known.filter(|page| isolate.change_feed.allows(page));
+    let (key, now) = (&request.key.path_query, ports.clock.now_ms());
+    if isolate.cooldowns.is_claimed(key, CooldownAction::ReadTooLarge, now, TOO_LARGE_COOLDOWN_MS) {
+        return FetchOutcome::TooLarge;
+    }
     match fetch_once(isolate, ports, request, known, past_caches).await {
         FetchOutcome::Void => {
             ports.clock.pause(READY_PAGE_MS).await;
@@ -96,10 +106,16 @@ async fn fetch_once(
 ) -> FetchOutcome {
     let started_ms = ports.clock.now_ms();
     let outcome = ask_origin(isolate, ports, request, known.as_deref(), past_caches).await;
-    let is_up = matches!(outcome, OriginOutcome::Answered(_));
+    // An answer that is too large is an answer: it says nothing about other pages.
+    let is_up = matches!(outcome, OriginOutcome::Answered(_) | OriginOutcome::TooLarge);
     isolate.origin_health.record(is_up, ports.clock.now_ms());
     let answer = match outcome {
         OriginOutcome::Answered(answer) => answer,
+        OriginOutcome::TooLarge => {
+            let (key, now) = (&request.key.path_query, ports.clock.now_ms());
+            isolate.cooldowns.claim(key, CooldownAction::ReadTooLarge, now, TOO_LARGE_COOLDOWN_MS);
+            return FetchOutcome::TooLarge;
+        }
         OriginOutcome::Unavailable(answer) => return FetchOutcome::Failed(Some(answer)),
         OriginOutcome::Unreachable => return FetchOutcome::Failed(None),
     };

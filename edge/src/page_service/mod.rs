@@ -4,7 +4,7 @@
 //! later it is served while the next copy is fetched. Later still, one reader of an isolate waits for
 //! the next copy, and the others get the old one, marked stale, unless it is void. When the origin
 //! fails, any copy of the last 24 h is served, marked stale; when the origin is back, each page is
-//! fetched once. The global store is minutes behind, so it is read only when the origin fails, or for a
+//! fetched once. An answer of the origin that is too large is that page's failure alone. The global store is minutes behind, so it is read only when the origin fails, or for a
 //! subject that the origin declared hot and as long as that declaration says.
 //!
 //! **Order.** While an isolate remembers a page it serves no older copy of it, from whichever place:
@@ -25,12 +25,13 @@ use std::sync::Arc;
 use axum::response::Response;
 use gailou_shared::wire::Code;
 use http::StatusCode;
+use http::header::RETRY_AFTER;
 
 use crate::cached_page::{CachedPage, PageState};
 use crate::forward::{self, Requester};
 use crate::page_key::PageKey;
 use crate::ports::Ports;
-use crate::response::problem;
+use crate::response::{insert_header, problem};
 use crate::{Isolate, change_feed, lock, rate_limits};
 
 pub use cooldowns::Cooldowns;
@@ -39,7 +40,7 @@ pub use page_response::{BROWSER_CACHE_CONTROL, STALE_HEADER, insert_common_heade
 pub(crate) use copies::{admit, get_from_memory, load_page, store_copies};
 
 use cooldowns::{CooldownAction, RefreshGuard};
-use fetch::{FetchOutcome, fetch_page, refresh_later};
+use fetch::{FetchOutcome, TOO_LARGE_COOLDOWN_MS, fetch_page, refresh_later};
 use page_response::page_response;
 
 /// How often one page is read past the caches, in milliseconds.
@@ -107,28 +108,32 @@ pub async fn answer_page(isolate: &Arc<Isolate>, ports: &Ports, request: PageReq
     }
     let fetched = fetch_page(isolate, ports, &request, search.best_copy.clone(), past_caches).await;
     drop(guard);
+    let id = &request.requester.id;
     let failure = match fetched {
         FetchOutcome::Page(page) => return page_response(&page, &request, ports.clock.now_ms(), false),
         FetchOutcome::NotStorable(answer) if answer.status != StatusCode::INTERNAL_SERVER_ERROR => {
-            return forward::client_response(answer, &request.requester.id);
+            return forward::client_response(answer, id);
         }
-        FetchOutcome::Void => {
-            let detail = "This page is changing. Try again.";
-            return problem(&request.requester.id, Code::Unavailable, detail, Vec::new());
-        }
-        FetchOutcome::NotStorable(answer) => Some(answer),
-        FetchOutcome::Failed(answer) => answer,
+        FetchOutcome::Void => return problem(id, Code::Unavailable, "This page is changing. Try again.", Vec::new()),
+        failure => failure,
     };
     if let Some(answer) = search.answer_stale().await {
         return answer;
     }
     search.best_copy = load_page(&*ports.global_store, key, ports.clock.now_ms()).await;
-    match (search.answer_stale().await, failure) {
-        (Some(answer), _) => answer,
-        (None, Some(answer)) => forward::client_response(answer, &request.requester.id),
-        (None, None) => {
+    if let Some(answer) = search.answer_stale().await {
+        return answer;
+    }
+    match failure {
+        FetchOutcome::NotStorable(answer) | FetchOutcome::Failed(Some(answer)) => forward::client_response(answer, id),
+        FetchOutcome::TooLarge => {
+            let mut response = problem(id, Code::Unavailable, forward::TOO_LARGE_DETAIL, Vec::new());
+            insert_header(&mut response, RETRY_AFTER, (TOO_LARGE_COOLDOWN_MS / 1_000).to_string());
+            response
+        }
+        _ => {
             let detail = "The origin does not answer, and no copy of this page is stored. Try again.";
-            problem(&request.requester.id, Code::OriginUnreachable, detail, Vec::new())
+            problem(id, Code::OriginUnreachable, detail, Vec::new())
         }
     }
 }

@@ -165,9 +165,9 @@ impl Origin for ScriptedOrigin {
             lock(&self.feed_requests).push(request.path_query.clone());
             let changes = lock(&self.changes);
             let answer = match &*lock(&self.answer) {
-                Err(error) => Err(error.clone()),
-                Ok(_) if changes.down => Err(OriginError("the feed is down".into())),
-                Ok(_) => {
+                Err(OriginError::NoAnswer(why)) => Err(OriginError::NoAnswer(why.clone())),
+                _ if changes.down => Err(OriginError::NoAnswer("the feed is down".into())),
+                _ => {
                     let document = changes.document(&request.path_query, self.clock.now_ms());
                     Ok(origin_answer(200, &document.to_json(), &[]))
                 }
@@ -231,7 +231,7 @@ impl EdgeTestBed {
             global_store: Arc::default(),
             limiter: Arc::default(),
             origin: Arc::new(ScriptedOrigin {
-                answer: Mutex::new(Err(OriginError("not set".into()))),
+                answer: Mutex::new(Err(OriginError::NoAnswer("not set".into()))),
                 requests: Mutex::default(),
                 changes: Mutex::default(),
                 feed_requests: Mutex::default(),
@@ -281,7 +281,12 @@ impl EdgeTestBed {
 
     /// From here on the origin does not answer.
     pub(crate) fn stop_origin(&self) {
-        *lock(&self.origin.answer) = Err(OriginError("gone".into()));
+        *lock(&self.origin.answer) = Err(OriginError::NoAnswer("gone".into()));
+    }
+
+    /// From here on the origin's answers are larger than the edge reads; those of the feed are not.
+    pub(crate) fn set_too_large_answer(&self) {
+        *lock(&self.origin.answer) = Err(OriginError::AnswerTooLarge);
     }
 
     /// The requests that the origin received since the last call, and their timeouts in milliseconds.

@@ -77,7 +77,7 @@ impl Origin for SteppedOrigin {
         Box::pin(async move {
             self.0.suspend().await;
             let answer = match (lock(&self.0.thread).down, request.path_query.starts_with(ChangeFeedPage::ROUTE_PATH)) {
-                (true, _) => Err(OriginError("down".into())),
+                (true, _) => Err(OriginError::NoAnswer("down".into())),
                 (false, false) => Ok(None),
                 (false, true) => Ok(Some(self.0.clock.now_ms())),
             };

@@ -1,5 +1,7 @@
 //! Public reads: caches, freshness, failures of the origin.
 
+mod origin_failures;
+
 use std::sync::atomic::Ordering;
 
 use super::*;
@@ -111,84 +113,6 @@ fn origins_304_makes_the_page_fresh_again() {
     bed.advance_ms(50_000);
     assert_eq!(bed.get(LIST).body, "one");
     assert_eq!(bed.drain_requests().len(), 1);
-}
-
-#[test]
-fn failed_origin_leaves_pages_marked_stale_for_a_day() {
-    let faults: [fn(&EdgeTestBed); 4] = [
-        |bed| bed.stop_origin(),
-        |bed| bed.set_answer(origin_answer(502, "<html>", &[("content-type", "text/html")])),
-        |bed| {
-            bed.set_answer(origin_answer(
-                503,
-                r#"{"code":"overloaded"}"#,
-                &[("content-type", "application/problem+json")],
-            ))
-        },
-        |bed| {
-            bed.set_answer(origin_answer(
-                500,
-                r#"{"code":"internal"}"#,
-                &[("content-type", "application/problem+json")],
-            ))
-        },
-    ];
-    for fault in faults {
-        let bed = warm();
-        fault(&bed);
-        bed.advance_ms(3_600_000);
-        let answer = bed.get(LIST);
-        assert_eq!((answer.status, answer.body.as_str(), answer.is_stale()), (200, "one", true));
-        assert_eq!(answer.header("age"), "3600");
-        let answer = bed.send("GET", LIST, &[("if-none-match", "\"one\"")], "");
-        assert_eq!((answer.status, answer.is_stale()), (304, true));
-        bed.advance_ms(23 * 3_600_000);
-        assert_ne!(bed.get(LIST).status, 200, "after a day");
-    }
-}
-
-#[test]
-fn failed_origin_is_awaited_once_and_then_probed() {
-    let bed = warm();
-    bed.stop_origin();
-    bed.advance_ms(60_000);
-    assert!(bed.get(LIST).is_stale());
-    assert_eq!(bed.drain_requests().len(), 1);
-    for _ in 0..10 {
-        assert!(bed.get(LIST).is_stale());
-    }
-    assert_eq!(bed.tasks.drain(), 2, "one probe, and one of the feed");
-    bed.set_answer(page_answer("two", FRESHNESS));
-    bed.advance_ms(1_500);
-    assert!(bed.get(LIST).is_stale(), "served before the probe comes back");
-    bed.tasks.drain();
-    let answer = bed.get(LIST);
-    assert_eq!((answer.body.as_str(), answer.is_stale()), ("two", false));
-}
-
-#[test]
-fn failure_counts_for_five_seconds() {
-    let bed = warm();
-    bed.stop_origin();
-    bed.advance_ms(60_000);
-    assert!(bed.get(LIST).is_stale());
-    bed.set_answer(page_answer("two", FRESHNESS));
-    bed.advance_ms(5_000);
-    assert_eq!(bed.get(LIST).body, "two");
-}
-
-#[test]
-fn no_copy_and_no_origin_is_503() {
-    let bed = bed();
-    bed.stop_origin();
-    let answer = bed.send("GET", LIST, &[("x-request-id", "abc")], "");
-    assert_eq!((answer.status, answer.code().as_str()), (503, "origin_unreachable"));
-    assert_eq!((answer.header("retry-after"), answer.header("x-request-id")), ("5", "abc"));
-    assert!(answer.body.contains("\"trace_id\":\"abc\""));
-    assert_eq!(answer.header("content-type"), "application/problem+json");
-    // The origin's own problem is passed on.
-    bed.set_answer(origin_answer(503, r#"{"code":"overloaded"}"#, &[("content-type", "application/problem+json")]));
-    assert_eq!(bed.get(LIST).code(), "overloaded");
 }
 
 #[test]
@@ -314,23 +238,6 @@ fn answer_that_is_no_page_is_not_stored() {
         }
         bed.tasks.drain();
         assert_eq!(bed.colo_cache.puts.load(Ordering::Relaxed) + bed.global_store.puts.load(Ordering::Relaxed), 0);
-    }
-}
-
-#[test]
-fn answer_of_a_proxy_counts_as_an_unreachable_origin() {
-    let html = [("content-type", "text/html")];
-    for status in [301, 403, 404, 410, 500, 502, 521, 530] {
-        let mut bed = warm();
-        bed.tasks.drain();
-        bed.set_answer(origin_answer(status, "<h1>a proxy</h1>", &html));
-        bed.advance_ms(20_000);
-        let page = bed.get(LIST);
-        assert_eq!((page.status, &*page.body, page.is_stale()), (200, "one", true), "{status}");
-        bed.tasks.drain();
-        bed.stop_origin();
-        bed.restart_isolate();
-        assert_eq!(bed.get(LIST).body, "one", "{status}: nothing is forgotten");
     }
 }
 
