@@ -3,11 +3,13 @@
 //! There is no broker and nothing is pending: what is acknowledged is in the tables.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
@@ -19,6 +21,9 @@ use crate::telemetry::measure_call;
 const MAX_BATCH_OPERATIONS: usize = 1_000;
 /// Operations that may be queued: about half a second of work. One more is refused.
 const MAX_QUEUED_OPERATIONS: usize = 20_000;
+/// How long a caller waits for its operation to be on disk: longer than any queue, so only a disk that
+/// hangs takes longer.
+const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 type AppendAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
@@ -62,7 +67,9 @@ impl Journal for EmbeddedJournal {
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
         }
-        measure_call("journal", "append", outcome).await.map_err(|_| JournalError::Closed)?
+        let outcome = measure_call("journal", "append", timeout(APPEND_TIMEOUT, outcome)).await;
+        let late = |_| JournalError::Unknown("the disk did not answer in time".into());
+        outcome.map_err(late)?.map_err(|_| JournalError::Closed)?
     }
 
     async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {

@@ -39,6 +39,7 @@ use crate::ports::pending::Pending;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _};
+use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
@@ -50,6 +51,12 @@ const NODE_LEASE: Duration = Duration::from_secs(10);
 const NODE_LEASE_MARGIN: Duration = Duration::from_secs(2);
 /// How often the lease is renewed.
 const NODE_LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Reads in progress. They wait for servers, so there are more than cores; and few enough to find a
+/// connection soon.
+const MAX_READS: usize = 128;
+/// Writes in progress: at 10 ms each, 51,200 a second.
+const MAX_WRITES: usize = 512;
 
 /// What exists in a cluster alone.
 #[derive(Debug)]
@@ -103,7 +110,8 @@ pub(super) async fn open(
         Arc::new(CounterRecovery::new(servers.broker.clone(), servers.tables.clone(), servers.counters.clone()));
     let cached_store = build_cached_store(&servers, &recovery, clock);
     let read_counters = Arc::new(ReadCounters::new());
-    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
+    let reads = Arc::new(Admission::new("reads", MAX_READS));
+    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone(), reads.clone()));
     let listeners = CommitListeners {
         shared: vec![cached_store.clone(), Arc::new(RevisionPublisher(servers.revisions.clone()))],
         local: vec![page_cache.clone()],
@@ -137,6 +145,8 @@ pub(super) async fn open(
         tables,
         dependencies: cluster.clone(),
         journal,
+        reads,
+        writes: Arc::new(Admission::new("writes", MAX_WRITES)),
         page_cache,
         change_feed,
         read_counters,

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::adapters::embedded_journal::EmbeddedJournal;
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::adapters::memory::revisions::MemoryRevisions;
-use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::{MAX_READERS, SqliteStore};
 use crate::bootstrap::{Adapters, weights};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -17,9 +17,15 @@ use crate::domain::operation::PersistedBatch;
 use crate::ports::dependencies::{Dependencies, DependencyStatus};
 use crate::ports::revisions;
 use crate::ports::store::HealthCheck as _;
+use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
+
+/// Reads in progress: while the rows of one are read, the JSON of another is written.
+const MAX_READS: usize = 2 * MAX_READERS;
+/// Writes in progress: a commit stores all that wait for it.
+const MAX_WRITES: usize = 256;
 
 /// Opens the data directory, which is created when it is missing.
 pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
@@ -30,7 +36,8 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let store = Arc::new(store);
     tracing::info!(file = %file.display(), "Running embedded: SQLite in {}", file.display());
     let read_counters = Arc::new(ReadCounters::new());
-    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone()));
+    let reads = Arc::new(Admission::new("reads", MAX_READS));
+    let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone(), reads.clone()));
     let revisions = Arc::new(MemoryRevisions::new());
     let on_commit = {
         let (page_cache, revisions) = (page_cache.clone(), revisions.clone());
@@ -45,6 +52,8 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
         store: store.clone(),
         tables: store,
         journal,
+        reads,
+        writes: Arc::new(Admission::new("writes", MAX_WRITES)),
         page_cache,
         change_feed: Arc::new(ChangeFeed::new(1)),
         read_counters,

@@ -33,6 +33,7 @@ use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
+use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
@@ -53,6 +54,8 @@ struct Adapters {
     tables: Arc<dyn Tables>,
     dependencies: Arc<dyn Dependencies>,
     journal: Arc<dyn Journal>,
+    reads: Arc<Admission>,
+    writes: Arc<Admission>,
     page_cache: Arc<PageCache>,
     change_feed: Arc<ChangeFeed>,
     read_counters: Arc<ReadCounters>,
@@ -116,6 +119,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
+    collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone()]);
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
         rate_limits: RateLimits::new(&config.limits),
@@ -129,6 +133,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
             .max_capacity(MAX_SUBJECT_STATES)
             .time_to_live(SUBJECT_STATE_TTL)
             .build(),
+        reads: adapters.reads,
+        writes: adapters.writes,
         page_cache: adapters.page_cache,
         change_feed: adapters.change_feed,
         read_counters: adapters.read_counters,

@@ -46,6 +46,7 @@ pub(super) async fn get_overlay(
     _: CountedRead,
     OverlayIds(ids): OverlayIds,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
+    let _place = app.reads.admit().await?;
     Ok((PRIVATE_CACHING, Json(member::read_overlay(&app, &reader, &ids).await?)))
 }
 

@@ -15,6 +15,7 @@ use gailou_shared::wire::{Code, FieldError, Problem};
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 use crate::service::{ServiceError, wrong_fields};
+use crate::state::admission::NotAdmitted;
 use crate::state::rate_limits::RateLimited;
 
 /// How soon a request that was refused for a moment may be sent again.
@@ -104,6 +105,7 @@ impl From<&ServiceError> for Refusal {
                 return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
             }
             ServiceError::RateLimited(limited) => return limited.clone().into(),
+            ServiceError::NotAdmitted(not_admitted) => return (*not_admitted).into(),
             ServiceError::NoNodeNumber => {
                 let detail = "new comments cannot be taken for the moment; nothing was written";
                 return Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()));
@@ -137,6 +139,13 @@ impl From<RateLimited> for Refusal {
     }
 }
 
+impl From<NotAdmitted> for Refusal {
+    fn from(_: NotAdmitted) -> Self {
+        let detail = "the server is very busy; nothing of this request was done";
+        Self::temporary(Code::Overloaded, detail, RETRY_AFTER, None)
+    }
+}
+
 impl From<&JournalError> for Refusal {
     fn from(error: &JournalError) -> Self {
         let (code, detail) = match error {
@@ -158,6 +167,7 @@ impl From<&StoreError> for Refusal {
     fn from(error: &StoreError) -> Self {
         match error {
             StoreError::Damaged(_) => Self::bug(error.to_string()),
+            StoreError::Busy(_) => NotAdmitted.into(),
             StoreError::Database(_) | StoreError::Unavailable(_) | StoreError::Moved => {
                 let detail = "the database does not answer";
                 Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()))
@@ -194,8 +204,11 @@ impl Refusal {
             let cause = self.cause.as_deref().unwrap_or("unknown");
             let route = route.map_or("none", MatchedPath::as_str);
             let status = status.as_u16();
-            // 500 is a bug. 503 passes: the client retries.
-            if self.code == Code::Internal {
+            // 500 is a bug. 503 passes: the client retries. An overload is logged where it is noticed, once:
+            // a line for each refusal would add to it.
+            if self.code == Code::Overloaded {
+                tracing::debug!(request_id, %method, route, status, code, "Refused {method} {route} with {status}");
+            } else if self.code == Code::Internal {
                 tracing::error!(request_id, %method, route, status, code, cause, "Refused {method} {route} with {status}: {cause}");
             } else {
                 tracing::warn!(request_id, %method, route, status, code, cause, "Refused {method} {route} with {status}: {cause}");

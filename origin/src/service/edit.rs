@@ -18,6 +18,7 @@ use crate::state::AppState;
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `WrongFields`,
 /// `ContentRejected`, or the journal's.
 pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
+    let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     if before.state != CommentState::Published {
         return Err(ServiceError::CommentNotFound);
@@ -49,6 +50,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.
 pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<()> {
+    let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     let owner = subject::read_row(app, &before.subject).await?.owner_id;
     if !may_delete(&before, member, owner) {

@@ -8,6 +8,7 @@ use gailou_shared::wire::FieldError;
 use crate::ports::journal::JournalError;
 use crate::ports::revisions::RevisionsError;
 use crate::ports::store::StoreError;
+use crate::state::admission::NotAdmitted;
 use crate::state::rate_limits::RateLimited;
 
 /// What a service answers.
@@ -47,6 +48,8 @@ pub enum ServiceError {
     IdempotencyMismatch,
     #[error(transparent)]
     RateLimited(#[from] RateLimited),
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
     /// This process has no node number, so it cannot make ids.
     #[error("no lease of a node number")]
     NoNodeNumber,

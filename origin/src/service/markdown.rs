@@ -9,10 +9,12 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use gailou_shared::limits;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+use tokio::sync::Semaphore;
 
 static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     let mut cleaner = ammonia::Builder::empty();
@@ -25,13 +27,20 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     cleaner
 });
 
+/// Texts that are rendered at a time: one for each core. Writes wait, whose number is bounded.
+static RENDER_PLACES: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
+
 /// The HTML of a text, computed off the async threads: five thousand characters of markup take
 /// milliseconds.
 pub(super) async fn render(text: String) -> String {
     if is_plain(&text) {
         return plain(&text);
     }
-    match tokio::task::spawn_blocking(move || html(&text)).await {
+    let place = RENDER_PLACES.acquire().await;
+    let rendered = tokio::task::spawn_blocking(move || html(&text)).await;
+    drop(place);
+    match rendered {
         Ok(html) => html,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }

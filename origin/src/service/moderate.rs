@@ -29,6 +29,7 @@ pub async fn unpin(app: &AppState, member: &Member, id: CommentId) -> ServiceRes
 }
 
 async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
+    let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     if !before.is_visible() {
         return Err(ServiceError::CommentNotFound);
@@ -87,6 +88,7 @@ pub async fn decide(
     decision: Decision,
     reason: Option<String>,
 ) -> ServiceResult<Comment> {
+    let _place = app.writes.admit().await?;
     let audit = AuditEntry { actor: moderator.id, action: decision.into_str(), reason };
     let after = append_change(app, id, decision.change(), Some(audit)).await?;
     Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
@@ -103,6 +105,7 @@ pub async fn change_subject(
     patch: SubjectPatch,
 ) -> ServiceResult<Subject> {
     subject::threading_of(app, key.kind(), None)?;
+    let _place = app.writes.admit().await?;
     let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);

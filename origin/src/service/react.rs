@@ -18,6 +18,7 @@ pub async fn react(
     id: CommentId,
     change: ReactionChange,
 ) -> ServiceResult<ReactionResult> {
+    let _place = app.writes.admit().await?;
     match app.journal.append(Operation::React { id, member: member.id, change }).await? {
         OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(ReactionResult { id, likes, dislikes, reaction }),
         _ => Err(ServiceError::CommentNotFound),

@@ -3,6 +3,7 @@
 //! Starts nothing and chooses nothing: [`crate::bootstrap`] puts the parts together. Promise: no
 //! loop, no driver and no HTTP type is reachable from here.
 
+pub mod admission;
 pub mod change_feed;
 pub mod page_cache;
 pub mod ranked_snapshots;
@@ -29,6 +30,7 @@ use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
+use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
@@ -82,6 +84,10 @@ pub struct AppState {
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
     pub rate_limits: RateLimits,
+    /// Admits reads that no page in memory answers; the page cache admits its builds by it.
+    pub reads: Arc<Admission>,
+    /// Admits writes, after their bodies were received.
+    pub writes: Arc<Admission>,
     pub cursor_key: CursorKey,
     pub token_key: TokenKey,
     /// Signs guests' tokens; the token key itself where that can sign.

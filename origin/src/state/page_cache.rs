@@ -2,7 +2,8 @@
 //!
 //! A commit that changes a subject makes its pages stale at once. A stale page is served only while it
 //! is younger than a few times the cost of its build, so that a flood of writes cannot make the origin
-//! build pages and nothing else. Callers that wait for one page share its build.
+//! build pages and nothing else. Callers that wait for one page share its build, and builds are admitted
+//! ([`crate::state::admission`]).
 //!
 //! Not here: how a page is sent. Texts that become headers are kept as they are sent.
 
@@ -23,6 +24,7 @@ use crate::clock::Clock;
 use crate::domain::operation::{ChangedSubject, LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
+use crate::state::admission::{Admission, NotAdmitted};
 use crate::state::read_counters::{ReadCounter, ReadCounters};
 use crate::telemetry::measure_call;
 
@@ -111,10 +113,11 @@ pub struct PageCache {
     hasher: RandomState,
     clock: Clock,
     counters: Arc<ReadCounters>,
+    admission: Arc<Admission>,
 }
 
 impl PageCache {
-    pub fn new(clock: Clock, counters: Arc<ReadCounters>) -> Self {
+    pub fn new(clock: Clock, counters: Arc<ReadCounters>, admission: Arc<Admission>) -> Self {
         let weigh = |key: &String, page: &Arc<ReadyPage>| (key.len() + page.weight()).try_into().unwrap_or(u32::MAX);
         Self {
             pages: moka::future::Cache::builder()
@@ -127,6 +130,7 @@ impl PageCache {
             hasher: RandomState::new(),
             clock,
             counters,
+            admission,
         }
     }
 
@@ -162,11 +166,11 @@ impl PageCache {
     /// The page under this key, built when it is missing or stale.
     ///
     /// # Errors
-    /// The builder's; callers that shared the build share its error.
+    /// The builder's, and [`NotAdmitted`]; callers that shared the build share its error.
     pub async fn get_or_build<F, E>(&self, key: &str, build: impl Fn() -> F) -> Result<Arc<ReadyPage>, Arc<E>>
     where
         F: Future<Output = Result<BuiltPage, E>>,
-        E: Send + Sync + 'static,
+        E: From<NotAdmitted> + Send + Sync + 'static,
     {
         if let Some(page) = self.get(key).await {
             return Ok(page);
@@ -185,7 +189,12 @@ impl PageCache {
         self.build(build()).await.map_err(Arc::new)
     }
 
-    async fn build<E>(&self, build: impl Future<Output = Result<BuiltPage, E>>) -> Result<Arc<ReadyPage>, E> {
+    async fn build<E: From<NotAdmitted>>(
+        &self,
+        build: impl Future<Output = Result<BuiltPage, E>>,
+    ) -> Result<Arc<ReadyPage>, E> {
+        // The wait is no part of the build: it makes no page old.
+        let _place = self.admission.admit().await?;
         let (commits, begun_at, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = measure_call("page_cache", "build", build).await?;
         Ok(Arc::new(ReadyPage {
@@ -227,7 +236,7 @@ mod tests {
     use super::*;
 
     fn cache() -> PageCache {
-        PageCache::new(Clock::system(), Arc::new(ReadCounters::new()))
+        PageCache::new(Clock::system(), Arc::new(ReadCounters::new()), Arc::new(Admission::new("reads", 1)))
     }
 
     fn subject(key: &str) -> SubjectKey {
@@ -250,7 +259,7 @@ mod tests {
     async fn get(cache: &PageCache, subject: &SubjectKey, builds: &AtomicUsize) -> Arc<ReadyPage> {
         let build = || async {
             builds.fetch_add(1, Ordering::SeqCst);
-            Ok::<_, ()>(page(subject))
+            Ok::<_, NotAdmitted>(page(subject))
         };
         cache.get_or_build("k", build).await.unwrap()
     }
@@ -273,7 +282,7 @@ mod tests {
     async fn equal_bodies_have_equal_tags() {
         let (cache, subject) = (cache(), subject("1"));
         let tag = async |key: &str, body: &'static str| {
-            let build = || async { Ok::<_, ()>(BuiltPage { body: body.into(), ..page(&subject) }) };
+            let build = || async { Ok::<_, NotAdmitted>(BuiltPage { body: body.into(), ..page(&subject) }) };
             cache.get_or_build(key, build).await.unwrap().etag.clone()
         };
         assert_eq!(tag("a", "x").await, tag("b", "x").await);
@@ -285,8 +294,8 @@ mod tests {
     #[tokio::test]
     async fn failed_build_is_not_kept() {
         let (cache, subject) = (cache(), subject("1"));
-        let failed = cache.get_or_build("k", || async { Err::<BuiltPage, _>("no database") }).await;
-        assert_eq!(failed.map(|_| ()), Err(Arc::new("no database")));
+        let failed = cache.get_or_build("k", || async { Err::<BuiltPage, _>(NotAdmitted) }).await;
+        assert_eq!(failed.map(|_| ()), Err(Arc::new(NotAdmitted)));
         get(&cache, &subject, &AtomicUsize::new(0)).await;
         assert!(cache.get_now("k").is_some());
     }

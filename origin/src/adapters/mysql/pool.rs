@@ -15,8 +15,10 @@ use crate::telemetry::measure_pool_wait;
 /// Connections of a process to one database. More concurrency gains nothing on a database with two to
 /// eight cores.
 const MAX_CONNECTIONS: usize = 24;
-/// How long a caller waits for a connection, including the time to open a new one.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a caller waits until a connection is free.
+const POOL_WAIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a caller waits for a new connection, or for the answer to a ping.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection that was idle for longer is pinged before it is used.
 const MAX_IDLE_WITHOUT_PING: Duration = Duration::from_secs(1);
 /// A connection that was idle for longer is closed, a second before the server closes it
@@ -52,31 +54,37 @@ impl MysqlPool {
 
     /// A connection for one call or one transaction, which is measured as `operation`.
     pub(super) async fn session(&self, operation: &'static str) -> Result<MysqlSession> {
-        measure_pool_wait("mysql", timeout(ACQUIRE_TIMEOUT, self.acquire(operation)))
-            .await
-            .unwrap_or_else(|_| Err(StoreError::Unavailable("no connection in time".into())))
-            .map_err(|error| match error {
-                StoreError::Unavailable(failure) => StoreError::Unavailable(failure.at(&self.address())),
-                other => other,
-            })
+        measure_pool_wait("mysql", self.acquire(operation)).await.map_err(|error| match error {
+            StoreError::Unavailable(failure) => StoreError::Unavailable(failure.at(&self.address())),
+            StoreError::Busy(failure) => StoreError::Busy(failure.at(&self.address())),
+            other => other,
+        })
     }
 
     async fn acquire(&self, operation: &'static str) -> Result<MysqlSession> {
         let closed = |_| StoreError::Unavailable("the store is closed".into());
-        let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
-        let connection = loop {
+        let permit = timeout(POOL_WAIT_TIMEOUT, self.permits.clone().acquire_owned()).await;
+        let permit = permit.map_err(|_| StoreError::Busy("no connection was free in time".into()))?.map_err(closed)?;
+        let late = |_| StoreError::Unavailable("no connection in time".into());
+        // In a box: the types of its futures are deep, and every call contains them.
+        let connection = timeout(CONNECT_TIMEOUT, Box::pin(self.take_or_connect())).await.map_err(late)??;
+        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit))
+    }
+
+    /// An idle connection that works, or a new one.
+    async fn take_or_connect(&self) -> Result<MySqlConnection> {
+        loop {
             match self.idle.take() {
-                None => break self.connect().await?,
-                Some((connection, since)) if since.elapsed() < MAX_IDLE_WITHOUT_PING => break connection,
+                None => return self.connect().await,
+                Some((connection, since)) if since.elapsed() < MAX_IDLE_WITHOUT_PING => return Ok(connection),
                 Some((_, since)) if since.elapsed() > MAX_IDLE => {}
                 Some((mut connection, _)) => {
                     if connection.ping().await.is_ok() {
-                        break connection;
+                        return Ok(connection);
                     }
                 }
             }
-        };
-        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit))
+        }
     }
 
     async fn connect(&self) -> Result<MySqlConnection> {

@@ -1,7 +1,7 @@
 //! The tables in one SQLite file: WAL, one writer, a few readers.
 //!
 //! A commit is on disk before it is acknowledged (`synchronous=FULL`). Reads run on threads that may
-//! block, a fixed number at a time. Each port of the tables has its own file here.
+//! block, a fixed number at a time, and a read waits for its turn no longer than a second. Each port of the tables has its own file here.
 
 mod change_feed;
 mod comments;
@@ -17,12 +17,14 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gailou_shared::rank::HotWeights;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::domain::row::WeightsByType;
 use crate::ports::failure::Failure;
@@ -30,7 +32,9 @@ use crate::ports::store::{Result, StoreError};
 use crate::telemetry::{CallTimer, measure_pool_wait};
 
 /// Concurrent reads. More would only wait for the same two or four cores.
-const MAX_READERS: usize = 4;
+pub const MAX_READERS: usize = 4;
+/// How long a read waits for the others: far longer than what is admitted needs.
+const READER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Prepared statements that a connection keeps: more than there are statements.
 const STATEMENT_CACHE_CAPACITY: usize = 128;
 
@@ -93,7 +97,10 @@ impl SqliteStore {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let closed = || StoreError::Database("the store is closed".into());
-        let permit = measure_pool_wait("sqlite", self.permits.clone().acquire_owned()).await.map_err(|_| closed())?;
+        let permit = timeout(READER_TIMEOUT, self.permits.clone().acquire_owned());
+        let permit = measure_pool_wait("sqlite", permit).await;
+        let permit =
+            permit.map_err(|_| StoreError::Busy("no reader was free in time".into()))?.map_err(|_| closed())?;
         let timer = CallTimer::start("sqlite", operation);
         let (readers, file) = (self.readers.clone(), self.file.clone());
         let done = tokio::task::spawn_blocking(move || {

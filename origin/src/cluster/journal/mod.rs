@@ -139,7 +139,7 @@ type CommentAndMember = (CommentId, MemberId);
 
 /// Whether a retry may succeed.
 fn is_transient(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable(_) | StoreError::Moved)
+    matches!(error, StoreError::Unavailable(_) | StoreError::Busy(_) | StoreError::Moved)
 }
 
 /// The delays of retries. They have jitter, so that the callers that waited for one outage do not retry

@@ -73,7 +73,10 @@ pub(super) async fn watch_subject(
         Refusal::temporary(Code::Overloaded, detail, RECONNECT_INTERVAL, None)
     };
     let permit = streams.try_open(client.network).ok_or_else(too_many)?;
-    let first = subject_events::read_events_since(&app, &key, after).await?;
+    let first = {
+        let _place = app.reads.admit().await?;
+        subject_events::read_events_since(&app, &key, after).await?
+    };
     let events = stream::events(app, key, after, &first, permit, streams.shutdown());
     // The second header keeps a proxy from collecting events.
     let headers = [(header::CACHE_CONTROL, "no-store"), (HeaderName::from_static("x-accel-buffering"), "no")];

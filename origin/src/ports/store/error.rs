@@ -20,6 +20,9 @@ pub enum StoreError {
     /// succeed. Whether a write was committed is unknown.
     #[error("the database cannot be reached: {0}")]
     Unavailable(Failure),
+    /// No connection was free in time. Nothing was sent to the database.
+    #[error("the database is busy: {0}")]
+    Busy(Failure),
     /// The slot is in another database now, or on its way there: refresh the map and retry.
     #[error("the slot is moving")]
     Moved,
@@ -34,7 +37,7 @@ impl StoreError {
     /// The error number of the database's server, where it answered with one.
     pub fn code(&self) -> Option<u16> {
         match self {
-            Self::Database(failure) | Self::Unavailable(failure) => failure.code(),
+            Self::Database(failure) | Self::Unavailable(failure) | Self::Busy(failure) => failure.code(),
             Self::Damaged(_) | Self::Moved => None,
         }
     }

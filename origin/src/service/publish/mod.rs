@@ -50,6 +50,7 @@ pub async fn publish(
     new: NewComment,
     idempotency_key: Option<IdempotencyKey>,
 ) -> ServiceResult<Published> {
+    let _place = app.writes.admit().await?;
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
     let (threading, row) = match check_and_build_row(app, member, network, key, new, idempotency_key).await {
