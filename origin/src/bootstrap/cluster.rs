@@ -18,6 +18,7 @@ use crate::adapters::redis::cache::RedisCache;
 use crate::adapters::redis::counters::RedisCounters;
 use crate::adapters::redis::pending::RedisPending;
 use crate::adapters::redis::popularity::RedisPopularity;
+use crate::adapters::redis::rate_limits::RedisRateCounters;
 use crate::adapters::redis::revisions::RedisRevisions;
 use crate::bootstrap::{Adapters, Process, weights};
 use crate::clock::Clock;
@@ -37,8 +38,9 @@ use crate::ports::dependencies::{Dependencies, DependencyStatus};
 use crate::ports::journal::CommitListeners;
 use crate::ports::pending::Pending;
 use crate::ports::popularity::Popularity;
+use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
-use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _};
+use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _, StoredSettings as _};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
@@ -127,7 +129,7 @@ pub(super) async fn open(
     };
     let change_feed = Arc::new(ChangeFeed::new(servers.tables.count_databases()));
     let collectors = vec![job.metrics.clone() as Arc<_>, cached_store.clone() as Arc<_>];
-    let Servers { tables, broker, counters, popularity, revisions, .. } = servers;
+    let Servers { tables, broker, counters, popularity, revisions, shared_rates, .. } = servers;
     let cluster = Arc::new(Cluster {
         tables: tables.clone(),
         broker,
@@ -152,6 +154,7 @@ pub(super) async fn open(
         read_counters,
         popularity,
         revisions,
+        shared_rates: Some(shared_rates),
         lease,
         collectors,
         cluster: Some(cluster),
@@ -167,6 +170,7 @@ struct Servers {
     pending: Arc<dyn Pending>,
     popularity: Arc<dyn Popularity>,
     revisions: Arc<dyn Revisions>,
+    shared_rates: Arc<dyn RateCounters>,
 }
 
 impl Servers {
@@ -185,6 +189,7 @@ impl Servers {
             mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name,
             "Running as part of cluster {name}: MySQL behind Redis, and Kafka"
         );
+        let rate_secret = tables.read_secret("rate_limit_secret", rand::random()).await?;
         Ok(Self {
             tables: Arc::new(tables),
             broker: Arc::new(broker),
@@ -192,6 +197,7 @@ impl Servers {
             pending: Arc::new(RedisPending::new(redis.clone(), name, clock.clone())),
             popularity: Arc::new(RedisPopularity::new(redis.clone(), name)),
             revisions: Arc::new(RedisRevisions::new(redis.clone(), name)),
+            shared_rates: Arc::new(RedisRateCounters::new(redis.clone(), name, &rate_secret)),
             cache: Arc::new(RedisCache::new(redis, name)),
         })
     }

@@ -59,6 +59,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
         read_counters,
         popularity: Arc::new(MemoryPopularity::default()),
         revisions,
+        shared_rates: None,
         lease: Some(NodeLease { node: 0, until: None }),
         collectors: vec![],
         #[cfg(feature = "cluster")]

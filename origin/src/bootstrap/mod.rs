@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::adapters::cloudflare::WorkerClient;
+use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
@@ -31,6 +32,7 @@ use crate::ports::broker::Broker;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
+use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
@@ -61,6 +63,8 @@ struct Adapters {
     read_counters: Arc<ReadCounters>,
     popularity: Arc<dyn Popularity>,
     revisions: Arc<dyn Revisions>,
+    /// The counts of all processes; `None` where this one is alone.
+    shared_rates: Option<Arc<dyn RateCounters>>,
     lease: Option<NodeLease>,
     collectors: Vec<Arc<dyn Collector>>,
     #[cfg(feature = "cluster")]
@@ -122,7 +126,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone()]);
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
-        rate_limits: RateLimits::new(&config.limits),
+        rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
         ids: IdGenerator::new(adapters.lease, last_id_ms),
         cursor_key: CursorKey::new(&cursor_secret),
         token_key,

@@ -9,7 +9,7 @@ use crate::config::values::{switch, within};
 
 const MAX_RATE: u64 = u32::MAX as u64;
 
-/// `limits`: rate limits; 0 is no limit. An address is an IPv4 address or the /64 of an IPv6 address.
+/// `limits`: rate limits, over all processes of a cluster; 0 is no limit. An address is an IPv4 address or the /64 of an IPv6 address.
 #[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
@@ -43,7 +43,7 @@ pub struct LimitSettings {
     /// Reactions, edits, deletions and decisions from an address in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub writes_per_minute_address: u32,
-    /// Writes in a second, all together, 0 for no limit.
+    /// Writes in a second, all that one process gets, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub writes_per_second: u32,
     /// New guests from an address in an hour, 0 for no limit.
@@ -52,7 +52,7 @@ pub struct LimitSettings {
     /// Reads from an address in a minute that no page in memory answers, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub reads_per_minute_address: u32,
-    /// Reads in a second that no page in memory answers, all together, 0 for no limit.
+    /// Reads in a second that no page in memory answers, all that one process gets, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub reads_per_second: u32,
 }

@@ -77,7 +77,7 @@ pub(super) async fn get_or_build<F: Future<Output = ServiceResult<BuiltPage>>>(
     if let Some(page) = app.page_cache.get(key).await {
         return Ok(page);
     }
-    app.rate_limits.count_read(network)?;
+    app.rate_limits.count_read(network).await?;
     Ok(app.page_cache.get_or_build(key, build).await?)
 }
 

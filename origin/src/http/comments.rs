@@ -188,7 +188,7 @@ pub(super) async fn edit_comment(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Comment>, Refusal> {
     let PathId(id) = id?;
-    app.rate_limits.count_edit_of(id)?;
+    app.rate_limits.count_edit_of(id).await?;
     let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
     Ok(Json(edit::edit(&app, &member, id, text).await?))
 }

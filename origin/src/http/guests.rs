@@ -39,5 +39,5 @@ pub(super) async fn create_guest(
 ) -> Result<(StatusCode, Json<GuestCreated>), Refusal> {
     guest::check_allowed(&app)?;
     let name = content::parse_guest_name(&body).map_err(Refusal::fields)?;
-    Ok((StatusCode::CREATED, Json(guest::create(&app, client.network, name)?)))
+    Ok((StatusCode::CREATED, Json(guest::create(&app, client.network, name).await?)))
 }

@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use gailou_shared::wire::{Code, FieldError, Problem};
 
 use crate::ports::journal::JournalError;
+use crate::ports::rate_limits::{RateLimited, RatePolicy};
 use crate::ports::store::StoreError;
 use crate::service::{ServiceError, wrong_fields};
 use crate::state::admission::NotAdmitted;
-use crate::state::rate_limits::RateLimited;
 
 /// How soon a request that was refused for a moment may be sent again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -227,7 +227,8 @@ impl Refusal {
         if let Some(wait) = self.retry_after {
             insert(header::RETRY_AFTER, wait.as_secs().max(1).to_string());
         }
-        if let Some(RateLimited { name, count, window, retry_after }) = self.rate_limited.map(|limited| *limited) {
+        if let Some(RateLimited { policy, retry_after }) = self.rate_limited.map(|limited| *limited) {
+            let RatePolicy { name, count, window } = policy;
             let (window, reset) = (window.as_secs(), retry_after.as_secs());
             insert(HeaderName::from_static("ratelimit-policy"), format!("\"{name}\";q={count};w={window}"));
             insert(HeaderName::from_static("ratelimit"), format!("\"{name}\";r=0;t={reset}"));

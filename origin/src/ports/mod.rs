@@ -11,5 +11,6 @@ pub mod failure;
 pub mod journal;
 pub mod pending;
 pub mod popularity;
+pub mod rate_limits;
 pub mod revisions;
 pub mod store;

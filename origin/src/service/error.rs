@@ -6,10 +6,10 @@
 use gailou_shared::wire::FieldError;
 
 use crate::ports::journal::JournalError;
+use crate::ports::rate_limits::RateLimited;
 use crate::ports::revisions::RevisionsError;
 use crate::ports::store::StoreError;
 use crate::state::admission::NotAdmitted;
-use crate::state::rate_limits::RateLimited;
 
 /// What a service answers.
 pub type ServiceResult<T> = Result<T, ServiceError>;

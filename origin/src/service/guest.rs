@@ -22,8 +22,8 @@ pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
 ///
 /// # Errors
 /// [`ServiceError::RateLimited`].
-pub fn create(app: &AppState, network: Option<IpAddr>, name: String) -> ServiceResult<GuestCreated> {
-    app.rate_limits.count_guest(network)?;
+pub async fn create(app: &AppState, network: Option<IpAddr>, name: String) -> ServiceResult<GuestCreated> {
+    app.rate_limits.count_guest(network).await?;
     let guest = Member { id: MemberId::guest(rand::random()), name, avatar: None, level: 0, role: Role::Member };
     let expires = app.now() / 1_000 + limits::MAX_TOKEN_LIFETIME_SECONDS;
     let token = app.guest_key.sign(&guest, &app.config.auth.audience, expires);

@@ -1,38 +1,26 @@
-//! Rate limits in this process: by member, by network, by subject and comment, and in all.
+//! Rate limits: by member, by network, by subject and comment, and in all.
 //!
 //! A network is what one client has: an IPv4 address, or the /64 of an IPv6 address. A request that the
-//! edge makes for itself has none. Counts are kept in memory, and keys that were idle are forgotten.
+//! edge makes for itself has none.
+//!
+//! Each request is counted in this process first. In a cluster the counts of all processes decide, except for the
+//! totals of reads and writes, which protect the process. What a process refuses by itself is counted nowhere else, so a
+//! flood of requests over a limit reaches no other server. While the shared counts cannot be reached, those of
+//! this process decide.
 
-use std::hash::Hash;
 use std::net::IpAddr;
-use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use governor::clock::{Clock as _, DefaultClock};
-use governor::state::keyed::DashMapStateStore;
-use governor::{Quota, RateLimiter};
 
 use crate::config::LimitSettings;
-
-type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+use crate::outage_log::OutageLog;
+use crate::ports::rate_limits::{RateCheck, RateCountError, RateCounters, RateKey, RateLimited, RatePolicy};
 
 const ONE_SECOND: Duration = Duration::from_secs(1);
 const ONE_MINUTE: Duration = Duration::from_secs(60);
 const ONE_HOUR: Duration = Duration::from_secs(3_600);
-
-/// A limit is used up.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("too many requests; try again in {} s", retry_after.as_secs())]
-pub struct RateLimited {
-    /// The limit's name, as in `RateLimit-Policy`.
-    pub name: &'static str,
-    /// How many requests the limit allows in its window.
-    pub count: u32,
-    pub window: Duration,
-    /// Whole seconds, from 1.
-    pub retry_after: Duration,
-}
 
 /// A member's writes that have a limit of their own, beside posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,84 +32,49 @@ pub enum WriteKind {
     Decision,
 }
 
-/// A number of requests per window and key; without a limiter, any number.
-struct KeyedLimit<K: Hash + Eq + Clone> {
-    name: &'static str,
-    count: u32,
-    window: Duration,
-    limiter: Option<KeyedLimiter<K>>,
-}
-
-impl<K: Hash + Eq + Clone> KeyedLimit<K> {
-    /// A count of 0 is no limit.
-    fn new(name: &'static str, count: u32, window: Duration) -> Self {
-        let quota =
-            NonZeroU32::new(count).and_then(|burst| Some(Quota::with_period(window / count)?.allow_burst(burst)));
-        Self { name, count, window, limiter: quota.map(RateLimiter::keyed) }
-    }
-
-    /// Counts one request of this key.
-    fn count(&self, key: &K) -> Result<(), RateLimited> {
-        let Some(limiter) = &self.limiter else { return Ok(()) };
-        limiter.check_key(key).map_err(|until| {
-            let wait = until.wait_time_from(DefaultClock::default().now());
-            let retry_after = Duration::from_secs(wait.as_secs() + 1);
-            RateLimited { name: self.name, count: self.count, window: self.window, retry_after }
-        })
-    }
-
-    fn count_if_known(&self, key: Option<&K>) -> Result<(), RateLimited> {
-        key.map_or(Ok(()), |key| self.count(key))
-    }
-
-    fn forget_idle(&self) {
-        if let Some(limiter) = &self.limiter {
-            limiter.retain_recent();
-        }
-    }
-}
-
-/// The limits in force.
+/// The limits in force; `None` where there is no limit.
+#[derive(Debug)]
 pub struct RateLimits {
-    posts_member: KeyedLimit<MemberId>,
-    posts_network: KeyedLimit<IpAddr>,
-    posts_subject: KeyedLimit<SubjectKey>,
-    reactions_member: KeyedLimit<MemberId>,
-    edits_member: KeyedLimit<MemberId>,
-    edits_comment: KeyedLimit<CommentId>,
-    deletions_member: KeyedLimit<MemberId>,
-    decisions_member: KeyedLimit<MemberId>,
-    writes_network: KeyedLimit<IpAddr>,
-    writes_all: KeyedLimit<()>,
-    guests_network: KeyedLimit<IpAddr>,
-    reads_network: KeyedLimit<IpAddr>,
-    reads_all: KeyedLimit<()>,
-}
-
-impl std::fmt::Debug for RateLimits {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RateLimits").finish_non_exhaustive()
-    }
+    posts_member: Option<RatePolicy>,
+    posts_network: Option<RatePolicy>,
+    posts_subject: Option<RatePolicy>,
+    reactions_member: Option<RatePolicy>,
+    edits_member: Option<RatePolicy>,
+    edits_comment: Option<RatePolicy>,
+    deletions_member: Option<RatePolicy>,
+    decisions_member: Option<RatePolicy>,
+    writes_network: Option<RatePolicy>,
+    writes_all: Option<RatePolicy>,
+    guests_network: Option<RatePolicy>,
+    reads_network: Option<RatePolicy>,
+    reads_all: Option<RatePolicy>,
+    local: Arc<dyn RateCounters>,
+    /// Those of all processes; `None` where this process is alone.
+    shared: Option<Arc<dyn RateCounters>>,
+    shared_outage: OutageLog,
 }
 
 impl RateLimits {
     /// The limits of these settings; none where limits are off.
-    pub fn new(settings: &LimitSettings) -> Self {
-        let on = |count: u32| if settings.enabled { count } else { 0 };
+    pub fn new(settings: &LimitSettings, local: Arc<dyn RateCounters>, shared: Option<Arc<dyn RateCounters>>) -> Self {
+        let limit = |name, count, window| RatePolicy::new(name, if settings.enabled { count } else { 0 }, window);
         Self {
-            posts_member: KeyedLimit::new("posts-member", on(settings.posts_per_minute_member), ONE_MINUTE),
-            posts_network: KeyedLimit::new("posts-address", on(settings.posts_per_minute_address), ONE_MINUTE),
-            posts_subject: KeyedLimit::new("posts-subject", on(settings.posts_per_second_subject), ONE_SECOND),
-            reactions_member: KeyedLimit::new("reactions-member", on(settings.reactions_per_minute_member), ONE_MINUTE),
-            edits_member: KeyedLimit::new("edits-member", on(settings.edits_per_minute_member), ONE_MINUTE),
-            edits_comment: KeyedLimit::new("edits-comment", on(settings.edits_per_minute_comment), ONE_MINUTE),
-            deletions_member: KeyedLimit::new("deletions-member", on(settings.deletions_per_minute_member), ONE_MINUTE),
-            decisions_member: KeyedLimit::new("decisions-member", on(settings.decisions_per_minute_member), ONE_MINUTE),
-            writes_network: KeyedLimit::new("writes-address", on(settings.writes_per_minute_address), ONE_MINUTE),
-            writes_all: KeyedLimit::new("writes", on(settings.writes_per_second), ONE_SECOND),
-            guests_network: KeyedLimit::new("guests-address", on(settings.guests_per_hour_address), ONE_HOUR),
-            reads_network: KeyedLimit::new("reads-address", on(settings.reads_per_minute_address), ONE_MINUTE),
-            reads_all: KeyedLimit::new("reads", on(settings.reads_per_second), ONE_SECOND),
+            posts_member: limit("posts-member", settings.posts_per_minute_member, ONE_MINUTE),
+            posts_network: limit("posts-address", settings.posts_per_minute_address, ONE_MINUTE),
+            posts_subject: limit("posts-subject", settings.posts_per_second_subject, ONE_SECOND),
+            reactions_member: limit("reactions-member", settings.reactions_per_minute_member, ONE_MINUTE),
+            edits_member: limit("edits-member", settings.edits_per_minute_member, ONE_MINUTE),
+            edits_comment: limit("edits-comment", settings.edits_per_minute_comment, ONE_MINUTE),
+            deletions_member: limit("deletions-member", settings.deletions_per_minute_member, ONE_MINUTE),
+            decisions_member: limit("decisions-member", settings.decisions_per_minute_member, ONE_MINUTE),
+            writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
+            writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
+            guests_network: limit("guests-address", settings.guests_per_hour_address, ONE_HOUR),
+            reads_network: limit("reads-address", settings.reads_per_minute_address, ONE_MINUTE),
+            reads_all: limit("reads", settings.reads_per_second, ONE_SECOND),
+            local,
+            shared,
+            shared_outage: OutageLog::default(),
         }
     }
 
@@ -129,75 +82,194 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`RateLimited`] with the time to wait.
-    pub fn count_post(
+    pub async fn count_post(
         &self,
         member: MemberId,
         network: Option<IpAddr>,
         subject: &SubjectKey,
     ) -> Result<(), RateLimited> {
-        self.posts_member.count(&member)?;
-        self.posts_network.count_if_known(network.as_ref())?;
-        self.posts_subject.count(subject)?;
-        self.writes_all.count(&())
+        let checks = [
+            check(self.posts_member, Some(RateKey::Member(member))),
+            check(self.posts_network, network.map(RateKey::Network)),
+            check(self.posts_subject, Some(RateKey::Subject(subject.clone()))),
+            check(self.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
     }
 
     /// Counts any other write of a member.
     ///
     /// # Errors
     /// [`RateLimited`] with the time to wait.
-    pub fn count_write(&self, kind: WriteKind, member: MemberId, network: Option<IpAddr>) -> Result<(), RateLimited> {
+    pub async fn count_write(
+        &self,
+        kind: WriteKind,
+        member: MemberId,
+        network: Option<IpAddr>,
+    ) -> Result<(), RateLimited> {
         let by_member = match kind {
-            WriteKind::Reaction => &self.reactions_member,
-            WriteKind::Edit => &self.edits_member,
-            WriteKind::Deletion => &self.deletions_member,
-            WriteKind::Decision => &self.decisions_member,
+            WriteKind::Reaction => self.reactions_member,
+            WriteKind::Edit => self.edits_member,
+            WriteKind::Deletion => self.deletions_member,
+            WriteKind::Decision => self.decisions_member,
         };
-        by_member.count(&member)?;
-        self.writes_network.count_if_known(network.as_ref())?;
-        self.writes_all.count(&())
+        let checks = [
+            check(by_member, Some(RateKey::Member(member))),
+            check(self.writes_network, network.map(RateKey::Network)),
+            check(self.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
     }
 
     /// Counts an edit of this comment.
     ///
     /// # Errors
     /// [`RateLimited`] with the time to wait.
-    pub fn count_edit_of(&self, id: CommentId) -> Result<(), RateLimited> {
-        self.edits_comment.count(&id)
+    pub async fn count_edit_of(&self, id: CommentId) -> Result<(), RateLimited> {
+        self.count([check(self.edits_comment, Some(RateKey::Comment(id)))]).await
     }
 
     /// Counts a new guest.
     ///
     /// # Errors
     /// [`RateLimited`] with the time to wait.
-    pub fn count_guest(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
-        self.guests_network.count_if_known(network.as_ref())?;
-        self.writes_all.count(&())
+    pub async fn count_guest(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let checks =
+            [check(self.guests_network, network.map(RateKey::Network)), check(self.writes_all, Some(RateKey::Process))];
+        self.count(checks).await
     }
 
     /// Counts a read that no page in memory answers.
     ///
     /// # Errors
     /// [`RateLimited`] with the time to wait.
-    pub fn count_read(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
-        self.reads_network.count_if_known(network.as_ref())?;
-        self.reads_all.count(&())
+    pub async fn count_read(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let checks =
+            [check(self.reads_network, network.map(RateKey::Network)), check(self.reads_all, Some(RateKey::Process))];
+        self.count(checks).await
     }
 
-    /// Drops the keys that were idle for a whole window.
+    /// Drops the counts of keys that were idle for a whole window.
     pub fn forget_idle(&self) {
-        for limit in [
-            &self.posts_member,
-            &self.reactions_member,
-            &self.edits_member,
-            &self.deletions_member,
-            &self.decisions_member,
-        ] {
-            limit.forget_idle();
+        self.local.forget_idle();
+    }
+
+    /// Counts a request: against the narrowest limit first, so that one sender's refused requests use up no limit
+    /// that others share.
+    async fn count<const N: usize>(&self, checks: [Option<RateCheck>; N]) -> Result<(), RateLimited> {
+        let mut checks: Vec<_> = checks.into_iter().flatten().collect();
+        match self.local.count(&checks).await {
+            Err(RateCountError::Limited(limited)) => return Err(limited),
+            // Memory can always be reached.
+            Ok(()) | Err(RateCountError::Unavailable(_)) => {}
         }
-        for limit in [&self.posts_network, &self.writes_network, &self.guests_network, &self.reads_network] {
-            limit.forget_idle();
+        let Some(shared) = &self.shared else { return Ok(()) };
+        checks.retain(|check| check.key != RateKey::Process);
+        if checks.is_empty() {
+            return Ok(());
         }
-        self.posts_subject.forget_idle();
-        self.edits_comment.forget_idle();
+        match shared.count(&checks).await {
+            Err(RateCountError::Unavailable(error)) => {
+                self.shared_outage.begin(|| {
+                    let dependency = "redis";
+                    tracing::warn!(
+                        dependency, %error,
+                        "Could not count requests in {dependency}; each process limits rates by itself"
+                    );
+                });
+                Ok(())
+            }
+            counted => {
+                self.shared_outage.end(|| tracing::info!("Rates are limited over all processes again"));
+                match counted {
+                    Err(RateCountError::Limited(limited)) => Err(limited),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+fn check(policy: Option<RatePolicy>, key: Option<RateKey>) -> Option<RateCheck> {
+    Some(RateCheck { policy: policy?, key: key? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use async_trait::async_trait;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::adapters::memory::rate_limits::MemoryRateCounters;
+
+    const NETWORK: Option<IpAddr> = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+
+    /// What the counts of all processes answer, and what they were asked for.
+    #[derive(Debug)]
+    struct ScriptedRateCounters {
+        answer: Mutex<Result<(), RateCountError>>,
+        counted: Mutex<Vec<Vec<&'static str>>>,
+    }
+
+    #[async_trait]
+    impl RateCounters for ScriptedRateCounters {
+        async fn count(&self, checks: &[RateCheck]) -> Result<(), RateCountError> {
+            self.counted.lock().push(checks.iter().map(|check| check.policy.name).collect());
+            self.answer.lock().clone()
+        }
+    }
+
+    /// Two posts of a member in a minute, and what all processes are asked for.
+    fn limits() -> (RateLimits, Arc<ScriptedRateCounters>) {
+        let shared = Arc::new(ScriptedRateCounters { answer: Mutex::new(Ok(())), counted: Mutex::default() });
+        let settings = LimitSettings { posts_per_minute_member: 2, writes_per_minute_address: 0, ..<_>::default() };
+        (RateLimits::new(&settings, Arc::new(MemoryRateCounters::default()), Some(shared.clone())), shared)
+    }
+
+    async fn post(limits: &RateLimits, member: u64) -> Result<(), RateLimited> {
+        let subject = SubjectKey::new("article", "1").unwrap();
+        limits.count_post(MemberId::guest(member), NETWORK, &subject).await
+    }
+
+    #[tokio::test]
+    async fn request_that_this_process_refuses_reaches_no_other() {
+        let (limits, shared) = limits();
+        for _ in 0..2 {
+            post(&limits, 1).await.unwrap();
+        }
+        for _ in 0..5 {
+            assert_eq!(post(&limits, 1).await.unwrap_err().policy.name, "posts-member");
+        }
+        post(&limits, 2).await.unwrap();
+        assert_eq!(*shared.counted.lock(), vec![vec!["posts-member", "posts-address", "posts-subject"]; 3]);
+    }
+
+    #[tokio::test]
+    async fn shared_counts_refuse_what_this_process_would_admit() {
+        let (limits, shared) = limits();
+        let policy = RatePolicy::new("posts-member", 2, ONE_MINUTE).unwrap();
+        let limited = RateLimited::after(policy, Duration::from_millis(1_500));
+        *shared.answer.lock() = Err(limited.clone().into());
+        assert_eq!(post(&limits, 1).await, Err(limited));
+    }
+
+    #[tokio::test]
+    async fn process_limits_by_itself_while_shared_counts_are_away() {
+        let (limits, shared) = limits();
+        *shared.answer.lock() = Err(RateCountError::Unavailable("no Redis".into()));
+        for is_admitted in [true, true, false] {
+            assert_eq!(post(&limits, 1).await.is_ok(), is_admitted);
+        }
+    }
+
+    #[tokio::test]
+    async fn totals_and_limits_that_are_off_are_not_shared() {
+        let (limits, shared) = limits();
+        limits.count_write(WriteKind::Edit, MemberId::guest(1), NETWORK).await.unwrap();
+        limits.count_read(None).await.unwrap();
+        limits.count_read(NETWORK).await.unwrap();
+        assert_eq!(*shared.counted.lock(), [["edits-member"], ["reads-address"]]);
     }
 }

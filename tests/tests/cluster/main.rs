@@ -7,6 +7,7 @@ mod event_stream;
 mod faults;
 mod node_leases;
 mod processes;
+mod rate_limits;
 mod reactions;
 mod reconcile;
 mod reshard;

@@ -11,6 +11,7 @@ mod connection;
 pub mod counters;
 pub mod pending;
 pub mod popularity;
+pub mod rate_limits;
 pub mod revisions;
 mod script;
 

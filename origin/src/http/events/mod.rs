@@ -63,7 +63,7 @@ pub(super) async fn watch_subject(
     client: RequestClient,
     query: EventsQuery,
 ) -> Result<Response, Refusal> {
-    app.rate_limits.count_read(client.network)?;
+    app.rate_limits.count_read(client.network).await?;
     let after = match query {
         EventsQuery::Stream { after } => after,
         EventsQuery::Document { after } => return Ok(sent_document(document(&app, &key, after).await?)),

@@ -46,7 +46,7 @@ impl FromRequestParts<HttpState> for Moderator {
             return Err(Refusal::new(Code::Forbidden, "your role does not allow this"));
         }
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
-        state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network)?;
+        state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
         Ok(Self(member))
     }
 }

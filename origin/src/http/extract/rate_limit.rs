@@ -65,7 +65,7 @@ impl<W: LimitedWrite> FromRequestParts<HttpState> for LimitedMember<W> {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
-        state.app.rate_limits.count_write(W::WRITE_KIND, member.id, client.network)?;
+        state.app.rate_limits.count_write(W::WRITE_KIND, member.id, client.network).await?;
         Ok(Self { member, kind: PhantomData })
     }
 }
@@ -79,7 +79,7 @@ impl FromRequestParts<HttpState> for CountedRead {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
-        state.app.rate_limits.count_read(client.network)?;
+        state.app.rate_limits.count_read(client.network).await?;
         Ok(Self)
     }
 }

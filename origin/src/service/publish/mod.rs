@@ -84,7 +84,7 @@ async fn check_and_build_row(
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<(Threading, NewCommentRow)> {
     // In front of everything that costs: refused posts count.
-    app.rate_limits.count_post(member.id, network, &key)?;
+    app.rate_limits.count_post(member.id, network, &key).await?;
     let mode = check_may_post(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
     let filtered = filter_text(&app.dictionary(), new.content)?;

@@ -3,4 +3,5 @@
 #[cfg(feature = "cluster")]
 pub(crate) mod cache;
 pub(crate) mod popularity;
+pub(crate) mod rate_limits;
 pub(crate) mod revisions;
