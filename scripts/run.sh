@@ -31,10 +31,14 @@ check_port_is_free() {
 }
 
 # write_worker_secrets FILE: writes the Worker's secrets to a file, because every user of the machine
-# can read a command line.
+# can read a command line. Without a configured token secret, the origin's own is in its data directory.
 write_worker_secrets() {
   (
     umask 077
+    local own=${GAILOU_DATA:-data}/token_secret
+    if [ -z "${GAILOU_TOKEN_SECRET:-}${GAILOU_AUTH__TOKEN_PUBLIC_KEY:-}" ] && [ -r "$own" ]; then
+      GAILOU_TOKEN_SECRET=$(cat "$own")
+    fi
     for name in EDGE_SECRET TOKEN_SECRET; do
       variable=GAILOU_$name
       if [ -n "${!variable:-}" ]; then printf "%s='%s'\n" $name "${!variable}"; fi

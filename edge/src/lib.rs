@@ -45,7 +45,7 @@ mod testing;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gailou_shared::token::TokenKey;
+use gailou_shared::member_keys::MemberKeys;
 
 pub use routes::{handle, router};
 
@@ -58,7 +58,7 @@ pub struct EdgeConfig {
     /// The secret before the current one; pushes may still be signed with it during a rotation.
     pub edge_secret_previous: Option<Vec<u8>>,
     /// Verifies members' tokens here; without it only the origin does.
-    pub token_key: Option<TokenKey>,
+    pub member_keys: Option<MemberKeys>,
     /// The audience that tokens must name.
     pub audience: String,
 }
@@ -68,7 +68,7 @@ impl fmt::Debug for EdgeConfig {
         f.debug_struct("EdgeConfig")
             .field("edge_secret", &self.edge_secret.as_ref().map(|_| "…"))
             .field("edge_secret_previous", &self.edge_secret_previous.as_ref().map(|_| "…"))
-            .field("token_key", &self.token_key)
+            .field("member_keys", &self.member_keys)
             .field("audience", &self.audience)
             .finish()
     }

@@ -27,6 +27,7 @@ pub mod walk;
 pub mod content;
 pub mod word_filter;
 
+pub mod member_keys;
 pub mod token;
 
 pub mod http_headers;

@@ -10,9 +10,9 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
 
-use crate::POLL_TIMEOUT;
 use crate::api_client::ApiClient;
 use crate::child_process::ChildProcess;
+use crate::{POLL_TIMEOUT, TOKEN_SECRET};
 
 /// A running server. It dereferences to an [`ApiClient`] of its address.
 #[derive(Debug)]
@@ -93,14 +93,14 @@ impl Deref for GailouProcess {
     }
 }
 
-/// The program with these arguments, without inherited `GAILOU_*` variables and with an empty
-/// standard input.
+/// The program with these arguments, the suite's token secret, no inherited `GAILOU_*` variables and an
+/// empty standard input.
 pub fn gailou_command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(built_program());
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GAILOU_")) {
         command.env_remove(name);
     }
-    command.args(arguments).stdin(Stdio::null());
+    command.args(arguments).env("GAILOU_TOKEN_SECRET", TOKEN_SECRET).stdin(Stdio::null());
     command
 }
 

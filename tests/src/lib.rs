@@ -30,7 +30,7 @@ pub use persist_barrier::PersistBarrier;
 pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};
 pub use tcp_proxy::TcpProxy;
-pub use test_member::{TestMember, admin, ann, bob, member, moderator, owner, token_key};
+pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
 pub use test_origin::TestOrigin;
 
 /// How long something that must happen may take before the test fails. It is generous, because two

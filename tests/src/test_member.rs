@@ -1,9 +1,11 @@
 //! Members with signed tokens, as the host site would sign them.
 
 use gailou::clock::Clock;
-use gailou::config::DEVELOPMENT_SECRET;
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role, TokenKey};
+
+/// The token secret of every origin of the suite.
+pub const TOKEN_SECRET: &str = "the token secret of the test suite";
 
 /// How long a token of the suite is valid: longer than any test moves its clock.
 const TOKEN_LIFETIME_SECONDS: u64 = 20 * 86_400;
@@ -59,5 +61,5 @@ pub fn member(id: u64) -> TestMember {
 
 /// The key that every origin of the suite verifies tokens with.
 pub fn token_key() -> TokenKey {
-    TokenKey::secret(DEVELOPMENT_SECRET.as_bytes()).expect("the development secret is long enough")
+    TokenKey::secret(TOKEN_SECRET.as_bytes()).expect("the secret is long enough")
 }

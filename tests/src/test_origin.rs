@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou::bootstrap::Process;
-use gailou::config::{ClusterSettings, ClusterTuning, Config, Urls};
+use gailou::config::{ClusterSettings, ClusterTuning, Config, Secret, Urls};
 use gailou::domain::operation::Operation;
 use gailou::state::ProcessRole;
 use gailou::{bootstrap, http};
@@ -24,7 +24,7 @@ use crate::api_client::ApiClient;
 use crate::backing_servers::{self, ServerAddresses};
 use crate::manual_origin_clock::ManualOriginClock;
 use crate::persist_barrier::PersistBarrier;
-use crate::poll_until;
+use crate::{TOKEN_SECRET, poll_until};
 
 /// The time after which no first page begins with an older snapshot: an origin uses a snapshot for
 /// 3 ms an id, and the largest holds 1,000 ids.
@@ -72,6 +72,7 @@ impl TestOrigin {
         let directory = tempfile::tempdir().expect("a directory");
         let mut config = Config { data: directory.path().join("data"), ..Config::default() };
         config.limits.enabled = false;
+        config.auth.token_secret = Secret::new(TOKEN_SECRET);
         config.cluster = databases.as_ref().map(OriginDatabases::cluster_config);
         configure(&mut config);
         Self::open(config, ProcessRole::All, ManualOriginClock::start(), databases, Some(directory)).await

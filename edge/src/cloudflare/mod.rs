@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::token::TokenKey;
 use http::HeaderMap;
 use worker::js_sys::{self, Uint8Array};
@@ -67,15 +68,15 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
 fn start_instance(env: &Env) -> WorkerInstance {
     let text = |name: &str| env.var(name).ok().map(|value| value.to_string()).filter(|value| !value.is_empty());
     let public = text("TOKEN_PUBLIC_KEY").and_then(|key| STANDARD.decode(key).ok());
-    let token_key = match (text("TOKEN_SECRET"), public) {
-        (Some(secret), _) => TokenKey::secret(secret.as_bytes()),
-        (None, Some(bytes)) => TokenKey::public(&bytes),
+    let member_keys = match (text("TOKEN_SECRET"), public) {
+        (Some(secret), _) => MemberKeys::from_secret(secret.as_bytes()),
+        (None, Some(bytes)) => TokenKey::public(&bytes).map(|host| MemberKeys::from_public_key(host, None)),
         (None, None) => None,
     };
     let config = EdgeConfig {
         edge_secret: text("EDGE_SECRET").map(String::into_bytes),
         edge_secret_previous: text("EDGE_SECRET_PREVIOUS").map(String::into_bytes),
-        token_key,
+        member_keys,
         audience: text("TOKEN_AUDIENCE").unwrap_or_else(|| "gailou".to_owned()),
     };
     // Not a secret: it only sets request ids and probes apart from those of other isolates.

@@ -61,9 +61,9 @@ fn write_counts_for_member_and_address() {
 #[test]
 fn verified_member_counts_without_the_address() {
     let secret = b"0123456789abcdef0123456789abcdef";
-    let key = gailou_shared::token::TokenKey::secret(secret);
+    let keys = gailou_shared::member_keys::MemberKeys::from_secret(secret);
     let bed =
-        EdgeTestBed::new(EdgeConfig { token_key: key.clone(), audience: "gailou".into(), ..EdgeConfig::default() });
+        EdgeTestBed::new(EdgeConfig { member_keys: keys.clone(), audience: "gailou".into(), ..EdgeConfig::default() });
     bed.set_answer(origin_answer(204, "", &[]));
     let member = gailou_shared::token::Member {
         id: gailou_shared::id::MemberId::new(7).unwrap(),
@@ -72,7 +72,7 @@ fn verified_member_counts_without_the_address() {
         level: 0,
         role: gailou_shared::token::Role::Member,
     };
-    let token = key.unwrap().sign(&member, "gailou", bed.clock_ms() / 1_000 + 60).unwrap();
+    let token = keys.unwrap().host().sign(&member, "gailou", bed.clock_ms() / 1_000 + 60).unwrap();
     bed.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
     let taken = bed.limiter.taken.lock().unwrap();
     assert_eq!(taken.first(), Some(&("LIMIT_WRITES_MEMBER", "7".to_owned())));

@@ -126,10 +126,10 @@ fn check_token(isolate: &Isolate, ports: &Ports, headers: &HeaderMap) -> Result<
     let Some(token) = token else {
         return Err((Code::TokenInvalid, "The Authorization header must be: Bearer and a token.".into()));
     };
-    let Some(key) = isolate.config.token_key.as_ref().filter(|key| key.is_responsible_for(token)) else {
+    let Some(keys) = isolate.config.member_keys.as_ref().filter(|keys| keys.can_verify(token)) else {
         return Ok(token::claimed_member(token).map(|id| Writer::Claimed(id.to_string())));
     };
-    match key.verify(token, &isolate.config.audience, ports.clock.now_ms() / 1_000) {
+    match keys.verify(token, &isolate.config.audience, ports.clock.now_ms() / 1_000) {
         Ok(member) => Ok(Some(Writer::Verified(member.id.to_string()))),
         Err(error) => Err((Code::TokenInvalid, error.to_string())),
     }

@@ -5,6 +5,7 @@ use crate::EdgeConfig;
 use crate::testing::{EdgeTestBed, START_MS, origin_answer};
 use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
 use gailou_shared::id::MemberId;
+use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::token::{Member, Role, TokenKey};
 
 const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
@@ -86,8 +87,8 @@ fn method_not_allowed_lists_the_allowed_ones() {
 #[test]
 fn token_is_verified_where_the_key_is_configured() {
     let config = || EdgeConfig { audience: "gailou".into(), ..EdgeConfig::default() };
-    let check = |key: Option<TokenKey>, token: &str, expected: u16| {
-        let bed = EdgeTestBed::new(EdgeConfig { token_key: key, ..config() });
+    let check = |member_keys: Option<MemberKeys>, token: &str, expected: u16| {
+        let bed = EdgeTestBed::new(EdgeConfig { member_keys, ..config() });
         bed.set_answer(origin_answer(204, "", &[]));
         let answer = bed.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
         assert_eq!(answer.status, expected, "{token}");
@@ -96,20 +97,26 @@ fn token_is_verified_where_the_key_is_configured() {
         }
     };
     let now = START_MS / 1_000;
-    let secret = || TokenKey::secret(SECRET);
+    let secret = || MemberKeys::from_secret(SECRET);
     let public = || {
         TokenKey::public(&[
             0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a, 0x0e, 0xe1,
             0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
         ])
+        .map(|host| MemberKeys::from_public_key(host, None))
     };
     check(secret(), &token(now + 60), 204);
     check(secret(), &token(now - 60), 401);
     check(secret(), "no.token", 401);
-    check(TokenKey::secret(b"another secret of at least 32 bytes"), &token(now + 60), 401);
+    check(MemberKeys::from_secret(b"another secret of at least 32 bytes"), &token(now + 60), 401);
     check(None, "no.token", 204);
+    check(public(), &token(now + 60), 401);
     // A guest's token, where the host signs with EdDSA: the origin decides.
-    check(public(), &token(now + 60), 204);
+    let guest = Member { id: MemberId::guest(5), name: "Bo".into(), avatar: None, level: 0, role: Role::Member };
+    let sign = |key: &TokenKey| key.sign(&guest, "gailou", now + 60).unwrap();
+    check(public(), &sign(secret().unwrap().guests().unwrap()), 204);
+    check(secret(), &sign(secret().unwrap().guests().unwrap()), 204);
+    check(secret(), &sign(secret().unwrap().host()), 401);
     // {"alg":"EdDSA"}
     check(public(), "eyJhbGciOiJFZERTQSJ9.e30.AAAA", 401);
 }

@@ -9,7 +9,7 @@ use crate::adapters::embedded_journal::EmbeddedJournal;
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::adapters::memory::revisions::MemoryRevisions;
 use crate::adapters::sqlite::{MAX_READERS, SqliteStore};
-use crate::bootstrap::{Adapters, weights};
+use crate::bootstrap::{Adapters, data_directory, weights};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::NodeLease;
@@ -30,7 +30,7 @@ const MAX_WRITES: usize = 256;
 /// Opens the data directory, which is created when it is missing.
 pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let data = &config.data;
-    std::fs::create_dir_all(data).with_context(|| format!("cannot create the data directory {}", data.display()))?;
+    data_directory::create(data)?;
     let file = data.join("gailou.db");
     let store = SqliteStore::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
     let store = Arc::new(store);

@@ -5,16 +5,16 @@
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
+pub mod data_directory;
 mod embedded;
+pub mod token_secret;
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::CommentId;
-use gailou_shared::token::TokenKey;
 use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -114,12 +114,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         Some(secret) => secret.expose().as_bytes().to_vec(),
         None => tables.read_secret("cursor_secret", rand::random()).await?,
     };
-    let token_key = config.token_key()?;
-    let guest_key = match &token_key {
-        TokenKey::Secret(_) => token_key.clone(),
-        TokenKey::Public(_) => TokenKey::secret(&tables.read_secret("guest_secret", rand::random()).await?)
-            .context("the installation's own secret is too short")?,
-    };
+    let member_keys = token_secret::member_keys(&config, &tables.read_secret("guest_secret", rand::random()).await?)?;
     let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
@@ -129,8 +124,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
         ids: IdGenerator::new(adapters.lease, last_id_ms),
         cursor_key: CursorKey::new(&cursor_secret),
-        token_key,
-        guest_key,
+        member_keys,
         current_dictionary: RwLock::default(),
         snapshots: RankedSnapshots::new(),
         subject_states: moka::sync::Cache::builder()

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use crate::bootstrap::data_directory;
+
 /// The name of the locked file in the data directory.
 const LOCK_FILE_NAME: &str = "gailou.lock";
 
@@ -24,7 +26,7 @@ impl DataLock {
     /// # Errors
     /// When the directory cannot be created or written to.
     pub(super) fn acquire(data: &Path) -> anyhow::Result<Option<Self>> {
-        fs::create_dir_all(data).with_context(|| format!("cannot create the data directory {}", data.display()))?;
+        data_directory::create(data)?;
         let path = data.join(LOCK_FILE_NAME);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.with_context(|| format!("cannot write to {}", path.display()))?;

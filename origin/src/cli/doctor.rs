@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use crate::bootstrap::Process;
+use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
+use crate::bootstrap::{Process, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 use crate::config::Config;
@@ -48,7 +49,7 @@ pub(super) async fn run(
             findings.push(Finding(Broken, "cluster".into(), format!("{error:#}")));
         }
         Err(Some(error)) => {
-            findings.extend([directory(&config.data), space(&config.data)]);
+            findings.extend([directory(&config.data), privacy(&config.data), space(&config.data)]);
             findings.push(Finding(Broken, "store".into(), format!("{error:#}")));
         }
         Ok(app) if config.cluster.is_some() => {
@@ -56,7 +57,8 @@ pub(super) async fn run(
             findings.extend([store(app).await, log(app).await, words(app)]);
         }
         Ok(app) => {
-            findings.extend([directory(&config.data), space(&config.data), store(app).await, words(app)]);
+            findings.extend([directory(&config.data), privacy(&config.data), space(&config.data)]);
+            findings.extend([store(app).await, words(app)]);
         }
     }
     print(&findings, console).await?;
@@ -88,11 +90,11 @@ fn bind(config: &Config) -> Finding {
 fn token(config: &Config) -> Finding {
     if config.auth.token_public_key.is_some() {
         Finding(Fine, "tokens".into(), "EdDSA, verified by the host's public key".into())
-    } else if config.token_secret().is_development() {
-        let what = "signed by the development secret, which is public; set GAILOU_TOKEN_SECRET";
-        Finding(Warning, "tokens".into(), what.into())
-    } else {
+    } else if config.auth.token_secret.is_some() {
         Finding(Fine, "tokens".into(), "HS256, signed by the configured secret".into())
+    } else {
+        let path = config.data.join(TOKEN_SECRET_FILE_NAME);
+        Finding(Fine, "tokens".into(), format!("HS256, signed by the secret in {}", path.display()))
     }
 }
 
@@ -131,6 +133,23 @@ fn directory(data: &Path) -> Finding {
         Err(error) => {
             Finding(Broken, "data directory".into(), format!("{} cannot be written to: {error}", shown.display()))
         }
+    }
+}
+
+/// Whether other users of the machine may read the data.
+fn privacy(data: &Path) -> Finding {
+    let shown = data.display();
+    match data_directory::find_exposed(data) {
+        Ok(files) => match files.first() {
+            None => Finding(Fine, "privacy".into(), format!("other users cannot read {shown}")),
+            Some(first) => {
+                let (first, count) = (first.display(), files.len());
+                let what =
+                    format!("other users can open {first} (files that others can open: {count}): chmod -R go= {shown}");
+                Finding(Warning, "privacy".into(), what)
+            }
+        },
+        Err(error) => Finding(Warning, "privacy".into(), format!("cannot read the permissions of {shown}: {error}")),
     }
 }
 

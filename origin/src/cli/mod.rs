@@ -30,6 +30,7 @@ use std::path::PathBuf;
 
 use admin_command::AdminCommand;
 use clap::{Args, Parser, Subcommand};
+use rustix::fs::Mode;
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
@@ -149,6 +150,8 @@ const EXIT_USAGE: u8 = 2;
 /// Runs the command of these arguments. Returns the exit code. Wrong arguments end the process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Cli { global, command } = Cli::parse_from(arguments);
+    // What this process creates is readable by its user alone.
+    rustix::process::umask(Mode::from_raw_mode(0o077));
     let work = match command.unwrap_or(Command::All) {
         Command::Settings { format } => {
             print_line(settings::print(format).trim_end());

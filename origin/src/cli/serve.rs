@@ -33,7 +33,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     })?;
     let address = listener.local_addr()?;
     let stop = on_signals()?;
-    warn_of_development(&config);
+    warn_of_missing_limits(&config);
     let app = bootstrap::open_as(config, role, Clock::system()).await?;
     if app.config.cluster.is_none() {
         match ControlSocket::open(&app.config.data) {
@@ -86,11 +86,7 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
-fn warn_of_development(config: &Config) {
-    if config.auth.token_public_key.is_none() && config.token_secret().is_development() {
-        let setting = "GAILOU_TOKEN_SECRET";
-        tracing::warn!(setting, "Setting {setting} is missing: every program on this machine can sign tokens");
-    }
+fn warn_of_missing_limits(config: &Config) {
     if !config.limits.enabled {
         let setting = "limits.enabled";
         tracing::warn!(setting, "Setting {setting} is off: nothing is rate limited");

@@ -1,6 +1,7 @@
 //! `gailou token`: signs a token for a member, as the host site does.
 //!
-//! Needs no data directory and no server. Promise: a server with the same configuration accepts the token.
+//! Needs no server. Without a configured secret it uses the one in the data directory, which it makes if it
+//! is missing. Promise: a server with the same configuration accepts the token.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -8,6 +9,7 @@ use gailou_shared::id::{FIRST_GUEST_ID, MemberId};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 
+use crate::bootstrap::token_secret;
 use crate::clock::Clock;
 use crate::config::Config;
 
@@ -66,7 +68,7 @@ impl Token {
             level: self.level,
             role: self.role,
         };
-        let key = config.token_key()?;
+        let key = token_secret::host_key(config)?;
         let token = key.sign(&member, &config.auth.audience, now + self.ttl).context(
             "cannot sign a token: the configuration has the public key only, and the host has the private key",
         )?;
@@ -95,11 +97,12 @@ mod tests {
 
     #[test]
     fn server_accepts_the_printed_token() {
-        let config = Config::read(Options::default(), []).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let config = Config { data: directory.path().into(), ..Config::read(Options::default(), []).unwrap() };
         let given = ["--sub", "7", "--name", " Ann ", "--role", "moderator", "--level", "3"];
         let token = parse(&given).unwrap().sign(&config).unwrap();
         let now = Clock::system().now() / 1_000;
-        let member = config.token_key().unwrap().verify(&token, "gailou", now + 3_590).unwrap();
+        let member = token_secret::host_key(&config).unwrap().verify(&token, "gailou", now + 3_590).unwrap();
         assert_eq!((member.id.get(), member.name.as_str(), member.role, member.level), (7, "Ann", Role::Moderator, 3));
     }
 

@@ -1,9 +1,7 @@
 //! How members prove who they are.
 //!
-//! Verifies no token: [`gailou_shared::token`] does. Promise: one algorithm, and the public
-//! development secret is accepted on loopback only.
-
-use std::net::SocketAddr;
+//! Verifies no token: [`gailou_shared::token`] does. Promise: one algorithm, and a cluster has a key that
+//! all its processes share.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -19,7 +17,8 @@ use crate::config::{ConfigError, Secret};
 #[serde(default, deny_unknown_fields)]
 pub struct AuthSettings {
     /// Shared with the host site, which signs its members' tokens with it (HS256), 32 bytes or more.
-    /// Without it, a public development secret, on loopback only.
+    /// Without it, a random one is made at the first start, in the file `token_secret` of the data directory;
+    /// a cluster must be given one.
     #[serde(skip_serializing)]
     pub token_secret: Option<Secret>,
     /// The host's Ed25519 public key in base64 (EdDSA), instead of a secret.
@@ -52,32 +51,15 @@ fn audience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 }
 
 impl AuthSettings {
-    /// The secret shared with the host, or the development one.
-    pub(super) fn token_secret(&self) -> Secret {
-        self.token_secret.clone().unwrap_or_else(Secret::development)
-    }
-
-    pub(super) fn token_key(&self) -> Result<TokenKey, ConfigError> {
-        let secret = || TokenKey::secret(self.token_secret().expose().as_bytes());
-        let key = self.token_public_key.clone().or_else(secret);
-        key.ok_or_else(|| ConfigError::new("GAILOU_TOKEN_SECRET", "is too short"))
-    }
-
-    /// Refuses settings that contradict each other, or are unsafe with this address.
-    pub(super) fn check(&self, bind: SocketAddr) -> Result<(), ConfigError> {
-        let uses_secret = self.token_public_key.is_none();
-        if !uses_secret && self.token_secret.is_some() {
-            let reason = "cannot be given beside auth.token_public_key: tokens have one algorithm";
-            return Err(ConfigError::new("GAILOU_TOKEN_SECRET", reason));
-        }
-        let is_loopback = bind.ip().to_canonical().is_loopback();
-        if !is_loopback && uses_secret && self.token_secret().is_development() {
-            let reason = format!(
-                "must be given (at least 32 bytes, not the development secret) to listen on {bind}, which is not a \
-                 loopback address"
-            );
-            return Err(ConfigError::new("GAILOU_TOKEN_SECRET", reason));
-        }
-        Ok(())
+    /// Refuses settings that contradict each other, and a cluster without a key.
+    pub(super) fn check(&self, is_in_cluster: bool) -> Result<(), ConfigError> {
+        let reason = match (&self.token_public_key, &self.token_secret) {
+            (Some(_), Some(_)) => "cannot be given beside auth.token_public_key: tokens have one algorithm",
+            (None, None) if is_in_cluster => {
+                "must be given to a cluster (at least 32 bytes, the same to every process), or auth.token_public_key"
+            }
+            _ => return Ok(()),
+        };
+        Err(ConfigError::new("GAILOU_TOKEN_SECRET", reason))
     }
 }

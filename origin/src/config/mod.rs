@@ -31,9 +31,8 @@ pub use cluster::{ClusterSettings, ClusterTuning, Urls};
 pub use connections::ConnectionSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
-use gailou_shared::token::TokenKey;
 pub use limits::LimitSettings;
-pub use secret::{DEVELOPMENT_SECRET, Secret};
+pub use secret::Secret;
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
@@ -140,22 +139,8 @@ impl Config {
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {
-        self.auth.check(self.bind)?;
+        self.auth.check(self.cluster.is_some())?;
         self.edge.check()
-    }
-
-    /// The secret shared with the host, or the development one.
-    #[must_use]
-    pub fn token_secret(&self) -> Secret {
-        self.auth.token_secret()
-    }
-
-    /// The key that verifies the host's tokens.
-    ///
-    /// # Errors
-    /// When the secret is too short, which [`Secret`] does not allow.
-    pub fn token_key(&self) -> Result<TokenKey, ConfigError> {
-        self.auth.token_key()
     }
 
     /// What counts how much in the hot order of a subject type.

@@ -8,9 +8,6 @@ use serde::{Deserialize, Deserializer};
 
 use crate::config::values;
 
-/// Signs development tokens when no secret is given. It is public, so it is accepted on loopback only.
-pub const DEVELOPMENT_SECRET: &str = "gailou-development-secret-not-for-production";
-
 /// Text of at least [`TokenKey::MIN_SECRET_BYTES`] bytes.
 #[derive(Debug, Clone)]
 pub struct Secret(SecretString);
@@ -20,18 +17,6 @@ impl Secret {
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         (text.len() >= TokenKey::MIN_SECRET_BYTES).then(|| Self(text.into()))
-    }
-
-    /// The public secret for development.
-    #[must_use]
-    pub fn development() -> Self {
-        Self(DEVELOPMENT_SECRET.into())
-    }
-
-    /// Whether it is the public secret for development.
-    #[must_use]
-    pub fn is_development(&self) -> bool {
-        self.expose() == DEVELOPMENT_SECRET
     }
 
     /// The secret itself. Never print it.

@@ -20,8 +20,7 @@ use crate::config::{
 #[derive(Debug, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Settings {
-    /// Address and port to listen on; port 0 picks a free one. Anything but loopback needs a token
-    /// secret or a public key.
+    /// Address and port to listen on; port 0 picks a free one.
     #[serde(deserialize_with = "bind")]
     pub(super) bind: SocketAddr,
     /// The directory that holds everything, embedded.

@@ -23,7 +23,7 @@ fn read_file(text: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigErr
 fn no_settings_is_the_embedded_mode() {
     let config = read(&[("PATH", "/bin"), ("GAILOUX", "1")]).unwrap();
     assert_eq!((config.bind.to_string().as_str(), config.data.to_str()), ("127.0.0.1:8080", Some("data")));
-    assert!(config.limits.enabled && config.auth.guests && config.token_secret().is_development());
+    assert!(config.limits.enabled && config.auth.guests && config.auth.token_secret.is_none());
     let modes: Vec<_> = config.types.iter().map(|(name, kind)| (name.as_str(), kind.mode, kind.level_limit)).collect();
     assert_eq!(
         modes,
@@ -63,7 +63,7 @@ fn variable_replaces_file_and_secret_is_text() {
     ];
     let config = read_file(file, &variables).unwrap();
     assert_eq!((config.bind.port(), config.data.to_str()), (0, Some("here")));
-    assert_eq!(config.token_secret().expose(), GOOD);
+    assert_eq!(config.auth.token_secret.as_ref().map(Secret::expose), Some(GOOD));
     assert_eq!((config.limits.enabled, config.limits.posts_per_minute_member), (false, 50));
     let video = &config.types["video"];
     assert_eq!((video.mode, video.max_chars, video.weights.like), (Mode::TwoLevel, 100, 2_000));
@@ -119,33 +119,29 @@ fn wrong_variable_is_refused_by_name() {
 }
 
 #[test]
-fn development_secret_is_refused_beyond_loopback() {
-    let check = |bind: &str, secret: Option<&str>, ok: bool| {
-        let secret = secret.map(|secret| ("GAILOU_TOKEN_SECRET", secret));
-        let variables: Vec<_> = [("GAILOU_BIND", bind)].into_iter().chain(secret).collect();
-        match read(&variables) {
-            Ok(_) => assert!(ok, "{variables:?}"),
-            Err(e) => assert!(!ok && e.to_string().starts_with("GAILOU_TOKEN_SECRET must be given"), "{e}"),
+fn cluster_without_a_key_is_refused() {
+    let servers =
+        [("GAILOU_MYSQL_URLS", "mysql://a"), ("GAILOU_REDIS_URLS", "redis://a"), ("GAILOU_KAFKA_BROKERS", "a:1")];
+    let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+    if cfg!(feature = "cluster") {
+        let error = read(&servers).unwrap_err().to_string();
+        assert!(error.starts_with("GAILOU_TOKEN_SECRET must be given to a cluster"), "{error}");
+        for given in [("GAILOU_TOKEN_SECRET", GOOD), ("GAILOU_AUTH__TOKEN_PUBLIC_KEY", key)] {
+            read(&servers.into_iter().chain([given]).collect::<Vec<_>>()).unwrap();
         }
-    };
-    check("127.0.0.1:1", None, true);
-    check("[::1]:1", None, true);
-    check("[::ffff:127.0.0.1]:1", None, true);
-    check("127.0.0.1:1", Some(DEVELOPMENT_SECRET), true);
-    check("0.0.0.0:1", None, false);
-    check("[::]:1", None, false);
-    check("192.168.0.1:1", Some(DEVELOPMENT_SECRET), false);
-    check("0.0.0.0:1", Some(GOOD), true);
-    assert!(Secret::new(DEVELOPMENT_SECRET).is_some());
+    }
+    // Embedded, the first start makes a secret.
+    assert!(read(&[("GAILOU_BIND", "0.0.0.0:1")]).unwrap().auth.token_secret.is_none());
 }
 
 #[test]
 fn cluster_with_missing_servers_is_refused_by_name() {
     let all =
         [("GAILOU_MYSQL_URLS", "mysql://a"), ("GAILOU_REDIS_URLS", "redis://a"), ("GAILOU_KAFKA_BROKERS", "a:9092")];
+    let secret = ("GAILOU_TOKEN_SECRET", GOOD);
     let error = |variables: &[(&str, &str)]| read(variables).unwrap_err().to_string();
     if cfg!(feature = "cluster") {
-        let cluster = read(&all).unwrap().cluster.unwrap();
+        let cluster = read(&[all[0], all[1], all[2], secret]).unwrap().cluster.unwrap();
         assert_eq!(
             (cluster.tuning.name.as_str(), cluster.tuning.tables, cluster.tuning.comments_ms),
             ("gailou", 16, 50)
@@ -156,7 +152,7 @@ fn cluster_with_missing_servers_is_refused_by_name() {
                 .starts_with("GAILOU_CLUSTER__NAME must be")
         );
         let file = "mysql_urls = ['mysql://a', 'mysql://b']\nredis_urls = 'redis://a'\nkafka_brokers = 'a:1'";
-        assert_eq!(read_file(file, &[]).unwrap().cluster.unwrap().mysql_urls.expose().len(), 2);
+        assert_eq!(read_file(file, &[secret]).unwrap().cluster.unwrap().mysql_urls.expose().len(), 2);
     } else {
         assert!(error(&all).ends_with("this build has no cluster feature"));
     }
@@ -191,8 +187,7 @@ fn public_key_replaces_the_secret() {
     // RFC 8032, section 7.1, test 1.
     let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
     let config = read(&[("GAILOU_AUTH__TOKEN_PUBLIC_KEY", key), ("GAILOU_BIND", "0.0.0.0:1")]).unwrap();
-    assert!(matches!(config.token_key(), Ok(TokenKey::Public(_))));
-    assert!(matches!(read(&[]).unwrap().token_key(), Ok(TokenKey::Secret(_))));
+    assert!(config.auth.token_public_key.is_some() && read(&[]).unwrap().auth.token_public_key.is_none());
     let both = read(&[("GAILOU_AUTH__TOKEN_PUBLIC_KEY", key), ("GAILOU_TOKEN_SECRET", GOOD)]).unwrap_err();
     assert!(both.to_string().starts_with("GAILOU_TOKEN_SECRET cannot be given beside"));
 }

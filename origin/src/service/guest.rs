@@ -26,7 +26,8 @@ pub async fn create(app: &AppState, network: Option<IpAddr>, name: String) -> Se
     app.rate_limits.count_guest(network).await?;
     let guest = Member { id: MemberId::guest(rand::random()), name, avatar: None, level: 0, role: Role::Member };
     let expires = app.now() / 1_000 + limits::MAX_TOKEN_LIFETIME_SECONDS;
-    let token = app.guest_key.sign(&guest, &app.config.auth.audience, expires);
+    let key = app.member_keys.guests();
+    let token = key.and_then(|key| key.sign(&guest, &app.config.auth.audience, expires));
     let token = token.ok_or_else(|| ServiceError::Bug("the guests' key cannot sign".into()))?;
     Ok(GuestCreated { token, member: MemberRef { id: guest.id, name: guest.name } })
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
-use gailou_shared::token::TokenKey;
 use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_gauge, gauge};
@@ -89,9 +89,8 @@ pub struct AppState {
     /// Admits writes, after their bodies were received.
     pub writes: Arc<Admission>,
     pub cursor_key: CursorKey,
-    pub token_key: TokenKey,
-    /// Signs guests' tokens; the token key itself where that can sign.
-    pub guest_key: TokenKey,
+    /// Verify the tokens of the host's members and of guests, and sign those of guests.
+    pub member_keys: MemberKeys,
     /// The servers and files that this process depends on.
     pub dependencies: Arc<dyn Dependencies>,
     /// The parts that have metrics of their own.

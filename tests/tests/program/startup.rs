@@ -1,5 +1,9 @@
 //! How the program starts: its ready line, its lock, its refusals, its tokens and its word filter.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use gailou_tests::{GailouProcess, TestMember, ann, gailou_command, id, run_command};
 use serde_json::json;
 
@@ -49,7 +53,7 @@ async fn wrong_argument_variable_or_file_is_named_in_the_message() {
     let data = directory.path().join("data");
     let unknown = write_file(directory.path(), "a.toml", "audiance = \"x\"\n");
     let broken = write_file(directory.path(), "b.toml", "bind = \n");
-    let table: [RefusedStart<'_>; 20] = [
+    let table: [RefusedStart<'_>; 19] = [
         (&["--nonsense"], &[], 2, "--nonsense"),
         (&["dance"], &[], 2, "dance"),
         (&["import"], &[], 2, "FILE"),
@@ -65,7 +69,6 @@ async fn wrong_argument_variable_or_file_is_named_in_the_message() {
         (&["--config", &unknown], &[], 2, "audiance"),
         (&["--config", &broken], &[], 2, "b.toml"),
         (&["--config", "/nowhere.toml"], &[], 2, "/nowhere.toml"),
-        (&["--bind", "0.0.0.0:0"], &[], 2, "GAILOU_TOKEN_SECRET"),
         (&["--bind", "[::]:0"], &[("GAILOU_TOKEN_SECRET", "short")], 2, "GAILOU_TOKEN_SECRET"),
         (&[], &[("GAILOU_MYSQL_URLS", "mysql://x")], 2, "GAILOU_MYSQL_URLS"),
         (&[], &[("GAILOU_REDIS_URLS", "redis://x"), ("GAILOU_KAFKA_BROKERS", "x:1")], 2, "GAILOU_MYSQL_URLS"),
@@ -87,7 +90,7 @@ async fn wrong_argument_variable_or_file_is_named_in_the_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn server_with_a_secret_may_bind_everywhere_and_accepts_only_its_own_tokens() {
+async fn server_accepts_only_tokens_of_its_own_secret() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let secret = "0123456789abcdef0123456789abcdef";
@@ -95,15 +98,51 @@ async fn server_with_a_secret_may_bind_everywhere_and_accepts_only_its_own_token
     command.env("GAILOU_TOKEN_SECRET", secret).env("GAILOU_AUTH__GUESTS", "false");
     let server = GailouProcess::spawn(command).await;
     assert!(server.ready_line.starts_with("gailou listening on http://0.0.0.0:"));
-    let development = ann();
+    let stranger = ann();
     let mut command = gailou_command(["token", "--sub", "7", "--name", "Ann"]);
     command.env("GAILOU_TOKEN_SECRET", secret);
-    let ann = TestMember { token: run_command(command).await.last_line().to_owned(), ..development.clone() };
+    let ann = TestMember { token: run_command(command).await.last_line().to_owned(), ..stranger.clone() };
     let body = json!({"content": "x"});
-    assert_eq!(server.try_post(&development, "post/1", &body).await.expect(401)["code"], "token_invalid");
+    assert_eq!(server.try_post(&stranger, "post/1", &body).await.expect(401)["code"], "token_invalid");
     server.try_post(&ann, "post/1", &body).await.expect(201);
     let guest = server.request("POST /v1/guests").json(&json!({"name": "g"})).send().await;
     assert_eq!(guest.expect(403)["code"], "guests_not_allowed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_start_makes_a_secret_that_no_other_user_can_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let without_secret = |arguments: &[&str]| {
+        let mut command = command_on(&data, arguments);
+        command.env_remove("GAILOU_TOKEN_SECRET");
+        command
+    };
+    let server = GailouProcess::spawn(without_secret(&["--bind", "0.0.0.0:0"])).await;
+    let printed = run_command(without_secret(&["token", "--sub", "7", "--name", "Ann"])).await;
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    let signed = TestMember { token: printed.last_line().to_owned(), ..ann() };
+    server.try_post(&signed, "post/1", &json!({"content": "x"})).await.expect(201);
+    let forged = server.try_post(&ann(), "post/1", &json!({"content": "x"})).await;
+    assert_eq!(forged.expect(401)["code"], "token_invalid", "another secret");
+    // Everything in the directory is closed to other users.
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    let files: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        assert_eq!(mode(&file) & 0o177, 0, "{} has mode {:o}", file.display(), mode(&file));
+    }
+    // The secret is the same after a restart, and doctor names files that others may read.
+    server.kill();
+    let server = GailouProcess::spawn(without_secret(&["--bind", "127.0.0.1:0"])).await;
+    server.try_post(&signed, "post/1", &json!({"content": "y"})).await.expect(201);
+    let doctor = async || run_command(without_secret(&["doctor"])).await.stdout;
+    assert!(doctor().await.contains("other users cannot read"), "{}", doctor().await);
+    std::fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(data.join("gailou.db"), Permissions::from_mode(0o644)).unwrap();
+    let findings = doctor().await;
+    assert!(findings.contains("gailou.db (files that others can open: 1): chmod -R go= "), "{findings}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,14 +4,12 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use gailou_shared::http_headers::bearer_token;
-use gailou_shared::id::MemberKind;
-use gailou_shared::token::{Member, Role, TokenError};
+use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::Code;
 
 use crate::http::extract::client::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::state::AppState;
 use crate::state::rate_limits::WriteKind;
 
 /// The member of the bearer token, else `401 token_missing` or `401 token_invalid`.
@@ -28,7 +26,8 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
         let Some(token) = value.to_str().ok().and_then(bearer_token) else {
             return Err(Refusal::new(Code::TokenInvalid, "the Authorization header is no bearer token"));
         };
-        let member = verify(&state.app, token);
+        let app = &state.app;
+        let member = app.member_keys.verify(token, &app.config.auth.audience, app.now() / 1_000);
         member.map(Self).map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))
     }
 }
@@ -48,17 +47,5 @@ impl FromRequestParts<HttpState> for Moderator {
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
         Ok(Self(member))
-    }
-}
-
-/// The member of a token that the host signed, or this installation for a guest.
-fn verify(app: &AppState, token: &str) -> Result<Member, TokenError> {
-    let (now, audience) = (app.now() / 1_000, &app.config.auth.audience);
-    match app.token_key.verify(token, audience, now) {
-        Err(TokenError::Signature) => {
-            let guest = app.guest_key.verify(token, audience, now);
-            guest.ok().filter(|guest| guest.id.kind() == MemberKind::Guest).ok_or(TokenError::Signature)
-        }
-        verified => verified,
     }
 }

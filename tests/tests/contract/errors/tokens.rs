@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use gailou_tests::id;
+use gailou_shared::id::MemberId;
+use gailou_tests::{TOKEN_SECRET, id};
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::{Sha256, Sha512};
@@ -26,7 +27,7 @@ fn hs256(secret: &'static str) -> impl Fn(&[u8]) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_or_invalid_token_is_401() {
     let bed = RefusalTestBed::new().await;
-    let secret = gailou::config::DEVELOPMENT_SECRET;
+    let secret = TOKEN_SECRET;
     let now = bed.origin.app.now() / 1_000;
     let head = |alg: &str| json!({"alg": alg, "typ": "JWT"});
     let claims = |change: Value| {
@@ -65,6 +66,8 @@ async fn missing_or_invalid_token_is_401() {
         ("EdDSA with a wrong signature".into(), jwt(&head("EdDSA"), &claims(json!({})), |_| vec![7; 64])),
         ("5,000 bytes".into(), jwt(&head("HS256"), &claims(json!({"avatar": "x".repeat(5_000)})), hs256(secret))),
     ];
+    let critical = json!({"alg": "HS256", "crit": ["b64"], "b64": false});
+    tokens.push(("a critical extension".into(), jwt(&critical, &claims(json!({})), hs256(secret))));
     for (name, change) in [
         ("expired", json!({"exp": now - 60})),
         ("31 days ahead", json!({"exp": now + 31 * 86_400})),
@@ -81,6 +84,7 @@ async fn missing_or_invalid_token_is_401() {
         ("sub -7", json!({"sub": "-7"})),
         ("sub is a name", json!({"sub": "ann"})),
         ("sub 2^63", json!({"sub": "9223372036854775808"})),
+        ("sub of a guest", json!({"sub": MemberId::guest(5).to_string()})),
         ("sub of an import", json!({"sub": (3u64 << 61).to_string()})),
         ("no name", json!({"name": null})),
         ("an empty name", json!({"name": "  "})),
