@@ -15,7 +15,9 @@ use gailou_edge::page_key::PageKey;
 use gailou_edge::{event_stream, push, routes, word_filter};
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::cursor::CursorKey;
-use gailou_shared::edge_protocol::{SIGNATURE_WINDOW_SECONDS, SignedRequest, sign_request, verify_request};
+use gailou_shared::edge_protocol::{
+    BodyHash, SIGNATURE_WINDOW_SECONDS, SignatureDirection, SignedRequest, sign_request, verify_request,
+};
 use gailou_shared::limits;
 use gailou_shared::token::{Role, TokenKey};
 use gailou_shared::wire::{ChangeFeedPage, LiveEventPage};
@@ -186,7 +188,8 @@ fn token_law(data: &[u8]) {
 /// A signature header, then the body it claims to sign.
 fn edge_signature_law(data: &[u8]) {
     let (header, body) = line(data);
-    let request = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body };
+    let direction = SignatureDirection::OriginToEdge;
+    let request = SignedRequest::anonymous(direction, "POST", "/edge/push", "", BodyHash::of(body));
     assert!(verify_request(SECRET, NOW, &request, header).is_err(), "an unsigned request: {header}");
     let time = header.strip_prefix("t=").and_then(|rest| rest.split_once(',')).and_then(|(time, _)| time.parse().ok());
     let time: u64 = time.unwrap_or(NOW);
@@ -195,6 +198,8 @@ fn edge_signature_law(data: &[u8]) {
     assert_eq!(verify_request(SECRET, NOW, &request, &right).is_ok(), in_time, "{right}");
     let other = SignedRequest { path_query: "/edge/push?", ..request };
     assert!(verify_request(SECRET, NOW, &other, &right).is_err());
+    let back = SignedRequest { direction: SignatureDirection::EdgeToOrigin, ..request };
+    assert!(verify_request(SECRET, NOW, &back, &right).is_err());
 }
 
 /// Header lines of the origin, then a line with the entity tags that a reader sent.

@@ -7,11 +7,11 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use gailou_shared::edge_protocol::{
-    CACHE_TAGS_HEADER, CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
-    SignedRequest, sign_request,
+    BODY_HASH_HEADER, BodyHash, CACHE_TAGS_HEADER, CLIENT_HEADER, HOT_FOR_HEADER, MADE_HEADER, SIGNATURE_HEADER,
+    SUBJECT_VERSION_HEADER, SignatureDirection, SignedRequest, sign_request,
 };
 use gailou_shared::wire::Code;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
 use crate::Isolate;
@@ -19,6 +19,8 @@ use crate::cached_page::CDN_CACHE_CONTROL;
 use crate::ports::{BodyMode, OriginBody, OriginError, OriginRequest, OriginResponse, Ports};
 use crate::response::{REQUEST_ID, RequestId, problem};
 
+/// The header with the key under which a repeated write is done once.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How long the origin may take for a read, in milliseconds.
 pub const READ_TIMEOUT_MS: u32 = 5_000;
 /// How long the origin may take for a write, in milliseconds.
@@ -187,10 +189,23 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
         headers.insert(HeaderName::from_static(CLIENT_HEADER), value);
     }
     if let Some(secret) = &isolate.config.edge_secret {
-        let signed = SignedRequest { method: method.as_str(), path_query: &path_query, client, body: &body };
-        let signature = sign_request(secret, ports.clock.now_ms() / 1_000, &signed);
-        if let Ok(value) = HeaderValue::from_str(&signature) {
-            headers.insert(HeaderName::from_static(SIGNATURE_HEADER), value);
+        let body_hash = BodyHash::of(&body);
+        let signature = {
+            let signed = SignedRequest {
+                direction: SignatureDirection::EdgeToOrigin,
+                method: method.as_str(),
+                path_query: &path_query,
+                client,
+                authorization: header_text(&headers, &AUTHORIZATION),
+                idempotency_key: header_text(&headers, &IDEMPOTENCY_KEY),
+                body_hash,
+            };
+            sign_request(secret, ports.clock.now_ms() / 1_000, &signed)
+        };
+        for (name, value) in [(SIGNATURE_HEADER, signature), (BODY_HASH_HEADER, body_hash.to_string())] {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
         }
     }
     let request = OriginRequest { method, path_query, headers, body, body_mode };
@@ -209,11 +224,17 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
     }
 }
 
+/// The value of a header as the platform sends it; empty without the header, and where it is no text, which
+/// the platform does not send.
+#[must_use]
+pub fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
 /// Whether an answer is a problem, which only the origin itself writes.
 #[must_use]
 pub fn is_problem(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    kind.starts_with("application/problem+json")
+    header_text(headers, &CONTENT_TYPE).starts_with("application/problem+json")
 }
 
 /// The origin's answer as the client receives it.

@@ -142,7 +142,7 @@ async fn receive_push(
     Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    push::receive_push(&isolate, &ports, &requester.id, request).await
+    push::receive_push(&isolate, &ports, &requester, request).await
 }
 
 async fn health_check() -> Response {

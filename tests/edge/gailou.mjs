@@ -1,9 +1,11 @@
 // Starts the real origin: the program that E2E_GAILOU names, on a free port, with its own directory.
 
 import { spawn } from 'node:child_process';
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+import { signatureHeaders } from './signature.mjs';
 
 const GAILOU = process.env.E2E_GAILOU;
 
@@ -52,14 +54,9 @@ export async function startGailou(dir, more = {}) {
 
 /** Sends a signed request to the origin, past the edge; returns the text of the answer. */
 export async function ask(gailou, path) {
-  const time = Math.floor(Date.now() / 1000);
-  const digest = createHash('sha256').update('').digest('hex');
-  const signed = createHmac('sha256', SECRETS.EDGE_SECRET)
-    .update(`${time}\nGET\n${path}\n\n${digest}`)
-    .digest('hex');
-  const response = await fetch(gailou.url + path, {
-    headers: { 'x-gailou-edge': `t=${time},v1=${signed}` },
-  });
+  const request = { method: 'GET', path };
+  const headers = signatureHeaders(SECRETS.EDGE_SECRET, 'edge to origin', request);
+  const response = await fetch(gailou.url + path, { headers });
   return response.text();
 }
 

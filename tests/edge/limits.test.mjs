@@ -16,7 +16,7 @@ before(async () => {
   [origin, state] = await Promise.all([startOrigin(), newState()]);
   worker = await startWorker(
     state,
-    { ORIGIN: origin.url, EDGE_SECRET: 'edge secret', TOKEN_SECRET },
+    { ORIGIN: origin.url, EDGE_SECRET: 'the secret of the edge and its origin', TOKEN_SECRET },
     { environment: 'staging' },
   );
 });

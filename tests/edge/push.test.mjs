@@ -1,17 +1,17 @@
 // Pages that the origin's job pushes: the edge verifies the signature, and no page replaces a newer one.
 
 import assert from 'node:assert/strict';
-import { createHash, createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { shows, startOrigin } from './origin.mjs';
+import { signatureHeaders } from './signature.mjs';
 import { newState, startWorker } from './worker.mjs';
 
 const SECRETS = {
-  EDGE_SECRET: 'the secret of today',
-  EDGE_SECRET_PREVIOUS: 'the secret of yesterday',
+  EDGE_SECRET: 'the secret of today, of 32 bytes and more',
+  EDGE_SECRET_PREVIOUS: 'the secret of yesterday, of as many bytes',
 };
 const PUSH = '/edge/push';
 
@@ -29,19 +29,12 @@ after(async () => {
 
 beforeEach(() => origin.reset());
 
-function signature(secret, body, { time = Math.floor(Date.now() / 1000), path = PUSH } = {}) {
-  const digest = createHash('sha256').update(body).digest('hex');
-  const signed = createHmac('sha256', secret)
-    .update(`${time}\nPOST\n${path}\n\n${digest}`)
-    .digest('hex');
-  return `t=${time},v1=${signed}`;
+function signature(secret, body, { path = PUSH, direction = 'origin to edge', ...more } = {}) {
+  return signatureHeaders(secret, direction, { method: 'POST', path, body, ...more });
 }
 
-function send(body, header) {
-  const headers = {
-    'content-type': 'application/json',
-    ...(header && { 'x-gailou-edge': header }),
-  };
+function send(body, signed) {
+  const headers = { 'content-type': 'application/json', ...signed };
   return fetch(worker.url + PUSH, { method: 'POST', headers, body });
 }
 
@@ -66,11 +59,11 @@ function pushed(key, version, more = {}) {
 }
 
 /** The status for a request that announces a body of this length and sends none of it. */
-function announced(length) {
+function announced(length, more = {}) {
   return new Promise((done, failed) => {
     const request = httpRequest(
       worker.url + PUSH,
-      { method: 'POST', headers: { 'content-length': length } },
+      { method: 'POST', headers: { 'content-length': length, ...more } },
       (response) => {
         done(response.statusCode);
         request.destroy();
@@ -103,11 +96,13 @@ test('push needs a recent signature by the current or the previous secret', asyn
     pages: [pushed('/v1/subjects/video/signed', 5)],
     words: null,
   });
-  const status = async (header, sent = body) => (await send(sent, header)).status;
+  const status = async (signed, sent = body) => (await send(sent, signed)).status;
   const now = Math.floor(Date.now() / 1000);
   const today = (options) => signature(SECRETS.EDGE_SECRET, body, options);
   assert.equal(await status(undefined), 403);
-  assert.equal(await status('t=1,v1=00'), 403);
+  assert.equal(await status({ 'x-gailou-edge': 't=1,v2=00' }), 403);
+  assert.equal(await status({ ...today(), 'x-gailou-body': undefined }), 403, 'no hash');
+  assert.equal(await status(today({ direction: 'edge to origin' })), 403, 'the other direction');
   assert.equal(await status(signature('another secret', body)), 403);
   assert.equal(await status(today({ time: now - 120 })), 403, 'too old');
   assert.equal(await status(today({ time: now + 120 })), 403, 'from the future');
@@ -120,6 +115,13 @@ test('push needs a recent signature by the current or the previous secret', asyn
   assert.equal(await status(signature(SECRETS.EDGE_SECRET_PREVIOUS, body)), 200);
   assert.equal(await status(today()), 200);
   assert.equal((await fetch(worker.url + PUSH)).status, 405);
+});
+
+test('push without a fitting signature is refused before its body is read', async () => {
+  const guessed = { ...signature('another secret', 'x') };
+  const statuses = Array.from({ length: 6 }, () => announced(8 << 20, guessed));
+  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([403]));
+  assert.deepEqual(await push([pushed('/v1/subjects/video/room', 5)]), { stored: 1, older: 0 });
 });
 
 test('repeated push and older page change nothing', async () => {

@@ -111,7 +111,10 @@ pub async fn answer_page(isolate: &Arc<Isolate>, ports: &Ports, request: PageReq
     let id = &request.requester.id;
     let failure = match fetched {
         FetchOutcome::Page(page) => return page_response(&page, &request, ports.clock.now_ms(), false),
-        FetchOutcome::NotStorable(answer) if answer.status != StatusCode::INTERNAL_SERVER_ERROR => {
+        // A page needs no right: 403 says that the origin refuses this edge's signature.
+        FetchOutcome::NotStorable(answer)
+            if !matches!(answer.status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::FORBIDDEN) =>
+        {
             return forward::client_response(answer, id);
         }
         FetchOutcome::Void => return problem(id, Code::Unavailable, "This page is changing. Try again.", Vec::new()),

@@ -1,7 +1,8 @@
 //! Pushes from the origin: the pages of popular subjects and the dictionary, written to the global store, so
 //! that readers anywhere are served without asking the origin.
 //!
-//! A push must be signed with the edge secret, or with the previous one during a rotation. A page is
+//! A push must be signed with the edge secret, or with the previous one during a rotation; its body is read
+//! only then. A page is
 //! stored only when it is newer than the stored one, so a repeated push has no effect. The answer comes
 //! when the global store has accepted everything; it takes one write a second for each key, so the
 //! origin pushes a key again only after that. The store may show what it held up to a minute ago, so a
@@ -16,17 +17,22 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use gailou_shared::edge_protocol::{
-    CACHE_TAGS_HEADER, MADE_HEADER, PUSH_FORMAT_VERSION, PushDocument, PushOutcome, PushedDictionary, PushedPage,
-    SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignatureError, SignedRequest, verify_request,
+    BODY_HASH_HEADER, BodyHash, CACHE_TAGS_HEADER, MADE_HEADER, PUSH_FORMAT_VERSION, PushDocument, PushOutcome,
+    PushedDictionary, PushedPage, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER, SignatureDirection, SignedRequest,
+    verify_request,
 };
 use gailou_shared::wire::{Code, FieldError};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
 
+use crate::bounded_body::read_bounded;
 use crate::cached_page::CachedPage;
+use crate::forward::{IDEMPOTENCY_KEY, Requester, header_text};
 use crate::page_key::PageKey;
 use crate::page_service::{admit, get_from_memory, load_page, store_copies};
 use crate::ports::{OriginBody, OriginResponse, PageStoreError, Ports};
-use crate::response::{RequestId, problem};
+use crate::rate_limits::network_of;
+use crate::response::problem;
 use crate::{Isolate, word_filter};
 
 /// Largest push, in bytes.
@@ -44,42 +50,33 @@ pub struct PushBatch {
 }
 
 /// Receives a push.
-pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId, request: Request) -> Response {
+pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester, request: Request) -> Response {
+    let id = &requester.id;
     let refuse = |code, detail: &str| problem(id, code, detail, Vec::new());
     let secrets = [&isolate.config.edge_secret, &isolate.config.edge_secret_previous];
     if secrets.iter().all(|secret| secret.is_none()) {
         return refuse(Code::NotFound, "This edge accepts no pushes: it has no EDGE_SECRET.");
     }
     let (parts, body) = request.into_parts();
-    let announced = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    let announced = header_text(&parts.headers, &CONTENT_LENGTH).parse().ok();
     let too_large = "The push is larger than 8 MiB.";
     if announced.is_some_and(|length: usize| length > MAX_PUSH_BYTES) {
         return refuse(Code::BodyTooLarge, too_large);
     }
     let now = ports.clock.now_ms();
-    let path_query = parts.uri.path_and_query().map_or("", |pq| pq.as_str());
-    let signed = SignedRequest { method: parts.method.as_str(), path_query, client: "", body: b"" };
-    let signature = parts.headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    // The body is read only for a well-formed signature of this minute.
-    let is_plausible = |secret: &Vec<u8>| {
-        !matches!(
-            verify_request(secret, now / 1_000, &signed, signature),
-            Err(SignatureError::Malformed | SignatureError::Time)
-        )
-    };
     let bad_signature = "The push is not signed with the edge secret, or its signature is older than a minute.";
-    if !secrets.into_iter().flatten().any(is_plausible) {
+    // Nothing of the body is read, and no room is held for it, until its signature fits.
+    let Some(body_hash) = signed_body_hash(&parts, secrets.into_iter().flatten(), now) else {
         return refuse(Code::Forbidden, bad_signature);
-    }
-    let Some(reservation) = isolate.body_budget.reserve(announced.unwrap_or(MAX_PUSH_BYTES), now) else {
+    };
+    let network = network_of(requester.client.as_deref());
+    let Some(_reserved) = isolate.body_budget.reserve(network, announced.unwrap_or(MAX_PUSH_BYTES), now) else {
         return refuse(Code::Overloaded, "Too many pushes are being received. Send it again.");
     };
-    let body = axum::body::to_bytes(body, MAX_PUSH_BYTES).await;
-    isolate.body_budget.release(reservation);
-    let Ok(body) = body else { return refuse(Code::BodyTooLarge, too_large) };
-    let signed = SignedRequest { body: &body, ..signed };
-    if !secrets.into_iter().flatten().any(|secret| verify_request(secret, now / 1_000, &signed, signature).is_ok()) {
-        return refuse(Code::Forbidden, bad_signature);
+    // Reading also fails when the origin disconnects; it then does not see this answer.
+    let Ok(body) = read_bounded(body, MAX_PUSH_BYTES).await else { return refuse(Code::BodyTooLarge, too_large) };
+    if !body_hash.is_of(&body) {
+        return refuse(Code::Forbidden, "The body of the push is not the one that was signed.");
     }
     match parse_push(&body, now) {
         Err(wrong) => problem(id, Code::InvalidRequest, "The push is not valid.", vec![wrong]),
@@ -88,6 +85,28 @@ pub async fn receive_push(isolate: &Arc<Isolate>, ports: &Ports, id: &RequestId,
             Err(_) => refuse(Code::Unavailable, "The global store did not accept all of it. Send it again."),
         },
     }
+}
+
+/// The hash of the body that the origin announces, when one of `secrets` has signed it.
+fn signed_body_hash<'a>(
+    parts: &Parts,
+    mut secrets: impl Iterator<Item = &'a Vec<u8>>,
+    now_ms: u64,
+) -> Option<BodyHash> {
+    let text = |name| header_text(&parts.headers, &HeaderName::from_static(name));
+    let body_hash = BodyHash::parse(text(BODY_HASH_HEADER))?;
+    let signed = SignedRequest {
+        direction: SignatureDirection::OriginToEdge,
+        method: parts.method.as_str(),
+        path_query: parts.uri.path_and_query().map_or("", |path_query| path_query.as_str()),
+        client: "",
+        authorization: header_text(&parts.headers, &AUTHORIZATION),
+        idempotency_key: header_text(&parts.headers, &IDEMPOTENCY_KEY),
+        body_hash,
+    };
+    let signature = text(SIGNATURE_HEADER);
+    let fits = |secret: &Vec<u8>| verify_request(secret, now_ms / 1_000, &signed, signature).is_ok();
+    secrets.any(fits).then_some(body_hash)
 }
 
 /// The push in `body`, received at `now_ms`.

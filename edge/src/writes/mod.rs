@@ -13,7 +13,7 @@ use gailou_shared::limits::MAX_BODY_BYTES;
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::{http_headers, token};
 use http::Method;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 
 use crate::forward::{self, ForwardRequest, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
 use crate::ports::{BodyMode, Ports};
@@ -67,7 +67,7 @@ pub async fn check_and_forward(
         let detail = format!("The body is larger than {MAX_BODY_BYTES} bytes.");
         problem(id, Code::BodyTooLarge, detail, Vec::new())
     };
-    let announced = header_text(&parts.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    let announced = forward::header_text(&parts.headers, &CONTENT_LENGTH).parse::<u64>().ok();
     if announced.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
         return too_large();
     }
@@ -136,12 +136,8 @@ fn check_token(isolate: &Isolate, ports: &Ports, headers: &HeaderMap) -> Result<
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = header_text(headers, &CONTENT_TYPE).unwrap_or_default();
+    let kind = forward::header_text(headers, &CONTENT_TYPE);
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 #[cfg(test)]

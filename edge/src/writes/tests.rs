@@ -3,7 +3,9 @@
 use super::*;
 use crate::EdgeConfig;
 use crate::testing::{EdgeTestBed, START_MS, origin_answer};
-use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, verify_request};
+use gailou_shared::edge_protocol::{
+    BODY_HASH_HEADER, BodyHash, CLIENT_HEADER, SIGNATURE_HEADER, SignatureDirection, SignedRequest, verify_request,
+};
 use gailou_shared::id::MemberId;
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::token::{Member, Role, TokenKey};
@@ -139,7 +141,8 @@ fn only_listed_headers_are_forwarded() {
             ("connection", "keep-alive"),
             ("x-forwarded-for", "203.0.113.9"),
             ("x-gailou-client", "203.0.113.9"),
-            ("x-gailou-edge", "t=1,v1=00"),
+            ("x-gailou-edge", "t=1,v2=00"),
+            ("x-gailou-body", "00"),
         ],
         body,
     );
@@ -148,7 +151,7 @@ fn only_listed_headers_are_forwarded() {
     assert_eq!((request.method.as_str(), deadline_ms), ("POST", 10_000));
     assert_eq!(request.path_query, "/v1/subjects/article/a%2Fb/comments?x=1");
     assert_eq!(request.body, body);
-    let mut names: Vec<_> = request.headers.keys().map(HeaderName::as_str).collect();
+    let mut names: Vec<_> = request.headers.keys().map(http::HeaderName::as_str).collect();
     names.sort_unstable();
     let expected = [
         "accept-language",
@@ -156,14 +159,24 @@ fn only_listed_headers_are_forwarded() {
         "content-type",
         "idempotency-key",
         "origin",
+        "x-gailou-body",
         "x-gailou-client",
         "x-gailou-edge",
         "x-request-id",
     ];
     assert_eq!(names, expected);
     assert_eq!(request.headers[CLIENT_HEADER], "192.0.2.1", "the platform's address, not the client's");
-    let signed =
-        SignedRequest { method: "POST", path_query: &request.path_query, client: "192.0.2.1", body: &request.body };
+    let body_hash = BodyHash::of(&request.body);
+    assert_eq!(request.headers[BODY_HASH_HEADER], body_hash.to_string());
+    let signed = SignedRequest {
+        direction: SignatureDirection::EdgeToOrigin,
+        method: "POST",
+        path_query: &request.path_query,
+        client: "192.0.2.1",
+        authorization: TOKEN.1,
+        idempotency_key: "k1",
+        body_hash,
+    };
     let signature = request.headers[SIGNATURE_HEADER].to_str().unwrap();
     assert_eq!(verify_request(SECRET, START_MS / 1_000, &signed, signature), Ok(()));
 }

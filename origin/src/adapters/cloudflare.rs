@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use axum::http::{Request, StatusCode, header};
 use bytes::Bytes;
 use gailou_shared::edge_protocol::{
-    PUSH_FORMAT_VERSION, PUSH_PATH, PushDocument, PushOutcome, PushedDictionary, PushedPage, SIGNATURE_HEADER,
-    SignedRequest, sign_request,
+    BODY_HASH_HEADER, BodyHash, PUSH_FORMAT_VERSION, PUSH_PATH, PushDocument, PushOutcome, PushedDictionary,
+    PushedPage, SIGNATURE_HEADER, SignatureDirection, SignedRequest, sign_request,
 };
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -47,11 +47,13 @@ impl WorkerClient {
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
-        let signed = SignedRequest { method: "POST", path_query: PUSH_PATH, client: "", body: &body };
+        let body_hash = BodyHash::of(&body);
+        let signed = SignedRequest::anonymous(SignatureDirection::OriginToEdge, "POST", PUSH_PATH, "", body_hash);
         let signature = sign_request(self.secret.expose().as_bytes(), self.clock.now() / 1_000, &signed);
         let request = Request::post(format!("{}{PUSH_PATH}", self.url))
             .header(header::CONTENT_TYPE, "application/json")
             .header(SIGNATURE_HEADER, signature)
+            .header(BODY_HASH_HEADER, body_hash.to_string())
             .body(Full::from(body))
             .map_err(unreachable)?;
         let (head, answer) = self.client.request(request).await.map_err(unreachable)?.into_parts();

@@ -8,13 +8,15 @@ mod signature;
 
 pub use push::{PUSH_FORMAT_VERSION, PUSH_PATH, PushDocument, PushOutcome, PushedDictionary, PushedPage};
 pub use signature::{
-    SIGNATURE_WINDOW_SECONDS, SignatureError, SignedRequest, check_form, sign_request, verify_request,
+    BodyHash, SIGNATURE_WINDOW_SECONDS, SignatureDirection, SignatureError, SignedRequest, sign_request, verify_request,
 };
 
 /// The header with the client's address. It counts only beside a valid [`SIGNATURE_HEADER`].
 pub const CLIENT_HEADER: &str = "x-gailou-client";
-/// The header with time and signature: `t=<Unix seconds>,v1=<hex>`.
+/// The header with time and signature: `t=<Unix seconds>,v2=<hex>`.
 pub const SIGNATURE_HEADER: &str = "x-gailou-edge";
+/// The header with the hash of a signed request's body, in hexadecimal digits ([`BodyHash`]).
+pub const BODY_HASH_HEADER: &str = "x-gailou-body";
 /// The header with the comments that a page shows ([`crate::cache_tags::CacheTags`]). An answer without
 /// it is not cached. It is meant for the edge alone, as are the next three.
 pub const CACHE_TAGS_HEADER: &str = "x-gailou-shows";

@@ -6,14 +6,14 @@ use std::time::Duration;
 use gailou::config::Secret;
 use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::edge_protocol::{
-    CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
+    BODY_HASH_HEADER, CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
 };
 use gailou_shared::wire::ChangeFeedPage;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
 
-use crate::signed_request::{EDGE_SECRET, signed};
+use crate::signed_request::{EDGE_SECRET, signed, signed_as_push, signed_by};
 
 const SORT_NAMES: [&str; 7] = ["hot", "new", "old", "top", "best", "replies", "controversial"];
 
@@ -246,12 +246,21 @@ async fn request_past_the_edge_is_403_when_the_edge_is_required() {
     let path = "/v1/subjects/video/1/comments";
     let page = || signed(&origin, &format!("GET {path}"), "", "192.0.2.7", EDGE_SECRET).send();
     page().await.expect(200);
+    let comment = r#"{"content":"through the edge"}"#;
+    signed_by(&origin, &format!("POST {path}"), comment, &ann(), "k1").send().await.expect(201);
     let refused = [
         origin.request("POST /v1/guests").json(&json!({"name": "g"})),
         signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).header(CLIENT_HEADER, "192.0.2.8"),
         signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).bytes(r#"{"name":"h"}"#),
         signed(&origin, "POST /v1/guests", body, "192.0.2.7", PREVIOUS_EDGE_SECRET),
-        signed(&origin, "GET /v1/subjects/video/2/comments", "", "", EDGE_SECRET).header(SIGNATURE_HEADER, "t=1,v1=00"),
+        signed(&origin, "GET /v1/subjects/video/2/comments", "", "", EDGE_SECRET).header(SIGNATURE_HEADER, "t=1,v2=00"),
+        signed(&origin, "GET /v1/edge/changes", "", "", EDGE_SECRET).header(BODY_HASH_HEADER, ""),
+        // No other token and no other key rides on a signature.
+        signed(&origin, &format!("GET {path}"), "", "192.0.2.7", EDGE_SECRET).by(&ann()),
+        signed(&origin, "POST /v1/guests", body, "192.0.2.7", EDGE_SECRET).idempotency_key("k"),
+        signed_by(&origin, &format!("POST {path}"), comment, &ann(), "k1").by(&bob()),
+        signed_by(&origin, &format!("POST {path}"), comment, &ann(), "k1").idempotency_key("k2"),
+        signed_as_push(&origin, "GET /v1/edge/changes"),
         // A page in memory is refused, too.
         origin.request(&format!("GET {path}")),
         origin.request("GET /v1/edge/changes"),

@@ -13,7 +13,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use gailou::clock::Clock;
-use gailou_shared::edge_protocol::{SIGNATURE_HEADER, SignedRequest, verify_request};
+use gailou_shared::edge_protocol::{
+    BODY_HASH_HEADER, BodyHash, SIGNATURE_HEADER, SignatureDirection, SignedRequest, verify_request,
+};
 use gailou_tests::POLL_TIMEOUT;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -114,8 +116,11 @@ async fn answer_push(State(worker): State<Arc<FakeWorker>>, headers: HeaderMap, 
     // The clock of the origin stands still at the time of its start, which is recent enough.
     let now = Clock::system().now() / 1_000;
     let signature = headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let signed = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body: &body };
-    if verify_request(EDGE_SECRET.as_bytes(), now, &signed, signature).is_err() {
+    let body_hash = headers.get(BODY_HASH_HEADER).and_then(|v| BodyHash::parse(v.to_str().ok()?));
+    let body_hash = body_hash.expect("the hash of the body");
+    let signed = SignedRequest::anonymous(SignatureDirection::OriginToEdge, "POST", "/edge/push", "", body_hash);
+    let fits = verify_request(EDGE_SECRET.as_bytes(), now, &signed, signature).is_ok();
+    if !fits || !body_hash.is_of(&body) {
         return StatusCode::FORBIDDEN.into_response();
     }
     let push: Value = serde_json::from_slice(&body).expect("JSON");

@@ -4,13 +4,21 @@ use super::*;
 
 #[test]
 fn failed_origin_leaves_pages_marked_stale_for_a_day() {
-    let faults: [fn(&EdgeTestBed); 4] = [
+    let faults: [fn(&EdgeTestBed); 5] = [
         |bed| bed.stop_origin(),
         |bed| bed.set_answer(origin_answer(502, "<html>", &[("content-type", "text/html")])),
         |bed| {
             bed.set_answer(origin_answer(
                 503,
                 r#"{"code":"overloaded"}"#,
+                &[("content-type", "application/problem+json")],
+            ))
+        },
+        // It refuses the signature.
+        |bed| {
+            bed.set_answer(origin_answer(
+                403,
+                r#"{"code":"forbidden"}"#,
                 &[("content-type", "application/problem+json")],
             ))
         },

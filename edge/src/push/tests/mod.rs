@@ -2,12 +2,13 @@
 
 mod interleavings;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::EdgeConfig;
 use crate::ports::PageStore as _;
 use crate::testing::{EdgeTestBed, START_MS, StoreFault, TestResponse, page_answer};
+use futures_util::FutureExt as _;
 use gailou_shared::edge_protocol::sign_request;
 use serde_json::{Value, json};
 
@@ -32,11 +33,18 @@ fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
     json!({"key": key, "headers": headers, "body": body, "shows": "AQUB", "made": made, "version": version})
 }
 
+/// The values of the two headers of a signed push.
+fn signature_headers(secret: &[u8], at_ms: u64, body: &[u8]) -> [String; 2] {
+    let body_hash = BodyHash::of(body);
+    let signed = SignedRequest::anonymous(SignatureDirection::OriginToEdge, "POST", "/edge/push", "", body_hash);
+    [sign_request(secret, at_ms / 1_000, &signed), body_hash.to_string()]
+}
+
 fn push_signed(bed: &EdgeTestBed, secret: &[u8], at_ms: u64, document: &Value) -> TestResponse {
     let body = document.to_string();
-    let signed = SignedRequest { method: "POST", path_query: "/edge/push", client: "", body: body.as_bytes() };
-    let signature = sign_request(secret, at_ms / 1_000, &signed);
-    bed.send("POST", "/edge/push", &[("x-gailou-edge", &signature), ("content-type", "application/json")], &body)
+    let [signature, hash] = signature_headers(secret, at_ms, body.as_bytes());
+    let headers = [("x-gailou-edge", &*signature), ("x-gailou-body", &hash), ("content-type", "application/json")];
+    bed.send("POST", "/edge/push", &headers, &body)
 }
 
 fn push(bed: &EdgeTestBed, pages: &[Value]) -> TestResponse {
@@ -103,6 +111,68 @@ fn push_needs_a_current_signature() {
     assert_eq!(bed.send("POST", "/edge/push", &[("content-length", "8388609")], "").status, 413);
     let open = EdgeTestBed::new(EdgeConfig::default());
     assert_eq!(push(&open, &[page(LIST, "x", 1, START_MS)]).code(), "not_found");
+}
+
+/// A body that says when it is read, and then waits for ever.
+fn unread_body(is_read: &Arc<AtomicBool>) -> Body {
+    let is_read = Arc::clone(is_read);
+    Body::from_stream(futures_util::stream::poll_fn(move |_| {
+        is_read.store(true, Ordering::Relaxed);
+        std::task::Poll::<Option<Result<Bytes, std::io::Error>>>::Pending
+    }))
+}
+
+#[test]
+fn body_is_read_only_when_its_signature_fits() {
+    let bed = bed();
+    let send = |[signature, hash]: [String; 2], more: Option<(&str, &str)>| {
+        let is_read = Arc::new(AtomicBool::new(false));
+        let mut request = http::Request::builder().method("POST").uri("/edge/push");
+        for (name, value) in [("x-gailou-edge", &*signature), ("x-gailou-body", &hash)].into_iter().chain(more) {
+            request = request.header(name, value);
+        }
+        let request = request.body(unread_body(&is_read)).unwrap();
+        let requester = Requester { id: bed.isolate.request_id(None), client: Some("192.0.2.66".into()) };
+        let router = crate::router(Arc::clone(&bed.isolate));
+        let answer = crate::handle(router, &bed.isolate, bed.ports(), requester, request);
+        let status = answer.now_or_never().map(|answer| answer.status().as_u16());
+        (status, is_read.load(Ordering::Relaxed))
+    };
+    let signed = || signature_headers(SECRET, START_MS, b"{}");
+    // As many as would fill the budget many times over.
+    for _ in 0..20 {
+        let zeros = "0".repeat(64);
+        let guessed = [format!("t={},v2={zeros}", START_MS / 1_000), zeros];
+        assert_eq!(send(guessed, None), (Some(403), false));
+    }
+    assert_eq!(
+        send([signed()[0].clone(), signature_headers(SECRET, START_MS, b"[]")[1].clone()], None),
+        (Some(403), false)
+    );
+    assert_eq!(send([signed()[0].clone(), String::new()], None), (Some(403), false));
+    assert_eq!(send(signed(), Some(("authorization", "Bearer x"))), (Some(403), false), "nothing rides on it");
+    assert_eq!(send(signed(), None), (None, true));
+    assert_eq!(summary(&push(&bed, &[page(LIST, "x", 1, START_MS)])), (1, 0));
+}
+
+#[test]
+fn other_body_than_the_signed_one_is_refused() {
+    let bed = bed();
+    let [signature, hash] = signature_headers(SECRET, START_MS, br#"{"v":1,"pages":[]}"#);
+    let headers = [("x-gailou-edge", &*signature), ("x-gailou-body", &hash)];
+    assert_eq!(bed.send("POST", "/edge/push", &headers, r#"{"v":1,"pages":[]} "#).code(), "forbidden");
+    assert_eq!(bed.send("POST", "/edge/push", &headers, r#"{"v":1,"pages":[]}"#).status, 200);
+}
+
+#[test]
+fn signature_of_the_edge_signs_no_push() {
+    let bed = bed();
+    let body = r#"{"v":1,"pages":[]}"#;
+    let body_hash = BodyHash::of(body.as_bytes());
+    let signed = SignedRequest::anonymous(SignatureDirection::EdgeToOrigin, "POST", "/edge/push", "", body_hash);
+    let signature = sign_request(SECRET, START_MS / 1_000, &signed);
+    let headers = [("x-gailou-edge", &*signature), ("x-gailou-body", &body_hash.to_string())];
+    assert_eq!(bed.send("POST", "/edge/push", &headers, body).code(), "forbidden");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
-const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
+/// The header with the key under which a repeated write is done once.
+pub(in crate::http) const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 
 /// An idempotency key, not yet bound to the body it came with; a malformed one is
 /// `400 invalid_request` on `Idempotency-Key`.

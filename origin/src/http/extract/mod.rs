@@ -17,7 +17,7 @@ mod rate_limit;
 
 pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
-pub(super) use idempotency_header::IdempotencyHeader;
+pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{AuthenticatedMember, Moderator};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};

@@ -5,10 +5,13 @@
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request};
-use gailou_shared::edge_protocol::{CLIENT_HEADER, SIGNATURE_HEADER, SignedRequest, check_form, verify_request};
+use axum::http::header::AUTHORIZATION;
+use gailou_shared::edge_protocol::{
+    BODY_HASH_HEADER, BodyHash, CLIENT_HEADER, SIGNATURE_HEADER, SignatureDirection, SignedRequest, verify_request,
+};
 use gailou_shared::network::client_network;
 
-use crate::http::extract::{RequestClient, read_body};
+use crate::http::extract::{IDEMPOTENCY_KEY_HEADER, RequestClient, read_body};
 use crate::http::problem::Refusal;
 use crate::state::AppState;
 
@@ -26,21 +29,27 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
         let is_refused = app.config.edge.require_edge && !is_probe;
         return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(with_client(request, socket)) };
     };
-    let now = app.now() / 1_000;
-    if check_form(now, &signature).is_err() {
-        return Err(Refusal::not_from_the_edge());
-    }
     let address = header_text(&request, CLIENT_HEADER).unwrap_or_default();
-    let (parts, body) = request.into_parts();
-    let body = read_body(body).await?;
+    let body_hash = header_text(&request, BODY_HASH_HEADER).and_then(|hash| BodyHash::parse(&hash));
+    let body_hash = body_hash.ok_or_else(Refusal::not_from_the_edge)?;
     let signed = SignedRequest {
-        method: parts.method.as_str(),
-        path_query: parts.uri.path_and_query().map_or("", |path_query| path_query.as_str()),
+        direction: SignatureDirection::EdgeToOrigin,
+        method: request.method().as_str(),
+        path_query: request.uri().path_and_query().map_or("", |path_query| path_query.as_str()),
         client: &address,
-        body: &body,
+        authorization: single_value(&request, AUTHORIZATION.as_str())?,
+        idempotency_key: single_value(&request, IDEMPOTENCY_KEY_HEADER)?,
+        body_hash,
     };
+    let now = app.now() / 1_000;
     let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
     if !secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok()) {
+        return Err(Refusal::not_from_the_edge());
+    }
+    // Nothing of the body is read for a signature that does not fit.
+    let (parts, body) = request.into_parts();
+    let body = read_body(body).await?;
+    if !body_hash.is_of(&body) {
         return Err(Refusal::not_from_the_edge());
     }
     let network = if address.is_empty() {
@@ -59,4 +68,14 @@ fn with_client(mut request: Request, client: RequestClient) -> Request {
 
 fn header_text(request: &Request, name: &str) -> Option<String> {
     request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// The value of a header that the edge sends at most once, as the signature covers it.
+fn single_value<'r>(request: &'r Request, name: &str) -> Result<&'r str, Refusal> {
+    let mut values = request.headers().get_all(name).iter();
+    let first = values.next().map_or(Ok(""), |value| value.to_str());
+    match (first, values.next()) {
+        (Ok(value), None) => Ok(value),
+        _ => Err(Refusal::not_from_the_edge()),
+    }
 }
