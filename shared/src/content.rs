@@ -1,7 +1,8 @@
 //! The rules for the text of a comment: request bodies are parsed into types here, and checked nowhere else.
 //!
 //! The errors name every wrong field, not only the first. Not here: the word filter
-//! ([`crate::word_filter`]) and rendering, which is the origin's work.
+//! ([`crate::word_filter`]), what can be seen ([`crate::visible_text`]), and rendering, which is the origin's
+//! work.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::id::{CommentId, MemberId};
 use crate::limits;
+use crate::visible_text::{is_blank, text_problem};
 use crate::wire::{FieldError, Visibility};
 
 /// A new comment that follows the rules.
@@ -18,7 +20,8 @@ use crate::wire::{FieldError, Visibility};
 #[cfg_attr(feature = "openapi", schema(description = "A comment to publish."))]
 pub struct NewComment {
     /// The text as written: not blank; at most 5,000 characters and 20,000 bytes of UTF-8; no control
-    /// characters other than line breaks and tabs. A subject type may allow less.
+    /// characters other than line breaks and tabs, no bidirectional embeddings, overrides or isolates, and at most
+    /// six combining marks on one letter. A subject type may allow less.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 5000))]
     pub content: String,
     /// The comment it answers, of the same subject.
@@ -82,22 +85,20 @@ pub fn parse_edit(body: &[u8], max_chars: usize) -> Result<String, Vec<FieldErro
     if errors.is_empty() { Ok(content) } else { Err(errors) }
 }
 
-/// Parses the body of a new guest and returns the name to show.
+/// Parses the body of a new guest and returns the name to show; `None` for a guest without a name. Which names
+/// may be taken is not decided here.
 ///
 /// # Errors
-/// The field `name` when it is missing, empty, too long or holds control characters.
-pub fn parse_guest_name(body: &[u8]) -> Result<String, Vec<FieldError>> {
+/// The field `name` when it is no text, empty, too long or holds control characters.
+pub fn parse_guest_name(body: &[u8]) -> Result<Option<String>, Vec<FieldError>> {
     let fields = parse_object(body)?;
-    let name = fields.get("name").and_then(Value::as_str).map(str::trim).unwrap_or_default();
-    if name.is_empty()
-        || name.chars().all(is_blank)
-        || name.chars().count() > limits::MAX_NAME_CHARS
-        || name.chars().any(char::is_control)
-    {
+    let Some(name) = fields.get("name") else { return Ok(None) };
+    let name = name.as_str().map(str::trim).unwrap_or_default();
+    if name.is_empty() || name.chars().count() > limits::MAX_NAME_CHARS || name.chars().any(char::is_control) {
         let detail = alloc::format!("must be 1 to {} characters, without control characters", limits::MAX_NAME_CHARS);
         return Err(alloc::vec![FieldError::new("name", detail)]);
     }
-    Ok(name.into())
+    Ok(Some(name.into()))
 }
 
 /// The first [`limits::SUMMARY_CHARS`] characters of a text, with `…` when something is left out.
@@ -142,6 +143,8 @@ fn content(value: Option<&Value>, max_chars: usize, errors: &mut Vec<FieldError>
         errors.push(too_long);
     } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         errors.push(FieldError::new("content", "must not hold control characters other than line breaks and tabs"));
+    } else if let Some(problem) = text_problem(text) {
+        errors.push(FieldError::new("content", problem));
     }
     text.into()
 }
@@ -157,12 +160,6 @@ pub fn check_length(text: &str, max_chars: usize) -> Option<FieldError> {
         );
         FieldError::new("content", detail)
     })
-}
-
-/// Whether a character is a space or invisible.
-fn is_blank(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' | '\u{2800}' | '\u{3164}')
 }
 
 fn id<T: core::str::FromStr<Err = crate::id::InvalidId>>(
@@ -221,6 +218,7 @@ mod tests {
         check(r#"{"content":" \n\u200b"}"#, &["content"]);
         check(r#"{"content":"a\u0000b"}"#, &["content"]);
         check(r#"{"content":"a\r\n\tb"}"#, &[]);
+        check(r#"{"content":"a\u202eb"}"#, &["content"]);
         check(
             r#"{"content":"","parent_id":5,"mentions":"7","visibility":"all","media":["x"]}"#,
             &["content", "parent_id", "mentions", "visibility", "media"],
@@ -252,7 +250,7 @@ mod tests {
         #[test]
         fn text_is_kept_as_written(text in "\\PC*[a-z]\\PC*") {
             let body = serde_json::json!({"content": text}).to_string();
-            prop_assume!(text.chars().count() <= 5_000 && !text.chars().any(char::is_control));
+            prop_assume!(!text.chars().any(char::is_control) && text_problem(&text).is_none());
             prop_assert_eq!(parse_new_comment(body.as_bytes(), 5_000).unwrap().content, text);
         }
     }

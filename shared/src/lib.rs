@@ -25,6 +25,7 @@ pub mod rank;
 pub mod walk;
 
 pub mod content;
+pub mod visible_text;
 pub mod word_filter;
 
 pub mod member_keys;

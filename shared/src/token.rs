@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::id::{MemberId, MemberKind};
 use crate::limits;
+use crate::visible_text::strip_name;
 
 /// Tolerated difference between the clocks of signer and verifier, in seconds.
 const CLOCK_LEEWAY_SECONDS: i64 = 30;
@@ -242,17 +243,18 @@ fn verified_claims(
     }
 }
 
+/// The member of these claims. What cannot be seen is taken out of the name, so that a host need not know the
+/// rules; a guest may have no name.
 fn member_of(claims: MemberClaims) -> Result<Member, TokenError> {
     let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
-    let name = claims.name.trim();
-    let name_ok =
-        !name.is_empty() && name.chars().count() <= limits::MAX_NAME_CHARS && !name.chars().any(char::is_control);
-    if id.kind() == MemberKind::Imported || !name_ok {
-        return Err(TokenError::Member);
-    }
+    let is_guest = id.kind() == MemberKind::Guest;
+    let name = strip_name(&claims.name).or_else(|| (is_guest && claims.name.is_empty()).then(String::new));
+    let name =
+        name.filter(|name| name.chars().count() <= limits::MAX_NAME_CHARS && !name.chars().any(char::is_control));
+    let (MemberKind::Host | MemberKind::Guest, Some(name)) = (id.kind(), name) else { return Err(TokenError::Member) };
     let avatar = claims.avatar.filter(|a| a.len() <= limits::MAX_AVATAR_BYTES && is_web_address(a));
-    let role = if id.kind() == MemberKind::Guest { Role::Member } else { claims.role };
-    Ok(Member { id, name: name.to_owned(), avatar, level: claims.level, role })
+    let role = if is_guest { Role::Member } else { claims.role };
+    Ok(Member { id, name, avatar, level: claims.level, role })
 }
 
 /// Whether a page may load the avatar, which every reader sees.

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use gailou_shared::content;
+use gailou_shared::visible_text::check_name;
 use gailou_shared::wire::GuestCreated;
 
 use crate::http::extract::{JsonBody, RequestClient};
@@ -39,5 +40,7 @@ pub(super) async fn create_guest(
 ) -> Result<(StatusCode, Json<GuestCreated>), Refusal> {
     guest::check_allowed(&app)?;
     let name = content::parse_guest_name(&body).map_err(Refusal::fields)?;
+    let name = name.ok_or_else(|| Refusal::field("name", "is missing"))?;
+    check_name(&name).map_err(|problem| Refusal::field("name", problem.detail()))?;
     Ok((StatusCode::CREATED, Json(guest::create(&app, client.network, name).await?)))
 }

@@ -8,8 +8,8 @@ use gailou_shared::wire::{Comment, CommentState};
 
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
 use crate::domain::row::CommentRow;
-use crate::service::filter::filter_text;
-use crate::service::{ServiceError, ServiceResult, comment_view, markdown, publish, subject};
+use crate::service::filter::filter_and_render;
+use crate::service::{ServiceError, ServiceResult, comment_view, publish, subject};
 use crate::state::AppState;
 
 /// Replaces the text of a comment. Its author may do so for 15 minutes after posting.
@@ -32,11 +32,10 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     if let Some(too_long) = check_length(&content, publish::max_chars(app, before.subject.kind())) {
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
-    let filtered = filter_text(&app.dictionary(), content)?;
-    let html = markdown::render(filtered.content.clone()).await;
+    let filtered = filter_and_render(&app.dictionary(), content).await?;
     let change = CommentChange::Edit {
         content: filtered.content,
-        html,
+        html: filtered.html,
         original_text: filtered.original_text,
         state: filtered.state,
     };

@@ -1,35 +1,47 @@
-//! What the dictionary makes of a text, before it is stored.
+//! What the dictionary makes of a text, before it is stored: of what its author wrote, and of what its readers
+//! see.
+
+use std::sync::Arc;
 
 use gailou_shared::wire::CommentState;
 use gailou_shared::word_filter::{Dictionary, FilterVerdict};
 
-use crate::service::{ServiceError, ServiceResult};
+use crate::service::readable_text::readable_text;
+use crate::service::{ServiceError, ServiceResult, markdown};
 
 /// A text as it is stored.
 #[derive(Debug)]
 pub(super) struct FilteredText {
     /// The text as readers see it.
     pub(super) content: String,
+    pub(super) html: String,
     /// The text as it was written, where part of it is masked.
     pub(super) original_text: Option<String>,
     pub(super) state: CommentState,
 }
 
-/// Checks a text against the dictionary.
+/// Checks a text against the dictionary, renders it, and checks what readers see of it. The stricter verdict
+/// counts. A word to mask that only the rendered text has is at no place of the text as written, so a moderator
+/// decides.
 ///
 /// # Errors
 /// [`ServiceError::ContentRejected`] with the categories of the blocked words, never the words.
-pub(super) fn filter_text(dictionary: &Dictionary, text: String) -> ServiceResult<FilteredText> {
-    match dictionary.check(&text) {
-        FilterVerdict::Pass => Ok(FilteredText { content: text, original_text: None, state: CommentState::Published }),
-        FilterVerdict::Mask { text: masked, .. } => {
-            Ok(FilteredText { content: masked, original_text: Some(text), state: CommentState::Published })
-        }
-        FilterVerdict::Review { .. } => {
-            Ok(FilteredText { content: text, original_text: None, state: CommentState::Review })
-        }
-        FilterVerdict::Block { categories } => Err(ServiceError::ContentRejected(categories)),
-    }
+pub(super) async fn filter_and_render(dictionary: &Arc<Dictionary>, text: String) -> ServiceResult<FilteredText> {
+    let (content, original_text, state) = match dictionary.check(&text) {
+        FilterVerdict::Pass => (text, None, CommentState::Published),
+        FilterVerdict::Mask { text: masked, .. } => (masked, Some(text), CommentState::Published),
+        FilterVerdict::Review { .. } => (text, None, CommentState::Review),
+        FilterVerdict::Block { categories } => return Err(ServiceError::ContentRejected(categories)),
+    };
+    let html = markdown::render(content.clone()).await;
+    let seen = readable_text(&html);
+    let state = match dictionary.check(&seen) {
+        FilterVerdict::Pass => state,
+        // What was held for a word of the source is held once.
+        FilterVerdict::Mask { .. } | FilterVerdict::Review { .. } => CommentState::Review,
+        FilterVerdict::Block { categories } => return Err(ServiceError::ContentRejected(categories)),
+    };
+    Ok(FilteredText { content, html, original_text, state })
 }
 
 #[cfg(test)]
@@ -38,21 +50,26 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn each_action_has_its_outcome() {
+    #[tokio::test]
+    async fn each_action_has_its_outcome() {
         let term = |term: &str, action| Term { term: term.into(), category: "ad".into(), action };
         let terms =
             [term("maskme", TermAction::Mask), term("holdme", TermAction::Review), term("blockme", TermAction::Block)];
-        let dictionary = Dictionary::build(1, &terms).unwrap();
-        let filtered = |text: &str| filter_text(&dictionary, text.into());
-        let pass = filtered("hello").unwrap();
+        let dictionary = Arc::new(Dictionary::build(1, &terms).unwrap());
+        let filtered = async |text: &str| filter_and_render(&dictionary, text.into()).await;
+        let pass = filtered("hello").await.unwrap();
         assert_eq!((pass.content.as_str(), pass.original_text, pass.state), ("hello", None, CommentState::Published));
-        let masked = filtered("hello maskme").unwrap();
-        assert!(!masked.content.contains("maskme"), "{}", masked.content);
+        let masked = filtered("hello maskme").await.unwrap();
+        assert!(!masked.content.contains("maskme") && !masked.html.contains("maskme"), "{masked:?}");
         assert_eq!((masked.original_text.as_deref(), masked.state), (Some("hello maskme"), CommentState::Published));
-        assert_eq!(filtered("holdme").unwrap().state, CommentState::Review);
-        let blocked = filtered("blockme").unwrap_err();
-        assert!(matches!(&blocked, ServiceError::ContentRejected(categories) if *categories == ["ad"]));
-        assert!(!blocked.to_string().contains("blockme"), "{blocked}");
+        assert_eq!(filtered("holdme").await.unwrap().state, CommentState::Review);
+        for text in ["blockme", "bl`ock`me", "holdme **block**me"] {
+            let blocked = filtered(text).await.unwrap_err();
+            assert!(matches!(&blocked, ServiceError::ContentRejected(categories) if *categories == ["ad"]), "{text}");
+            assert!(!blocked.to_string().contains("blockme"), "{blocked}");
+        }
+        for text in ["mask&#109;e", "hold*me*", "maskme hold*me*"] {
+            assert_eq!(filtered(text).await.unwrap().state, CommentState::Review, "{text}");
+        }
     }
 }

@@ -17,6 +17,7 @@ pub mod moderate;
 pub mod page;
 pub mod publish;
 pub mod react;
+mod readable_text;
 pub mod subject;
 pub mod subject_events;
 pub mod thread;

@@ -2,8 +2,8 @@
 //!
 //! A [`Dictionary`] is built once from [`Term`]s and is immutable. [`Dictionary::check`] reads the text
 //! once, whatever the number of terms, and returns a [`FilterVerdict`]. Not here: storing and loading
-//! terms, and IO. The filter does not recognise pinyin, homophones, look-alike letters, `NFKC` forms
-//! (`𝐱`, `ⓧ`) or the meaning of a sentence.
+//! terms, and IO. The filter does not recognise pinyin, homophones, accents, digits for letters or the
+//! meaning of a sentence.
 //!
 //! **Promises.** No text makes it panic. A masked text has as many characters as the original, differs
 //! from it only by `*` for matched characters, and passes when it is checked again. Invisible characters
@@ -13,7 +13,9 @@
 //!
 //! Both terms and text are reduced to their *kept* characters: letters, digits and ideographs,
 //! with full-width forms converted to half-width, letters to lower case (simple folding) and traditional
-//! characters to simplified ones (by the table of `OpenCC`).
+//! characters to simplified ones (by the table of `OpenCC`). With the feature `lookalikes`, which the origin has
+//! and the Worker has not, compatibility forms (`𝐱`, `ⓧ`) and letters that look like Latin ones (`х`, `χ`)
+//! become what they look like.
 //!
 //! - *Invisible* characters are dropped everywhere: zero-width spaces and joiners, soft
 //!   hyphens, byte order marks, variation selectors, bidirectional controls, tags, other control
@@ -56,11 +58,17 @@ use daachorse::CharwiseDoubleArrayAhoCorasick;
 use serde::{Deserialize, Serialize};
 
 mod build;
+#[cfg(feature = "lookalikes")]
+mod lookalikes;
 mod normalize;
 mod scan;
 mod simplified;
+#[cfg(feature = "lookalikes")]
+mod skeleton;
 mod tsv;
 
+#[cfg(feature = "lookalikes")]
+pub use skeleton::name_skeleton;
 pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 
 /// Most terms in a dictionary.

@@ -1,6 +1,9 @@
 //! Classifies single characters: kept, a gap, or dropped. No state, no lookahead.
 
+#[cfg(feature = "lookalikes")]
+use super::lookalikes;
 use super::simplified::simplified;
+use crate::visible_text::is_default_ignorable;
 
 /// The kinds of characters in a gap, as a set of bits. Zero is no gap.
 pub(super) type Gap = u8;
@@ -64,7 +67,7 @@ pub(super) fn mark(c: char) -> Option<char> {
             '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
             '\u{2018}' | '\u{2019}' => '\'',
             '\u{201c}' | '\u{201d}' => '"',
-            c => c,
+            c => compatible(c).unwrap_or(c),
         }),
     }
 }
@@ -88,6 +91,9 @@ fn other(c: char) -> CharClass {
         return CharClass::Invisible;
     }
     if c.is_alphanumeric() {
+        if let Some(form_of) = compatible(c) {
+            return classify(form_of);
+        }
         let c = fold(c);
         return if is_dense(c) { CharClass::Dense(c) } else { CharClass::Word(c) };
     }
@@ -103,15 +109,33 @@ fn other(c: char) -> CharClass {
         '\u{2190}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => {
             CharClass::Picture(c)
         }
-        _ => CharClass::Gap(GAP_SYMBOL),
+        _ => compatible(c).map_or(CharClass::Gap(GAP_SYMBOL), classify),
     }
 }
 
-/// Simple case folding through the upper case, so that `ς` and `ſ` equal `σ` and `s`. A character
-/// whose other case is several characters stays as it is.
+/// Simple case folding through the upper case, so that `ς` and `ſ` equal `σ` and `s`, and then the Latin
+/// letter that it looks like. A character whose other case is several characters stays as it is.
 fn fold(c: char) -> char {
     let upper = only(c.to_uppercase()).unwrap_or(c);
-    only(upper.to_lowercase()).unwrap_or(c)
+    latin(only(upper.to_lowercase()).unwrap_or(c))
+}
+
+#[cfg(feature = "lookalikes")]
+use lookalikes::compatible;
+
+#[cfg(feature = "lookalikes")]
+fn latin(c: char) -> char {
+    lookalikes::latin(c).unwrap_or(c)
+}
+
+#[cfg(not(feature = "lookalikes"))]
+const fn compatible(_: char) -> Option<char> {
+    None
+}
+
+#[cfg(not(feature = "lookalikes"))]
+const fn latin(c: char) -> char {
+    c
 }
 
 fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
@@ -136,25 +160,17 @@ fn is_dense(c: char) -> bool {
 }
 
 fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}'       // controls but the line break
-        | '\u{ad}'                                      // soft hyphen
-        | '\u{300}'..='\u{36f}'                         // combining marks and the joiner among them
-        | '\u{483}'..='\u{489}'
-        | '\u{61c}'
-        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // Hangul fillers
-        | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
-        | '\u{200b}'..='\u{200f}'                       // zero width, direction marks
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{302a}'..='\u{302f}' | '\u{3099}' | '\u{309a}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}'
-        | '\u{feff}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{1f3fb}'..='\u{1f3ff}'                     // skin tones
-        | '\u{e0000}'..='\u{e0fff}')
+    is_default_ignorable(c)
+        || matches!(c,
+            '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}'   // controls but the line break
+            | '\u{300}'..='\u{36f}'                     // combining marks
+            | '\u{483}'..='\u{489}'
+            | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+            | '\u{302a}'..='\u{302f}' | '\u{3099}' | '\u{309a}'
+            | '\u{fe20}'..='\u{fe2f}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{13430}'..='\u{1345f}'
+            | '\u{1f3fb}'..='\u{1f3ff}') // skin tones
 }
 
 #[cfg(test)]

@@ -23,3 +23,4 @@ mod signed_request;
 mod subjects;
 mod threads;
 mod trees;
+mod word_filter;

@@ -83,12 +83,14 @@ fn the_shared_crate_has_no_std() {
     // The one exception: the descriptions that only the origin turns on.
     *lib = lib.replace("#[cfg(feature = \"openapi\")]\n#[macro_use]\nextern crate std;\n", "");
     forbid(&files, "shared/src/", &["std::", "::std::", "extern crate std"], |_| false, "the shared crate is no_std");
-    let described: Vec<_> = files
-        .iter()
-        .filter(|(name, text)| name.ends_with("Cargo.toml") && text.contains("features = [\"openapi\"]"))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    assert_eq!(described, ["origin/Cargo.toml"], "only the origin describes the wire types");
+    for (feature, why) in [
+        ("openapi", "only the origin describes the wire types"),
+        ("lookalikes", "the tables of look-alike letters are too large for the Worker"),
+    ] {
+        let feature = format!("\"{feature}\"");
+        let with_it = files.iter().filter(|(name, text)| name.ends_with("Cargo.toml") && text.contains(&feature));
+        assert_eq!(with_it.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["origin/Cargo.toml"], "{why}");
+    }
     let clocks = ["SystemTime", "Instant", "rand::", "tokio", "futures"];
     forbid(&files, "shared/src/", &clocks, |_| false, "no clock, no randomness, no async in the shared crate");
 }

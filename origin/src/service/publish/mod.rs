@@ -17,8 +17,8 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, SubjectState
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
-use crate::service::filter::filter_text;
-use crate::service::{ServiceError, ServiceResult, comment_view, markdown, subject};
+use crate::service::filter::filter_and_render;
+use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
@@ -87,7 +87,7 @@ async fn check_and_build_row(
     app.rate_limits.count_post(member.id, network, &key).await?;
     let mode = check_may_post(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
-    let filtered = filter_text(&app.dictionary(), new.content)?;
+    let filtered = filter_and_render(&app.dictionary(), new.content).await?;
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
@@ -112,7 +112,7 @@ async fn check_and_build_row(
         visibility: new.visibility,
         author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
         created_at: now,
-        html: markdown::render(filtered.content.clone()).await,
+        html: filtered.html,
         content: filtered.content,
         original_text: filtered.original_text,
         mentions: new.mentions.iter().map(named).collect(),

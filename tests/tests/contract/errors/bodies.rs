@@ -88,7 +88,7 @@ async fn wrong_body_is_400_413_or_415_and_names_its_fields() {
             ["content"],
         ));
     }
-    for name in [json!(null), json!(1), json!(""), json!("\u{200b}"), json!("a\nb"), json!("x".repeat(65))] {
+    for name in [json!(null), json!(1), json!(""), json!(" "), json!("a\nb"), json!("x".repeat(65))] {
         cases.push(invalid(
             format!("guest {name}"),
             bed.request("POST /v1/guests").json(&json!({"name": name})),
