@@ -52,6 +52,14 @@ describe('safety', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('token in the address is not used', async () => {
+    for (const address of [{ query: '&token=a.b.c' }, { hash: '#token=a.b.c' }]) {
+      await withPage('article/hello', address, async (page) => {
+        assert.equal(await page.locator('gailou-comments').getAttribute('token'), null);
+      });
+    }
+  });
+
   test('hostile HTML from the server is sanitised', async () => {
     const prepare = (context) =>
       context.route('**/v1/subjects/article/hello/comments?*', async (route) => {

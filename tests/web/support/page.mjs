@@ -6,15 +6,15 @@ import { newContext } from './browser.mjs';
 import { BASE, WAIT_MS } from './environment.mjs';
 
 /**
- * Opens the demo page for a subject, with `lang` and `hash` in its address. `page.problems` collects
+ * Opens the demo page for a subject, with `lang`, `hash` and `query` in its address. `page.problems` collects
  * the errors of its scripts.
  */
-export async function openPage(context, subject, { lang = 'en', hash = '' } = {}) {
+export async function openPage(context, subject, { lang = 'en', hash = '', query = '' } = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(error.message));
-  await page.goto(`${BASE}/?subject=${encodeURIComponent(subject)}&lang=${lang}${hash}`);
+  await page.goto(`${BASE}/?subject=${encodeURIComponent(subject)}&lang=${lang}${query}${hash}`);
   return page;
 }
 
@@ -22,11 +22,11 @@ export async function openPage(context, subject, { lang = 'en', hash = '' } = {}
  * Runs `steps` on a new page as soon as its list is loaded. `prepare` gets the context before the page
  * is opened; the other options are those of the context.
  */
-export async function withPage(subject, { lang, hash, prepare, ...options }, steps) {
+export async function withPage(subject, { lang, hash, query, prepare, ...options }, steps) {
   const context = await newContext(options);
   try {
     await prepare?.(context);
-    const page = await openPage(context, subject, { lang, hash });
+    const page = await openPage(context, subject, { lang, hash, query });
     await listIsLoaded(page);
     await steps(page);
     assert.deepEqual(page.problems, [], 'no script error on the page');

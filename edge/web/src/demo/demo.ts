@@ -1,6 +1,7 @@
 /**
  * The demo page: picks the subject from `?subject=`, the language and the theme, and mounts the
- * element. Any subject is accepted, so a thread can be tried without HTML written for it.
+ * element. Any subject is accepted, so a thread can be tried without HTML written for it. No token is:
+ * a link must not sign its reader in as another member.
  */
 
 type Language = 'en' | 'zh';
@@ -90,9 +91,7 @@ themeButton.addEventListener('click', () =>
 );
 markCurrentSubject();
 comments.setAttribute('subject', subject);
-for (const name of ['sort', 'token']) {
-  const value = query.get(name);
-  if (value) comments.setAttribute(name, value);
-}
+const sort = query.get('sort');
+if (sort) comments.setAttribute('sort', sort);
 showChoice();
 elementById('comments').append(comments);
