@@ -14,7 +14,9 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice)
 )]
 
+pub mod config;
 pub mod ports;
+pub mod request_target;
 pub mod routes;
 
 pub mod cached_page;
@@ -42,37 +44,10 @@ mod cloudflare;
 #[cfg(test)]
 mod testing;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gailou_shared::member_keys::MemberKeys;
-
+pub use config::EdgeConfig;
 pub use routes::{handle, router};
-
-/// What the operator decides.
-#[derive(Clone, Default)]
-pub struct EdgeConfig {
-    /// Signs forwarded requests. Without it the origin does not trust the client address, and no push
-    /// is accepted.
-    pub edge_secret: Option<Vec<u8>>,
-    /// The secret before the current one; pushes may still be signed with it during a rotation.
-    pub edge_secret_previous: Option<Vec<u8>>,
-    /// Verifies members' tokens here; without it only the origin does.
-    pub member_keys: Option<MemberKeys>,
-    /// The audience that tokens must name.
-    pub audience: String,
-}
-
-impl fmt::Debug for EdgeConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EdgeConfig")
-            .field("edge_secret", &self.edge_secret.as_ref().map(|_| "…"))
-            .field("edge_secret_previous", &self.edge_secret_previous.as_ref().map(|_| "…"))
-            .field("member_keys", &self.member_keys)
-            .field("audience", &self.audience)
-            .finish()
-    }
-}
 
 /// The memory of one isolate: what it keeps between requests. All of it may vanish at any time.
 #[derive(Debug)]

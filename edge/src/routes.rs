@@ -6,9 +6,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
-use axum::routing::{MethodRouter, any, delete, get, patch, post, put};
-use gailou_shared::wire::Code;
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use gailou_shared::request_path::DOT_SEGMENT_DETAIL;
+use gailou_shared::wire::{Code, FieldError};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
 use tower_service::Service as _;
 
@@ -19,12 +21,14 @@ use crate::page_key::PageKey;
 use crate::page_service::{self, PageRequest};
 use crate::ports::{PortFuture, Ports};
 use crate::push;
+use crate::request_target::canonical_target;
 use crate::response::{REQUEST_ID, problem};
 use crate::writes::{self, RouteRule};
 
 type EdgeRoutes = MethodRouter<Arc<Isolate>>;
 
-/// The routes. `page()` is a public read; every other route is checked by its rule.
+/// The routes: all of the contract's calls and no others, so that nothing else of the origin can be
+/// reached. `page()` is a public read; every other route is checked by its rule.
 pub fn router(isolate: Arc<Isolate>) -> Router {
     let page = || get(public_page);
     Router::new()
@@ -48,9 +52,6 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
-        // Nothing here is cached, so the origin decides which other paths exist.
-        .route("/v1/me/{*rest}", any(checked(RouteRule::ANY_REQUEST)))
-        .route("/v1/admin/{*rest}", any(checked(RouteRule::ANY_REQUEST)))
         .route("/t/{type}/{key}", page())
         .route("/edge/push", post(receive_push))
         .route("/healthz", get(health_check))
@@ -69,6 +70,19 @@ pub async fn handle(
     requester: Requester,
     mut request: Request,
 ) -> Response {
+    let Some(target) = canonical_target(request.uri()) else {
+        let errors = vec![FieldError::new("path", DOT_SEGMENT_DETAIL)];
+        return problem(&requester.id, Code::InvalidRequest, format!("path {DOT_SEGMENT_DETAIL}"), errors);
+    };
+    let canonical =
+        (request.uri().path_and_query().map(PathAndQuery::as_str) != Some(&*target)).then(|| target.parse());
+    match canonical {
+        None => {}
+        Some(Ok(uri)) => *request.uri_mut() = uri,
+        Some(Err(_)) => {
+            return problem(&requester.id, Code::InvalidRequest, "The request cannot be read.", Vec::new());
+        }
+    }
     if request.method() == Method::OPTIONS {
         // The origin decides which sites may write.
         return writes::check_and_forward(isolate, &ports, &requester, RouteRule::ANY_REQUEST, request).await;

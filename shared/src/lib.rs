@@ -33,6 +33,7 @@ pub mod token;
 
 pub mod http_headers;
 pub mod page_key;
+pub mod request_path;
 pub mod wire;
 
 pub mod cache_tags;

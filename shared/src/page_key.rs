@@ -12,6 +12,7 @@ use core::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::id::SubjectKey;
+use crate::request_path::has_dot_segment;
 
 /// Characters to percent-encode: all but the unreserved ones of RFC 3986.
 const ESCAPED_CHARS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -21,8 +22,8 @@ pub fn encode(text: &str) -> impl fmt::Display {
     utf8_percent_encode(text, ESCAPED_CHARS)
 }
 
-/// The name of a subject in a path: `type/key`, percent-encoded. `None` for the keys `.` and `..`: as
-/// segments of a path these change the path, however they are encoded.
+/// The name of a subject in a path: `type/key`, percent-encoded. `None` for a key that has a dot segment,
+/// such as `..` or `a/../b`: it would change the path, however it is encoded.
 ///
 /// ```
 /// use gailou_shared::{id::SubjectKey, page_key::subject_segments};
@@ -32,8 +33,8 @@ pub fn encode(text: &str) -> impl fmt::Display {
 /// ```
 #[must_use]
 pub fn subject_segments(subject: &SubjectKey) -> Option<String> {
-    let changes_path = matches!(subject.key(), "." | "..");
-    (!changes_path).then(|| format!("{}/{}", encode(subject.kind()), encode(subject.key())))
+    let segments = format!("{}/{}", encode(subject.kind()), encode(subject.key()));
+    (!has_dot_segment(&segments)).then_some(segments)
 }
 
 /// The key of a path with these parameters; a parameter without a value is left out.

@@ -313,6 +313,45 @@ test('static files have their headers and need no origin', async () => {
   assert.equal(origin.asked().length, 0);
 });
 
+test('dot segment is refused in every spelling, and only calls of the contract are passed on', async () => {
+  const status = (path) =>
+    new Promise((done, failed) => {
+      const { hostname, port } = new URL(worker.url);
+      // Not fetch, which resolves the segments itself.
+      const sent = httpRequest({ hostname, port, path, method: 'GET' }, (response) => {
+        response.resume();
+        done(response.statusCode);
+      });
+      sent.on('error', failed).end();
+    });
+  for (const path of ['/v1/me/x%2f..%2f..%2freadyz', '/v1/subjects/article/a%2F..%2Fb'])
+    assert.equal(await status(path), 400, path);
+  for (const path of ['/v1/me/../../metrics', '/v1/admin/%2e%2e/edge/changes', '/v1/me\\..\\x'])
+    assert.ok([400, 404].includes(await status(path)), path);
+  for (const path of ['/metrics', '/v1/edge/changes', '/v1/me/x', '/v1/admin/x'])
+    assert.equal(await status(path), 404, path);
+  assert.equal(origin.asked().length, 0);
+  assert.equal(await status('/v1/subjects/article/a%2Fb.c'), 200);
+});
+
+test('Worker with a secret that is too short answers nothing but what is wrong', async () => {
+  const other = await newState();
+  const short = await startWorker(other, { ORIGIN: origin.url, EDGE_SECRET: 'short' });
+  try {
+    for (const path of ['/healthz', '/v1/subjects/article/1']) {
+      const response = await fetch(short.url + path);
+      const { code, detail } = await response.json();
+      assert.deepEqual([response.status, code], [500, 'internal']);
+      assert.match(detail, /EDGE_SECRET/);
+    }
+    assert.equal(origin.asked().length, 0);
+    assert.match(short.log(), /EDGE_SECRET/);
+  } finally {
+    await short.stop();
+    await other.remove();
+  }
+});
+
 test('restarted Worker serves a stored page while the origin is unreachable', async () => {
   const path = '/v1/subjects/article/kept/comments';
   await (await call(path)).text();

@@ -11,16 +11,7 @@ export function signatureHeaders(secret, direction, request) {
   const time = request.time ?? seconds();
   const hash = digest(body);
   const [token, idempotency] = [authorization, key].map((value) => value && digest(value));
-  const lines = [
-    `gailou ${direction}`,
-    time,
-    method,
-    path,
-    client,
-    token,
-    idempotency,
-    hash,
-  ];
+  const lines = [`gailou ${direction}`, time, method, path, client, token, idempotency, hash];
   const signed = createHmac('sha256', secret).update(lines.join('\n')).digest('hex');
   return { 'x-gailou-edge': `t=${time},v2=${signed}`, 'x-gailou-body': hash };
 }

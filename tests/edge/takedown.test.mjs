@@ -17,7 +17,10 @@ let origin, state, worker;
 
 before(async () => {
   [origin, state] = await Promise.all([startOrigin(), newState()]);
-  worker = await startWorker(state, { ORIGIN: origin.url, EDGE_SECRET: 'the secret of the edge and its origin' });
+  worker = await startWorker(state, {
+    ORIGIN: origin.url,
+    EDGE_SECRET: 'the secret of the edge and its origin',
+  });
 });
 
 after(async () => {

@@ -11,10 +11,7 @@ mod convert;
 
 use std::sync::{Arc, OnceLock};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use gailou_shared::member_keys::MemberKeys;
-use gailou_shared::token::TokenKey;
+use gailou_shared::wire::Code;
 use http::HeaderMap;
 use worker::js_sys::{self, Uint8Array};
 use worker::send::{SendFuture, SendWrapper};
@@ -24,7 +21,7 @@ use crate::cached_page::CachedPage;
 use crate::forward::Requester;
 use crate::page_key::PageKey;
 use crate::page_service;
-use crate::response::problem;
+use crate::response::{RequestIds, problem};
 use crate::{EdgeConfig, Isolate, handle, router, routes};
 use convert::{incoming_request, js_bytes, js_headers, outgoing_response};
 
@@ -36,11 +33,18 @@ struct WorkerInstance {
     origin: Arc<str>,
 }
 
-static WORKER_INSTANCE: OnceLock<WorkerInstance> = OnceLock::new();
+/// The instance, or what is wrong with the Worker's variables.
+static WORKER_INSTANCE: OnceLock<Result<WorkerInstance, String>> = OnceLock::new();
 
 #[event(fetch)]
 async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker::Result<web_sys::Response> {
-    let instance = WORKER_INSTANCE.get_or_init(|| start_instance(&env));
+    let instance = match WORKER_INSTANCE.get_or_init(|| start_instance(&env)) {
+        Ok(instance) => instance,
+        Err(detail) => {
+            let id = RequestIds::new(now_ms()).accept(request.headers().get("x-request-id").ok().flatten().as_deref());
+            return outgoing_response(problem(&id, Code::Internal, detail.as_str(), Vec::new())).await;
+        }
+    };
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let id = instance.isolate.request_id(header("x-request-id").as_deref());
@@ -57,7 +61,7 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
 
     let requester = Requester { id, client: header("cf-connecting-ip") };
     let Ok(request) = incoming_request(&request, path_query, &method) else {
-        let (code, detail) = (gailou_shared::wire::Code::InvalidRequest, "The request cannot be read.");
+        let (code, detail) = (Code::InvalidRequest, "The request cannot be read.");
         return outgoing_response(problem(&requester.id, code, detail, Vec::new())).await;
     };
     let ports = adapters::ports(&instance.origin, env, context);
@@ -65,25 +69,18 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
     outgoing_response(SendFuture::new(answer).await).await
 }
 
-fn start_instance(env: &Env) -> WorkerInstance {
-    let text = |name: &str| env.var(name).ok().map(|value| value.to_string()).filter(|value| !value.is_empty());
-    let public = text("TOKEN_PUBLIC_KEY").and_then(|key| STANDARD.decode(key).ok());
-    let member_keys = match (text("TOKEN_SECRET"), public) {
-        (Some(secret), _) => MemberKeys::from_secret(secret.as_bytes()),
-        (None, Some(bytes)) => TokenKey::public(&bytes).map(|host| MemberKeys::from_public_key(host, None)),
-        (None, None) => None,
-    };
-    let config = EdgeConfig {
-        edge_secret: text("EDGE_SECRET").map(String::into_bytes),
-        edge_secret_previous: text("EDGE_SECRET_PREVIOUS").map(String::into_bytes),
-        member_keys,
-        audience: text("TOKEN_AUDIENCE").unwrap_or_else(|| "gailou".to_owned()),
-    };
+fn start_instance(env: &Env) -> Result<WorkerInstance, String> {
+    let config = EdgeConfig::from_variables(|name| env.var(name).ok().map(|value| value.to_string()));
+    let config = config.map_err(|invalid| {
+        let problem = invalid.to_string();
+        worker::console_error!("{problem}");
+        problem
+    })?;
     // Not a secret: it only sets request ids and probes apart from those of other isolates.
     let seed = (js_sys::Math::random() * (1u64 << 53) as f64) as u64;
+    let origin = config.origin.as_str().into();
     let isolate = Arc::new(Isolate::new(config, seed));
-    let origin = text("ORIGIN").unwrap_or_else(|| "http://127.0.0.1:8080".to_owned());
-    WorkerInstance { router: router(Arc::clone(&isolate)), isolate, origin: origin.trim_end_matches('/').into() }
+    Ok(WorkerInstance { router: router(Arc::clone(&isolate)), isolate, origin })
 }
 
 /// Path and query of an absolute URL.

@@ -71,13 +71,52 @@ fn errors_follow_the_order_of_the_contract() {
     check("POST", "/v1/comments/5/reports", &[TOKEN, JSON], "{}", (404, "not_found"));
     check("GET", "/v1/me/overlay?ids=1", &[], "", (401, "token_missing"));
     check("GET", "/v1/me/overlay?ids=1", &[TOKEN], "", (201, ""));
-    check("GET", "/v1/me/something/new", &[], "", (201, ""));
+    check("GET", "/v1/me/something/new", &[], "", (404, "not_found"));
     check("DELETE", "/v1/me", &[TOKEN], "", (404, "not_found"));
-    check("GET", "/v1/admin/something/new", &[], "", (201, ""));
+    check("GET", "/v1/admin/something/new", &[], "", (404, "not_found"));
+    for path in ["/metrics", "/v1/edge/changes", "/v1/edge/changes?day=1", "//metrics", "/docs/x", "/console"] {
+        check("GET", path, &[], "", (404, "not_found"));
+    }
+    for path in
+        ["/v1/me/../../metrics", "/v1/admin/%2e%2E/edge/changes", "/docs/.%2e/metrics", "/v1/me/x%2f..%2f..%2freadyz"]
+    {
+        for method in ["GET", "POST", "OPTIONS"] {
+            check(method, path, &[], "", (400, "invalid_request"));
+        }
+    }
+    for key in ["a%2Fb", "a.b", "..a", "%2e%2e%2ea", "a%20b%22'"] {
+        check("POST", &format!("/v1/subjects/article/{key}/comments"), &[TOKEN, JSON], "{}", (201, ""));
+    }
+    check("POST", "/v1/subjects/article/%2e%2e/comments", &[TOKEN, JSON], "{}", (400, "invalid_request"));
+    check("GET", "/v1/subjects/article/..", &[], "", (400, "invalid_request"));
     check("PUT", "/v1/admin/subjects/article/7", &[], "{}", (401, "token_missing"));
     check("GET", "/v1/subjects/article/7/comments/friends", &[], "", (404, "not_found"));
     check("GET", "/v1/subjects/article/7/events", &[], "", (201, ""));
     check("GET", "/v1/subjects/article/7/comments?limit=0", &[], "", (201, ""));
+}
+
+/// The origin serves these and the edge does not pass them on.
+const INNER_CALLS: [&str; 2] = ["GET\t/metrics", "GET\t/v1/edge/changes"];
+
+#[test]
+fn every_call_of_the_contract_has_a_route() {
+    let bed = bed();
+    let calls = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/contract_calls.tsv"));
+    for call in calls.lines() {
+        let (method, path) = call.split_once('\t').unwrap();
+        let path = path.replace("{type}", "article").replace("{key}", "7").replace("{id}", "5");
+        let status = bed.send(method, &path, &[TOKEN, JSON], "{}").status;
+        let is_known = !matches!(status, 404 | 405);
+        assert_eq!(is_known, !INNER_CALLS.contains(&call), "{call}: {status}");
+    }
+}
+
+#[test]
+fn signed_target_is_the_sent_one() {
+    let bed = bed();
+    bed.send("GET", "/v1/me/overlay?ids=1&x='a'", &[TOKEN], "");
+    let (request, _) = bed.drain_requests().remove(0);
+    assert_eq!(request.path_query, "/v1/me/overlay?ids=1&x=%27a%27");
 }
 
 #[test]

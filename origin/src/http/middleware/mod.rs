@@ -1,7 +1,7 @@
 //! What every request goes through that no ready page answers, in this order:
 //!
 //! 1. it gets an id ([`request_id`]) and its CORS headers ([`cors`]);
-//! 2. a preflight ends here; any other request gets its sender's address, and its edge's signature is
+//! 2. a path with a dot segment is refused, a preflight ends here; any other request gets its sender's address, and its edge's signature is
 //!    checked ([`edge_signature`]);
 //! 3. its route answers; a page that is sent counts as read;
 //! 4. a refusal becomes a problem that names the request's id;
@@ -19,6 +19,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use gailou_shared::request_path::{DOT_SEGMENT_DETAIL, has_dot_segment};
 use tokio::time::Instant;
 
 use crate::http::cached_page::SentPage;
@@ -31,7 +32,9 @@ pub(super) async fn handle(State(state): State<HttpState>, request: Request, nex
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let cors = cors::headers(&state.app.config, &method, &path, request.headers());
-    let mut response = if method == Method::OPTIONS {
+    let mut response = if has_dot_segment(&path) {
+        Refusal::field("path", DOT_SEGMENT_DETAIL).into_response()
+    } else if method == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
     } else {
         match edge_signature::verify(&state.app, request).await {

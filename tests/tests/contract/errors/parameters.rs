@@ -4,12 +4,45 @@ use gailou_shared::cursor::{Cursor, CursorKey, CursorList, WalkPosition};
 use gailou_shared::rank::Sort;
 use gailou_tests::id;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use super::{RefusalTestBed, invalid, refusal};
 
 /// The difference of two ids of one slot that are issued a second apart: 22 bits are below the
 /// milliseconds, and 2^10 ms are about a second.
 const A_SECOND_LATER: u64 = 1 << 32;
+
+/// The status line and the rest of the answer to a request that no client library has changed.
+async fn send_raw(base: &str, line: &str) -> String {
+    let address = base.strip_prefix("http://").expect("an address");
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let request = format!("{line} HTTP/1.1\r\nhost: origin\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    answer
+}
+
+/// The edge answers these alike, because a proxy or a URL parser would make another path of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn dot_segment_is_400_in_every_spelling() {
+    let bed = RefusalTestBed::new().await;
+    for key in ["..", ".", "%2e%2E", ".%2e", "a%2f..%2fb", "%5c..", "x%2F."] {
+        for line in [format!("GET /v1/subjects/article/{key}"), format!("POST /v1/subjects/article/{key}/comments")] {
+            let answer = send_raw(bed.origin.base(), &line).await;
+            assert!(answer.starts_with("HTTP/1.1 400 "), "{line}: {answer}");
+            assert!(
+                answer.contains("\"code\":\"invalid_request\"") && answer.contains("\"field\":\"path\""),
+                "{answer}"
+            );
+        }
+    }
+    for key in ["a%2Fb", "a.b", "..a", "...", "%2e%2ea", "a%2F...%2Fb"] {
+        let answer = send_raw(bed.origin.base(), &format!("GET /v1/subjects/article/{key}")).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{key}: {answer}");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_key_id_or_parameter_is_400_and_unknown_id_is_404() {
