@@ -6,6 +6,7 @@ pub mod change_feed;
 pub mod codec;
 pub(crate) mod columns;
 pub mod damaged_data;
+pub(crate) mod descendants;
 pub(crate) mod fold;
 pub mod id_generator;
 pub mod operation;

@@ -19,8 +19,11 @@ use crate::ports::store::{MemberReader, Result, StoreError};
 /// Comments of a member's history that one statement looks up, at most.
 const MAX_HISTORY_LOOKUP: usize = 2_000;
 
+/// Comments of a member that were held once and are looked up for those that still are, at most: the newest.
+const MAX_HELD_LOOKUP: usize = 4_000;
+
 /// Which rows of `member_comment` are looked up, and which of their comments are listed.
-struct HistoryFilter {
+pub(super) struct HistoryFilter {
     /// Names the measured calls.
     operation: &'static str,
     index: &'static str,
@@ -28,16 +31,35 @@ struct HistoryFilter {
     row: &'static str,
     /// The condition on the comment `c`.
     comment: &'static str,
+    /// How many rows are looked up at most.
+    max_lookup: usize,
 }
 
-const VISIBLE_CONDITION: HistoryFilter =
-    HistoryFilter { operation: "list_history", index: "PRIMARY", row: "", comment: "c.state = 0 AND c.visibility = 0" };
+impl HistoryFilter {
+    /// The statement that reads the rows.
+    pub(super) fn rows_sql(&self) -> String {
+        format!(
+            "SELECT comment_id FROM member_comment_{{n}} FORCE INDEX ({}) WHERE member_id = ? AND comment_id < ? {} \
+             ORDER BY comment_id DESC LIMIT ?",
+            self.index, self.row
+        )
+    }
+}
 
-const HELD_CONDITION: HistoryFilter = HistoryFilter {
+const VISIBLE_CONDITION: HistoryFilter = HistoryFilter {
+    operation: "list_history",
+    index: "PRIMARY",
+    row: "",
+    comment: "c.state = 0 AND c.visibility = 0",
+    max_lookup: usize::MAX,
+};
+
+pub(super) const HELD_CONDITION: HistoryFilter = HistoryFilter {
     operation: "list_pending",
     index: "member_comment_held",
     row: "AND held = 1",
     comment: "c.state = 1 OR (c.state = 0 AND c.visibility = 1)",
+    max_lookup: MAX_HELD_LOOKUP,
 };
 
 #[async_trait]
@@ -77,11 +99,8 @@ impl MysqlStore {
         filter: &HistoryFilter,
     ) -> Result<Vec<CommentId>> {
         let slot = member_slot(member);
-        let text = self.part(slot).text(&format!(
-            "SELECT comment_id FROM member_comment_{{n}} FORCE INDEX ({}) WHERE member_id = ? AND comment_id < ? {} \
-             ORDER BY comment_id DESC LIMIT ?",
-            filter.index, filter.row
-        ));
+        let text = self.part(slot).text(&filter.rows_sql());
+        let mut left = filter.max_lookup;
         let mut limit = count.max(20) * 2;
         let mut below = below.map_or(i64::MAX, CommentId::signed);
         let mut all = Vec::new();
@@ -89,7 +108,8 @@ impl MysqlStore {
             let statement = sql(text.clone()).bind(member.signed()).bind(below).bind(limit as i64);
             let named = self.rows_of(filter.operation, slot, statement).await?;
             let named = named.iter().map(|r| id_at(r, 0)).collect::<Result<Vec<_>>>()?;
-            let (ended, last) = (named.len() < limit, named.last().copied());
+            let (ended, last) = (named.len() < limit || named.len() >= left, named.last().copied());
+            left = left.saturating_sub(named.len());
             all.extend(self.filter_comments(named, filter).await?);
             limit = (limit * 2).min(MAX_HISTORY_LOOKUP);
             match last {

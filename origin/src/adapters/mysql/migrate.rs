@@ -18,11 +18,18 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 1] = [include_str!("../../../../migrations/mysql/0001_init.sql")];
+const MYSQL_MIGRATIONS: [&str; 2] = [
+    include_str!("../../../../migrations/mysql/0001_init.sql"),
+    include_str!("../../../../migrations/mysql/0002_indexes.sql"),
+];
 
 /// The migrations that a database has, and which database of which cluster it is.
 const MIGRATION_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT NULL PRIMARY KEY, \
      tables SMALLINT NOT NULL, shard SMALLINT NOT NULL, at BIGINT NOT NULL) ENGINE = InnoDB";
+
+/// `ER_DUP_FIELDNAME`, `ER_DUP_KEYNAME` and `ER_CANT_DROP_FIELD_OR_KEY`: an interrupted migration has
+/// changed the table already.
+const DONE_BEFORE: [u16; 3] = [1060, 1061, 1091];
 
 /// How long a process waits while another migrates the same database.
 const MIGRATION_LOCK_WAIT_S: u64 = 2;
@@ -127,7 +134,10 @@ impl DatabaseMigration<'_> {
         let applied = self.count_applied().await?;
         for (index, text) in MYSQL_MIGRATIONS.iter().enumerate().skip(applied) {
             for statement in statements(text, self.tables) {
-                self.session.execute_text(statement).await?;
+                match self.session.execute_text(statement).await {
+                    Err(error) if error.code().is_some_and(|code| DONE_BEFORE.contains(&code)) => {}
+                    done => done?,
+                }
             }
             let record = sql(
                 "INSERT IGNORE INTO migration (number, tables, shard, at) VALUES (?, ?, ?, UNIX_TIMESTAMP() * 1000)",

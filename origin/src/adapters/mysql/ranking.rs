@@ -20,7 +20,7 @@ const ROOTS_PER_RANGE: u64 = 1_000_000;
 
 /// How many of the best by [`approximate_key_sql`] one statement returns. The 200 beyond a snapshot
 /// contain those near its last place that the approximation may put in another order.
-const CANDIDATES_PER_RANGE: usize = limits::MAX_SNAPSHOT_IDS + 200;
+const CANDIDATES_PER_READ: usize = limits::MAX_SNAPSHOT_IDS + 200;
 
 /// A range of comment ids, both ends included.
 type IdRange = (i64, i64);
@@ -50,7 +50,7 @@ impl MysqlStore {
             approximate_key_sql(sort, &weights)
         );
         for (first, last) in self.ranges_of_roots(key, roots).await? {
-            let statement = part.sql(&text).bind(subject).bind(first).bind(last).bind(CANDIDATES_PER_RANGE as i64);
+            let statement = part.sql(&text).bind(subject).bind(first).bind(last).bind(CANDIDATES_PER_READ as i64);
             for r in &self.rows_of("list_ranked", slot, statement).await? {
                 let (rank, id) = with_key(r, sort, &weights)?;
                 newest.remove(&id);
@@ -90,9 +90,14 @@ impl MysqlStore {
         let statement = if top.depth() == 1 {
             let text = "SELECT hot, id FROM reply_rank_{n} WHERE root_id = ? ORDER BY hot DESC, id DESC LIMIT ?";
             part.sql(text).bind(top.id().signed()).bind(limit)
-        } else if self.is_narrow(top).await? {
-            return self.rank_narrow_subtree(top).await;
         } else {
+            let counts = self.read_descendant_counts(top).await?;
+            if counts.is_empty() {
+                return Ok(vec![]);
+            }
+            if !counts.is_ranked_by_thread() {
+                return self.rank_by_path(top).await;
+            }
             let text = "SELECT r.hot, r.id FROM reply_rank_{n} r FORCE INDEX (PRIMARY) \
                         STRAIGHT_JOIN comment_{n} c FORCE INDEX (PRIMARY) ON c.id = r.id \
                         WHERE c.path > ? AND c.path < ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
@@ -102,17 +107,25 @@ impl MysqlStore {
         found.iter().map(|r| Ok((r.try_get(0)?, id_at(r, 1)?))).collect()
     }
 
-    async fn rank_narrow_subtree(&self, top: &Path) -> Result<Vec<(i64, CommentId)>> {
-        let slot = top.root_id().slot();
+    /// The best of what is under a comment, among all of it.
+    async fn rank_by_path(&self, top: &Path) -> Result<Vec<(i64, CommentId)>> {
+        let (slot, root) = (top.root_id().slot(), top.root_id().signed());
+        let text = "SELECT s.type FROM comment_{n} c STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) \
+                    ON s.id = c.subject WHERE c.id = ?";
+        let found = self.rows_of("list_ranked", slot, self.part(slot).sql(text).bind(root)).await?;
+        let Some(r) = found.first() else { return Ok(vec![]) };
+        let weights = self.weights_of(r.try_get(0)?);
         let text = format!(
-            "SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at, s.type \
-             FROM {BY_PATH} STRAIGHT_JOIN subject_{{n}} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
-             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL"
+            "SELECT id, likes, dislikes, replies, created_at \
+             FROM (SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at FROM {BY_PATH} \
+             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.listed_floor IS NOT NULL) below \
+             ORDER BY {} DESC, id DESC LIMIT ?",
+            approximate_key_sql(Sort::Hot, &weights)
         );
-        let statement = bind_below(self.part(slot).sql(&text).bind(top.root_id().signed()), top);
+        let statement = bind_below(self.part(slot).sql(&text).bind(root), top).bind(CANDIDATES_PER_READ as i64);
         let mut all = Vec::new();
         for r in &self.rows_of("list_ranked", slot, statement).await? {
-            all.push(with_key(r, Sort::Hot, &self.weights_of(r.try_get(5)?))?);
+            all.push(with_key(r, Sort::Hot, &weights)?);
         }
         keep_best(&mut all);
         Ok(all)

@@ -13,6 +13,7 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use sqlx::Row as _;
+use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::routing::IDS_TABLE;
@@ -21,6 +22,7 @@ use crate::adapters::mysql::rows::{
     COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count_at, damaged, id_at, optional_number_at,
 };
 use crate::adapters::mysql::statement::SqlStatement;
+use crate::domain::descendants::DescendantCounts;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
 
@@ -32,10 +34,6 @@ pub(super) const IS_SUBJECT: &str =
 /// made, so its subject begins a range.
 pub(super) const BY_PATH: &str =
     "comment_{n} r STRAIGHT_JOIN comment_{n} c FORCE INDEX (comment_path) ON c.subject = r.subject";
-
-/// A subtree with up to so many replies is read as a whole and sorted; a larger one is filtered from
-/// the order of the whole thread.
-const MAX_NARROW_REPLIES: u64 = 20_000;
 
 #[async_trait]
 impl ThreadReader for MysqlStore {
@@ -53,14 +51,7 @@ impl ThreadReader for MysqlStore {
                 let text = format!("{select} {by_list} WHERE {IS_SUBJECT} AND c.list = ? AND {end}");
                 bind_subject(part.sql(&text), key).bind(subject_number(key))
             }
-            CommentList::Under(top) if self.is_narrow(top).await? => {
-                let text = format!("{select} {BY_PATH} WHERE r.id = ? AND c.path > ? AND c.path < ? AND {end}");
-                bind_below(part.sql(&text).bind(top.root_id().signed()), top)
-            }
-            CommentList::Under(top) if top.depth() > 1 => {
-                let text = format!("{select} {by_list} WHERE c.path > ? AND c.path < ? AND c.list = ? AND {end}");
-                bind_below(part.sql(&text), top).bind(top.root_id().signed())
-            }
+            CommentList::Under(top) if top.depth() > 1 => return self.list_floors_below(top, range).await,
             CommentList::Under(top) => {
                 let text = format!("{select} {by_list} WHERE c.list = ? AND {end}");
                 part.sql(&text).bind(top.root_id().signed())
@@ -128,13 +119,12 @@ impl ThreadReader for MysqlStore {
     async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
         let Some(parent) = path.parent_id() else { return Ok(vec![]) };
         let slot = path.root_id().slot();
-        let text = format!(
-            "SELECT c.id FROM {BY_PATH} \
-             WHERE r.id = ? AND c.path > ? AND c.path < ? AND c.parent_id = ? AND c.listed_floor IS NOT NULL \
-             AND c.id <> ? ORDER BY c.path DESC LIMIT ?"
-        );
+        // Siblings have the order of their ids in every list. Other answers to the same comment may be roots.
+        let text = "SELECT c.id FROM comment_{n} c FORCE INDEX (comment_parent) \
+                    WHERE c.path > ? AND c.path < ? AND c.parent_id = ? AND c.listed_floor IS NOT NULL AND c.id <> ? \
+                    ORDER BY c.id DESC LIMIT ?";
         let above = path.truncated(path.depth() - 1);
-        let statement = bind_below(self.part(slot).sql(&text).bind(path.root_id().signed()), &above);
+        let statement = bind_below(self.part(slot).sql(text), &above);
         let statement = statement.bind(parent.signed()).bind(path.id().signed()).bind(count as i64);
         self.rows_of("list_siblings", slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
     }
@@ -148,15 +138,49 @@ impl ThreadReader for MysqlStore {
 }
 
 impl MysqlStore {
-    /// Whether a subtree is small. A whole thread never counts as small.
-    pub(super) async fn is_narrow(&self, top: &Path) -> Result<bool> {
-        if top.depth() == 1 {
-            return Ok(false);
+    /// Floors and ids of the listed descendants of a comment that is no root.
+    async fn list_floors_below(&self, top: &Path, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
+        let counts = self.read_descendant_counts(top).await?;
+        if counts.is_empty() {
+            return Ok(vec![]);
         }
+        let FloorRange { ascending, beyond, count } = range;
+        let (compare, order) = if ascending { (">", "ASC") } else { ("<", "DESC") };
         let slot = top.root_id().slot();
-        let statement = self.part(slot).sql("SELECT replies FROM comment_{n} WHERE id = ?").bind(top.id().signed());
-        let found = self.rows_of("count_replies", slot, statement).await?;
-        Ok(found.first().map(|r| count_at(r, 0)).transpose()?.unwrap_or(0) <= MAX_NARROW_REPLIES)
+        let (part, root) = (self.part(slot), top.root_id().signed());
+        let read = |found: Vec<MySqlRow>| found.iter().map(|r| Ok((count_at(r, 0)?, id_at(r, 1)?))).collect();
+        if let Some(window) = counts.window(range) {
+            let text = format!(
+                "SELECT c.listed_floor, c.id FROM comment_{{n}} c FORCE INDEX (comment_list) \
+                 WHERE c.path > ? AND c.path < ? AND c.list = ? AND c.listed_floor BETWEEN ? AND ? \
+                 ORDER BY c.listed_floor {order} LIMIT ?"
+            );
+            let statement = bind_below(part.sql(&text), top).bind(root);
+            let statement = statement.bind(window.first).bind(window.last).bind(count as i64);
+            let found = self.rows_of("list_floors", slot, statement).await?;
+            if window.is_whole || found.len() == count {
+                return read(found);
+            }
+        }
+        let start = if ascending { 0 } else { i64::MAX };
+        let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
+        let text = format!(
+            "SELECT c.listed_floor, c.id FROM {BY_PATH} WHERE r.id = ? AND c.path > ? AND c.path < ? \
+             AND c.listed_floor {compare} ? ORDER BY c.listed_floor {order} LIMIT ?"
+        );
+        let statement = bind_below(part.sql(&text).bind(root), top).bind(beyond).bind(count as i64);
+        read(self.rows_of("list_floors", slot, statement).await?)
+    }
+
+    /// No counts for a comment without a row.
+    pub(super) async fn read_descendant_counts(&self, top: &Path) -> Result<DescendantCounts> {
+        let slot = top.root_id().slot();
+        let text = "SELECT c.replies, r.replies, r.floors FROM comment_{n} c STRAIGHT_JOIN comment_{n} r \
+                    FORCE INDEX (PRIMARY) ON r.id = c.root_id WHERE c.id = ?";
+        let found =
+            self.rows_of("count_replies", slot, self.part(slot).sql(text).bind(top.id().signed())).await?;
+        let Some(r) = found.first() else { return Ok(DescendantCounts::default()) };
+        Ok(DescendantCounts { replies: count_at(r, 0)?, thread_replies: count_at(r, 1)?, last_floor: count_at(r, 2)? })
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod change_feed;
 mod comments;
+mod descendants;
 mod health;
 mod members;
 mod query;
@@ -76,6 +77,7 @@ impl SqliteStore {
         let migrations = vec![
             M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0003_indexes.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

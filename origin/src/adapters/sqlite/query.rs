@@ -29,6 +29,11 @@ pub(super) fn fetch_all<T>(
     while let Some(row) = found.next()? {
         all.push(read(row)?);
     }
+    #[cfg(test)]
+    {
+        drop(found);
+        tests::count_steps(&statement);
+    }
     Ok(all)
 }
 
@@ -43,4 +48,28 @@ pub(super) fn subject_number(connection: &Connection, key: &SubjectKey) -> Resul
         .prepare_cached("SELECT id FROM subject WHERE type = ?1 AND obj_id = ?2 AND key = ?3")?
         .query_row(params![key.kind(), key.obj_id() as i64, key.key()], |row| row.get(0))
         .optional()?)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    use rusqlite::{Statement, StatementStatus};
+
+    thread_local! {
+        static STEPS: Cell<i64> = const { Cell::new(0) };
+    }
+
+    /// Adds the steps of a finished statement.
+    pub(super) fn count_steps(statement: &Statement<'_>) {
+        let steps = i64::from(statement.reset_status(StatementStatus::VmStep));
+        STEPS.set(STEPS.get() + steps);
+    }
+
+    /// The steps of the virtual machine that the statements of this thread took in `work`.
+    pub(in crate::adapters::sqlite) fn steps_of<T>(work: impl FnOnce() -> T) -> (T, i64) {
+        STEPS.set(0);
+        let done = work();
+        (done, STEPS.get())
+    }
 }

@@ -13,10 +13,15 @@ use gailou_shared::walk::Snapshot;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::sqlite::descendants;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
 use crate::adapters::sqlite::rows::{COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count, damaged};
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
+
+/// The answers to a comment but one, newest first. Other answers to it may be roots.
+pub(super) const SIBLINGS: &str = "SELECT id FROM comment INDEXED BY comment_parent WHERE parent_id = ?1 \
+     AND path > ?2 AND path < ?3 AND listed = 1 AND id <> ?4 ORDER BY id DESC LIMIT ?5";
 
 #[async_trait]
 impl ThreadReader for SqliteStore {
@@ -31,7 +36,10 @@ impl ThreadReader for SqliteStore {
                 let weights = self.weights_of(key.kind());
                 self.read("list_ranked", move |c| rank_roots(c, &key, sort, &weights)).await
             }
-            CommentList::Under(top) => self.read("list_ranked", move |c| rank_replies(c, &top)).await,
+            CommentList::Under(top) => {
+                let weights = self.weights.clone();
+                self.read("list_ranked", move |c| descendants::rank(c, &top, &weights)).await
+            }
         }
     }
 
@@ -77,15 +85,11 @@ impl ThreadReader for SqliteStore {
 
     async fn list_siblings(&self, path: &Path, count: usize) -> Result<Vec<CommentId>> {
         let Some(parent) = path.parent_id() else { return Ok(vec![]) };
-        let (root, id, above) = (path.root_id(), path.id(), path.truncated(path.depth() - 1));
+        let (id, above) = (path.id(), path.truncated(path.depth() - 1));
         self.read("list_siblings", move |c| {
-            let sql = "SELECT id FROM comment INDEXED BY comment_path \
-                       WHERE subject = (SELECT subject FROM comment WHERE id = ?1) \
-                       AND path > ?2 AND path < ?3 AND parent_id = ?4 AND listed = 1 AND id <> ?5 \
-                       ORDER BY path DESC LIMIT ?6";
             let (from, to) = (above.as_bytes(), above.subtree_end());
-            let params = params![root.signed(), from, to, parent.signed(), id.signed(), count as i64];
-            fetch_all(c, sql, params, first_id)
+            let params = params![parent.signed(), from, to, id.signed(), count as i64];
+            fetch_all(c, SIBLINGS, params, first_id)
         })
         .await
     }
@@ -115,19 +119,13 @@ fn list_floors(c: &Connection, list: &CommentList, range: FloorRange) -> Result<
             );
             fetch_all(c, &sql, params![subject, beyond, limit as i64], read)
         }
+        CommentList::Under(top) if top.depth() > 1 => descendants::list_floors(c, top, range),
         CommentList::Under(top) => {
-            let below = if top.depth() == 1 { "" } else { "AND path > ?4 AND path < ?5" };
             let sql = format!(
                 "SELECT floor, id FROM comment INDEXED BY comment_reply_floor \
-                 WHERE root_id = ?1 AND depth > 1 AND listed = 1 AND floor {compare} ?2 {below} \
-                 ORDER BY floor {order} LIMIT ?3"
+                 WHERE root_id = ?1 AND depth > 1 AND listed = 1 AND floor {compare} ?2 ORDER BY floor {order} LIMIT ?3"
             );
-            let root = top.root_id().signed();
-            if top.depth() == 1 {
-                fetch_all(c, &sql, params![root, beyond, limit as i64], read)
-            } else {
-                fetch_all(c, &sql, params![root, beyond, limit as i64, top.as_bytes(), top.subtree_end()], read)
-            }
+            fetch_all(c, &sql, params![top.id().signed(), beyond, limit as i64], read)
         }
     }
 }
@@ -149,17 +147,4 @@ fn rank_roots(c: &Connection, key: &SubjectKey, sort: Sort, weights: &HotWeights
     let newest = fetch_all(c, newest, params![subject, limits::MAX_SNAPSHOT_IDS as i64], with_key)?;
     all.extend(newest.into_iter().filter(|(_, id)| !known.contains(id)));
     Ok(all)
-}
-
-/// The best descendants of a comment. Replies have one key, that of [`Sort::Hot`].
-fn rank_replies(c: &Connection, top: &Path) -> Result<Vec<(i64, CommentId)>> {
-    let limit = limits::MAX_SNAPSHOT_IDS as i64;
-    let read = |r: &Row<'_>| Ok((r.get(0)?, comment_id(r.get(1)?)?));
-    if top.depth() == 1 {
-        let sql = "SELECT hot, id FROM reply_rank WHERE root_id = ?1 ORDER BY hot DESC, id DESC LIMIT ?2";
-        return fetch_all(c, sql, [top.id().signed(), limit], read);
-    }
-    let sql = "SELECT r.hot, r.id FROM reply_rank r JOIN comment c ON c.id = r.id \
-               WHERE r.root_id = ?1 AND c.path > ?2 AND c.path < ?3 ORDER BY r.hot DESC, r.id DESC LIMIT ?4";
-    fetch_all(c, sql, params![top.root_id().signed(), top.as_bytes(), top.subtree_end(), limit], read)
 }

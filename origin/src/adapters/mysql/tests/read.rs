@@ -1,17 +1,22 @@
 //! Reads of rows that were stored by statements of their own.
 
 use gailou_shared::id::CommentId;
+use gailou_shared::path::Path;
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::wire::Reaction;
 use rand::{Rng as _, SeedableRng as _};
+use sqlx::Row as _;
 
-use crate::adapters::mysql::row_numbers::subject_number;
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::members::HELD_CONDITION;
+use crate::adapters::mysql::row_numbers::{member_slot, subject_number};
+use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::{TestDatabases, key, member, put_comment};
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::{CommentList, FloorRange};
 use crate::ports::store::{
-    CommentReader as _, HealthCheck as _, ReactionStateReader as _, Sharding as _, SlotPositions as _,
+    CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, Sharding as _, SlotPositions as _,
     StoredSettings as _, ThreadReader as _, Transfer as _,
 };
 
@@ -142,5 +147,175 @@ async fn ranking_of_the_server_equals_fixed_point() {
             assert!(found == expected, "{sort:?}");
         }
     }
+    databases.drop_all().await;
+}
+
+/// Inserts `count` replies to a comment, and returns the last one; their floors follow those before.
+async fn put_replies(store: &MysqlStore, subject: i64, parent: &Path, first: u64, count: u64) -> Path {
+    let (slot, n) = (parent.root_id().slot(), store.table_number(parent.root_id().slot()));
+    let paths: Vec<Path> = (0..count)
+        .map(|i| parent.child(CommentId::from_parts(1_700_000_000_000 + first + i, slot, 1, 0)).unwrap())
+        .collect();
+    let root = parent.root_id();
+    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    for (chunk, paths) in paths.chunks(1_000).enumerate() {
+        let rows: Vec<String> = paths
+            .iter()
+            .enumerate()
+            .map(|(i, path)| {
+                let (floor, id) = (first + (chunk * 1_000 + i) as u64, path.id());
+                format!(
+                    "({id}, {subject}, {root}, {root}, {}, X'{}', {}, {floor}, {floor}, 0, 0, 7, 'reader', 1, {}, {})",
+                    parent.id(),
+                    hex::encode(path.as_bytes()),
+                    path.depth(),
+                    floor % 100,
+                    id.created_ms()
+                )
+            })
+            .collect();
+        session
+            .execute_text(format!(
+                "INSERT INTO comment_{n} (id, subject, list, root_id, parent_id, path, depth, floor, listed_floor, state, \
+                 visibility, author_id, author_name, author_level, likes, created_at) VALUES {}",
+                rows.join(", ")
+            ))
+            .await
+            .unwrap();
+    }
+    let ancestors: Vec<String> = parent.ids().map(|id| id.to_string()).collect();
+    session
+        .execute_text(format!(
+            "UPDATE comment_{n} SET replies = replies + {count} WHERE id IN ({}); \
+             UPDATE comment_{n} SET floors = {} WHERE id = {root}; \
+             DELETE FROM reply_rank_{n} WHERE root_id = {root}; \
+             INSERT INTO reply_rank_{n} SELECT root_id, likes, id FROM comment_{n} WHERE root_id = {root} AND depth > 1",
+            ancestors.join(", "),
+            first + count
+        ))
+        .await
+        .unwrap();
+    paths.last().unwrap().clone()
+}
+
+/// Rows and index entries that the store's one connection has read.
+async fn handler_reads(store: &MysqlStore) -> i64 {
+    let mut session = store.session("test", 0).await.unwrap();
+    let rows = session.fetch_text("SHOW SESSION STATUS LIKE 'Handler_read%'".to_owned()).await.unwrap();
+    rows.iter().map(|r| r.try_get::<String, _>(1).unwrap().parse::<i64>().unwrap()).sum()
+}
+
+#[tokio::test]
+async fn replies_of_a_reply_cost_the_same_in_a_large_thread() {
+    let Some(databases) = TestDatabases::new(1) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let subject = subject_number(&key);
+    let mut reads_by_size = vec![];
+    for (thread, others) in [(0, 20), (1, 10_000)] {
+        let root = CommentId::from_parts(1_690_000_000_000 + thread, key.slot(), 1, 0);
+        put_comment(&store, &key, root, member(7)).await.unwrap();
+        let (root, first) = (Path::root(root), 1_000_000 * thread + 1);
+        put_replies(&store, subject, &root, first, others).await;
+        let comment = put_replies(&store, subject, &root, first + others, 1).await;
+        put_replies(&store, subject, &comment, first + others + 1, 5).await;
+        let leaf = put_replies(&store, subject, &root, first + others + 6, 1).await;
+        put_replies(&store, subject, &root, first + others + 7, others).await;
+        let mut reads = vec![];
+        for (path, expected) in [(&leaf, 0), (&comment, 5)] {
+            let list = CommentList::Under(path.clone());
+            for range in [FloorRange::newest(20), FloorRange::oldest(20)] {
+                let before = handler_reads(&store).await;
+                assert_eq!(store.list_floors(&list, range).await.unwrap().len(), expected);
+                reads.push(handler_reads(&store).await - before);
+            }
+            let before = handler_reads(&store).await;
+            assert_eq!(store.list_ranked(&list, Sort::Hot).await.unwrap().len(), expected);
+            reads.push(handler_reads(&store).await - before);
+        }
+        let before = handler_reads(&store).await;
+        assert_eq!(store.list_siblings(&leaf, 10).await.unwrap().len(), 10);
+        reads.push(handler_reads(&store).await - before);
+        reads_by_size.push(reads);
+    }
+    for (small, large) in reads_by_size[0].iter().zip(&reads_by_size[1]) {
+        assert!(*large <= 4 * small + 50, "{reads_by_size:?}");
+    }
+    databases.drop_all().await;
+}
+
+#[tokio::test]
+async fn part_of_a_large_thread_is_listed_as_by_a_full_scan() {
+    let Some(databases) = TestDatabases::new(1) else { return };
+    let store = databases.open().await;
+    let key = key(1);
+    let subject = subject_number(&key);
+    let root = CommentId::from_parts(1_690_000_000_000, key.slot(), 1, 0);
+    put_comment(&store, &key, root, member(7)).await.unwrap();
+    let root = Path::root(root);
+    let comment = put_replies(&store, subject, &root, 1, 1).await;
+    // Its replies are the oldest and the newest of the thread, with a gap that no window spans.
+    put_replies(&store, subject, &comment, 2, 700).await;
+    put_replies(&store, subject, &root, 702, 6_000).await;
+    put_replies(&store, subject, &comment, 6_702, 500).await;
+    let list = CommentList::Under(comment);
+    for ascending in [true, false] {
+        let mut expected: Vec<u64> = (2..702).chain(6_702..7_202).collect();
+        if !ascending {
+            expected.reverse();
+        }
+        let (mut seen, mut beyond) = (vec![], None);
+        loop {
+            let page = store.list_floors(&list, FloorRange { ascending, beyond, count: 97 }).await.unwrap();
+            beyond = page.last().map(|(floor, _)| *floor);
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page.into_iter().map(|(floor, _)| floor));
+        }
+        assert_eq!(seen, expected);
+    }
+    let ranked = store.list_ranked(&list, Sort::Hot).await.unwrap();
+    assert_eq!(ranked.len(), gailou_shared::limits::MAX_SNAPSHOT_IDS);
+    assert!(ranked.is_sorted_by(|a, b| rank::compare_ranked(*a, *b).is_lt()));
+    databases.drop_all().await;
+}
+
+#[tokio::test]
+async fn held_comments_are_read_by_their_index() {
+    let Some(databases) = TestDatabases::new(1) else { return };
+    let store = databases.open().await;
+    let (reader, slot) = (member(7), key(1).slot());
+    let held = CommentId::from_parts(1_700_000_000_000, slot, 1, 0);
+    put_comment(&store, &key(1), held, reader).await.unwrap();
+    let part = store.part(member_slot(reader));
+    let mut session = store.session("test", part.shard).await.unwrap();
+    let rows: Vec<String> = (1..=5_000)
+        .map(|n| {
+            let id = CommentId::from_parts(1_700_000_000_000 + n, slot, 1, 0);
+            format!("({reader}, {id}, {}, 0)", member_slot(reader).get())
+        })
+        .collect();
+    let n = part.table;
+    session
+        .execute_text(format!(
+            "UPDATE comment_{} SET state = 1 WHERE id = {held}; \
+             INSERT INTO member_comment_{n} (member_id, comment_id, slot, held) VALUES ({reader}, {held}, {}, 1), {}",
+            store.part(slot).table,
+            member_slot(reader).get(),
+            rows.join(", ")
+        ))
+        .await
+        .unwrap();
+    assert_eq!(store.list_pending(reader, 5).await.unwrap(), [held]);
+    let text = format!("EXPLAIN {}", part.text(&HELD_CONDITION.rows_sql()));
+    let plan = session.fetch_all(sql(text).bind(reader.signed()).bind(i64::MAX).bind(40i64)).await.unwrap();
+    drop(session);
+    assert_eq!(plan[0].try_get::<String, _>("key").unwrap(), "member_comment_held");
+    // One row and the end of the range, of 5,001 rows of the member.
+    let before = handler_reads(&store).await;
+    store.list_pending(reader, 5).await.unwrap();
+    let reads = handler_reads(&store).await - before;
+    assert!(reads < 20, "{reads} rows were read");
     databases.drop_all().await;
 }
