@@ -10,6 +10,7 @@ use std::time::Duration;
 use gailou::bootstrap::Process;
 use gailou::config::{ClusterSettings, ClusterTuning, Config, Secret, Urls};
 use gailou::domain::operation::Operation;
+use gailou::jobs::sweep;
 use gailou::state::ProcessRole;
 use gailou::{bootstrap, http};
 use gailou_shared::id::SubjectKey;
@@ -126,7 +127,7 @@ impl TestOrigin {
 
     /// Deletes what has expired, as the origin does from time to time.
     pub async fn sweep(&self) {
-        self.app.journal.append(Operation::DeleteExpired).await.expect("the sweep is written");
+        sweep::sweep(&self.app).await.expect("the sweep is written");
     }
 
     /// Replaces the terms of the word filter; all of them have the category `ad`.

@@ -119,6 +119,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Snapshot { slot, .. } => format!("a snapshot in slot {}", slot.get()),
         Operation::Dictionary(terms) => format!("a dictionary of {} terms", terms.len()),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
+        Operation::DeleteEditHistory { .. } => "the deletion of old texts".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rate limits.
+//! The rate limits, and the bound on edits.
 //!
 //! Counts nothing itself: [`crate::state::rate_limits`] does.
 
@@ -34,6 +34,9 @@ pub struct LimitSettings {
     /// Edits of one comment in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub edits_per_minute_comment: u32,
+    /// Edits of one comment in all, 0 for no bound. It is no rate: `limits.enabled` does not switch it off.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub edits_per_comment: u32,
     /// Deletions of a member in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub deletions_per_minute_member: u32,
@@ -67,6 +70,7 @@ impl Default for LimitSettings {
             reactions_per_minute_member: 300,
             edits_per_minute_member: 60,
             edits_per_minute_comment: 10,
+            edits_per_comment: 60,
             deletions_per_minute_member: 300,
             decisions_per_minute_member: 600,
             writes_per_minute_address: 1_200,

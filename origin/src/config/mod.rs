@@ -11,6 +11,7 @@ mod connections;
 mod edge;
 mod limits;
 pub mod reference;
+mod retention;
 mod secret;
 mod settings;
 mod sources;
@@ -32,6 +33,7 @@ pub use connections::ConnectionSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
+pub use retention::RetentionSettings;
 pub use secret::Secret;
 use settings::Settings;
 use sources::Sources;
@@ -58,6 +60,7 @@ pub struct Config {
     pub data: PathBuf,
     pub limits: LimitSettings,
     pub connections: ConnectionSettings,
+    pub retention: RetentionSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
@@ -134,8 +137,8 @@ impl Config {
     }
 
     fn assemble(settings: Settings, types: BTreeMap<String, SubjectType>, cluster: Option<ClusterSettings>) -> Self {
-        let Settings { bind, data, cursor_secret, limits, connections, auth, cors, edge, .. } = settings;
-        Self { bind, data, limits, connections, auth, cursor_secret, edge, cors, cluster, types }
+        let Settings { bind, data, cursor_secret, limits, connections, retention, auth, cors, edge, .. } = settings;
+        Self { bind, data, limits, connections, retention, auth, cursor_secret, edge, cors, cluster, types }
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {

@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, HotWeightSettings, LimitSettings,
-    SubjectType,
+    RetentionSettings, SubjectType,
 };
 
 /// One setting.
@@ -31,6 +31,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     let mut entries = section("", &defaults);
     entries.extend(section::<LimitSettings>("limits.", &defaults.limits));
     entries.extend(section::<ConnectionSettings>("connections.", &defaults.connections));
+    entries.extend(section::<RetentionSettings>("retention.", &defaults.retention));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, LimitSettings, Secret, SubjectType,
-    Urls, cluster,
+    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, LimitSettings, RetentionSettings,
+    Secret, SubjectType, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -47,6 +47,8 @@ pub(super) struct Settings {
     pub(super) limits: LimitSettings,
     /// `connections`
     pub(super) connections: ConnectionSettings,
+    /// `retention`
+    pub(super) retention: RetentionSettings,
     /// `auth`
     pub(super) auth: AuthSettings,
     /// `cors`
@@ -71,6 +73,7 @@ impl Default for Settings {
             kafka_brokers: None,
             limits: LimitSettings::default(),
             connections: ConnectionSettings::default(),
+            retention: RetentionSettings::default(),
             auth: AuthSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),

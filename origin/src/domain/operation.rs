@@ -39,6 +39,11 @@ pub enum Operation {
     Dictionary(Vec<Term>),
     /// Deletes expired rows.
     DeleteExpired,
+    /// Deletes some of the earlier texts of comments that were replaced before this moment (Unix
+    /// milliseconds).
+    DeleteEditHistory {
+        before: u64,
+    },
 }
 
 /// A member's change to their reaction to a comment.
@@ -63,13 +68,15 @@ impl ReactionChange {
 #[derive(Debug, Clone)]
 pub enum CommentChange {
     /// Replaces the text and its HTML, while the comment is published; else nothing changes, and the
-    /// outcome is [`OperationOutcome::NoComment`]. `original_text` is the text as written, where the filter
-    /// masked part of it. `state` is `Published` or `Review`. Mentions stay.
+    /// outcome is [`OperationOutcome::NoComment`]. A comment that was edited `max_edits` times stays as it is
+    /// ([`OperationOutcome::TooManyEdits`]); 0 is no bound. `original_text` is the text as written, where the
+    /// filter masked part of it. `state` is `Published` or `Review`. Mentions stay.
     Edit {
         content: String,
         html: String,
         original_text: Option<String>,
         state: CommentState,
+        max_edits: u64,
     },
     /// Publishes, hides, rejects, deletes or restores.
     State(CommentState),
@@ -128,8 +135,12 @@ pub enum OperationOutcome {
     /// The comment does not exist or is not visible. A reaction with a position is stored all the same,
     /// and counted when its comment is published.
     NoComment,
+    /// The comment was edited as often as it may be.
+    TooManyEdits,
     /// The operation's position was applied before.
     Seen,
+    /// A part was done: there is more to delete.
+    Unfinished,
     Done,
 }
 

@@ -165,7 +165,7 @@ pub(super) async fn get_tree(
 
 /// Edit a comment.
 ///
-/// Only its author may, for 15 minutes.
+/// Only its author may, for 15 minutes, and 60 times unless the installation says otherwise.
 #[utoipa::path(
     patch, path = "/v1/comments/{id}", tag = "comments",
     params(PathId<CommentId>),

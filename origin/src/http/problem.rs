@@ -125,7 +125,7 @@ impl From<&ServiceError> for Refusal {
             ServiceError::GuestsNotAllowed(_) => Code::GuestsNotAllowed,
             ServiceError::LevelTooLow(_) => Code::LevelTooLow,
             ServiceError::SubjectClosed => Code::SubjectClosed,
-            ServiceError::EditWindowOver => Code::EditWindowOver,
+            ServiceError::EditWindowOver | ServiceError::TooManyEdits => Code::EditWindowOver,
             ServiceError::IdempotencyMismatch => Code::IdempotencyMismatch,
         };
         Self::new(code, error.to_string())

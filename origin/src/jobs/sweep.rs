@@ -1,10 +1,11 @@
-//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, idle rate limits.
+//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, old texts, idle rate limits.
 
 use std::sync::Weak;
 use std::time::Duration;
 
-use crate::domain::operation::Operation;
+use crate::domain::operation::{Operation, OperationOutcome};
 use crate::outage_log::OutageLog;
+use crate::ports::journal::JournalError;
 use crate::state::AppState;
 
 /// How often the sweep runs; what expired in between is ignored by its readers.
@@ -17,8 +18,8 @@ pub async fn run(state: Weak<AppState>) {
     loop {
         tick.tick().await;
         let Some(state) = state.upgrade() else { return };
-        match state.journal.append(Operation::DeleteExpired).await {
-            Ok(_) => outage.end(|| tracing::info!("The sweep is appended again")),
+        match sweep(&state).await {
+            Ok(()) => outage.end(|| tracing::info!("The sweep is appended again")),
             Err(error) => outage.begin(|| {
                 let retry_s = SWEEP_INTERVAL.as_secs();
                 tracing::warn!(operation = "sweep", retry_s, %error, "Could not append the sweep; retrying every {retry_s} s");
@@ -26,4 +27,15 @@ pub async fn run(state: Weak<AppState>) {
         }
         state.rate_limits.forget_idle();
     }
+}
+
+/// Deletes every row that has expired, in operations that are small enough for others to come in between.
+///
+/// # Errors
+/// The journal's.
+pub async fn sweep(state: &AppState) -> Result<(), JournalError> {
+    state.journal.append(Operation::DeleteExpired).await?;
+    let before = state.now().saturating_sub(state.config.retention.edit_history_ms());
+    while let OperationOutcome::Unfinished = state.journal.append(Operation::DeleteEditHistory { before }).await? {}
+    Ok(())
 }

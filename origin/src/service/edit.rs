@@ -15,7 +15,7 @@ use crate::state::AppState;
 /// Replaces the text of a comment. Its author may do so for 15 minutes after posting.
 ///
 /// # Errors
-/// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `WrongFields`,
+/// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `TooManyEdits`, `WrongFields`,
 /// `ContentRejected`, or the journal's.
 pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
     let _place = app.writes.admit().await?;
@@ -38,6 +38,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         html: filtered.html,
         original_text: filtered.original_text,
         state: filtered.state,
+        max_edits: u64::from(app.config.limits.edits_per_comment),
     };
     let after = append_change(app, id, change, None).await?;
     Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
@@ -92,6 +93,7 @@ pub(super) async fn append_change(
 ) -> ServiceResult<CommentRow> {
     match app.journal.append(Operation::Change { id, change, audit }).await? {
         OperationOutcome::NoComment => Err(ServiceError::CommentNotFound),
+        OperationOutcome::TooManyEdits => Err(ServiceError::TooManyEdits),
         _ => read_any_row(app, id).await,
     }
 }

@@ -41,6 +41,8 @@ pub enum ServiceError {
     SubjectClosed,
     #[error("a comment can be edited for 15 minutes")]
     EditWindowOver,
+    #[error("this comment was edited as often as a comment may be; delete it and write another")]
+    TooManyEdits,
     /// The categories of the blocked words, never the words.
     #[error("the comment contains words that are not allowed here: {}", .0.join(", "))]
     ContentRejected(Vec<String>),

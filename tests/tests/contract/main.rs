@@ -6,6 +6,7 @@ mod answer_size;
 mod change_feed;
 mod concurrency;
 mod edge_push;
+mod edits;
 mod errors;
 mod event_stream;
 mod fake_worker;

@@ -98,7 +98,7 @@ impl IdempotencyReader for MysqlStore {
     }
 
     async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
-        let text = "SELECT content FROM content_history_{n} WHERE comment_id = ? ORDER BY edited_at LIMIT 1";
+        let text = "SELECT content FROM content_history_{n} WHERE comment_id = ? ORDER BY edit, edited_at LIMIT 1";
         let found =
             self.rows_of("read_first_text", id.slot(), self.part(id.slot()).sql(text).bind(id.signed())).await?;
         found.first().map(|r| Ok(r.try_get(0)?)).transpose()

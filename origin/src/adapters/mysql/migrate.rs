@@ -18,9 +18,10 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 2] = [
+const MYSQL_MIGRATIONS: [&str; 3] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
+    include_str!("../../../../migrations/mysql/0003_edits.sql"),
 ];
 
 /// The migrations that a database has, and which database of which cluster it is.

@@ -48,7 +48,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 13] = [
     table("member_comment", SlotLookup::Slot, "member_comment_slot", &["slot", "member_id", "comment_id"]),
     table("member", SlotLookup::Slot, "member_slot", &["slot", "id"]),
     table("content", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
-    table("content_history", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "edited_at"]),
+    table("content_history", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "edit", "edited_at"]),
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.

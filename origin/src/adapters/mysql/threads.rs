@@ -177,8 +177,7 @@ impl MysqlStore {
         let slot = top.root_id().slot();
         let text = "SELECT c.replies, r.replies, r.floors FROM comment_{n} c STRAIGHT_JOIN comment_{n} r \
                     FORCE INDEX (PRIMARY) ON r.id = c.root_id WHERE c.id = ?";
-        let found =
-            self.rows_of("count_replies", slot, self.part(slot).sql(text).bind(top.id().signed())).await?;
+        let found = self.rows_of("count_replies", slot, self.part(slot).sql(text).bind(top.id().signed())).await?;
         let Some(r) = found.first() else { return Ok(DescendantCounts::default()) };
         Ok(DescendantCounts { replies: count_at(r, 0)?, thread_replies: count_at(r, 1)?, last_floor: count_at(r, 2)? })
     }

@@ -89,7 +89,7 @@ impl IdempotencyReader for SqliteStore {
 
     async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
         self.read("read_first_text", move |c| {
-            let sql = "SELECT content FROM content_history WHERE comment_id = ?1 ORDER BY edited_at LIMIT 1";
+            let sql = "SELECT content FROM content_history WHERE comment_id = ?1 ORDER BY edit, edited_at LIMIT 1";
             Ok(c.prepare_cached(sql)?.query_row([id.signed()], |r| r.get(0)).optional()?)
         })
         .await

@@ -14,7 +14,7 @@ use crate::domain::row::{FloorRange, WeightsByType};
 use crate::ports::store::Result;
 
 /// The comments below a path, in no order of a list.
-const BELOW: &str = "FROM comment c INDEXED BY comment_path WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) \
+const BELOW_SQL: &str = "FROM comment c INDEXED BY comment_path WHERE c.subject = (SELECT subject FROM comment WHERE id = ?1) \
      AND c.path > ?2 AND c.path < ?3 AND c.listed = 1";
 
 /// Floors and ids of the listed descendants.
@@ -40,7 +40,7 @@ pub(super) fn list_floors(c: &Connection, top: &Path, range: FloorRange) -> Resu
     }
     let start = if ascending { 0 } else { i64::MAX };
     let beyond = beyond.map_or(start, |b| i64::try_from(b).unwrap_or(i64::MAX));
-    let sql = format!("SELECT c.floor, c.id {BELOW} AND c.floor {compare} ?4 ORDER BY c.floor {order} LIMIT ?5");
+    let sql = format!("SELECT c.floor, c.id {BELOW_SQL} AND c.floor {compare} ?4 ORDER BY c.floor {order} LIMIT ?5");
     fetch_all(c, &sql, params![root, from, to, beyond, limit as i64], read)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn rank(c: &Connection, top: &Path, weights: &WeightsByType) -> Resul
             EngagementCounts { likes: count(r.get(1)?), dislikes: count(r.get(2)?), replies: count(r.get(3)?) };
         Ok((rank::sort_key(Sort::Hot, counts, count(r.get(4)?), &weights), comment_id(r.get(0)?)?))
     };
-    let sql = format!("SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at {BELOW}");
+    let sql = format!("SELECT c.id, c.likes, c.dislikes, c.replies, c.created_at {BELOW_SQL}");
     let mut all = fetch_all(c, &sql, params![root, from, to], read)?;
     all.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
     all.truncate(limits::MAX_SNAPSHOT_IDS);
@@ -112,7 +112,10 @@ mod tests {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let store = SqliteStore::open(&folder.path().join("gailou.db"), WeightsByType::new()).unwrap();
-            store.writer().execute("INSERT INTO subject (id, type, obj_id, key) VALUES (1, 'article', 1, '1')", []).unwrap();
+            store
+                .writer()
+                .execute("INSERT INTO subject (id, type, obj_id, key) VALUES (1, 'article', 1, '1')", [])
+                .unwrap();
             Self { store, next: 0, _folder: folder }
         }
 
@@ -127,7 +130,10 @@ mod tests {
                 let id = CommentId::from_parts(NOW + n, Slot::FIRST, 0, 0);
                 let path = parent.map_or(Path::root(id), |parent| parent.child(id).unwrap());
                 let root = path.root_id().signed();
-                tx.prepare_cached("UPDATE comment SET floors = floors + 1 WHERE id = ?1").unwrap().execute([root]).unwrap();
+                tx.prepare_cached("UPDATE comment SET floors = floors + 1 WHERE id = ?1")
+                    .unwrap()
+                    .execute([root])
+                    .unwrap();
                 tx.prepare_cached(
                     "INSERT INTO comment (id, subject, root_id, parent_id, path, depth, floor, state, visibility, listed, \
                      author_id, author_name, author_level, likes, created_at) \
@@ -242,7 +248,11 @@ mod tests {
         let by_thread = threads.store.list_ranked(&list, Sort::Hot).await.unwrap();
         assert_eq!((by_path.len(), by_path), (limits::MAX_SNAPSHOT_IDS, by_thread));
         // A comment without visible replies reads nothing of what is under it.
-        threads.store.writer().execute("UPDATE comment SET replies = 0 WHERE id = ?1", [comment.id().signed()]).unwrap();
+        threads
+            .store
+            .writer()
+            .execute("UPDATE comment SET replies = 0 WHERE id = ?1", [comment.id().signed()])
+            .unwrap();
         assert_eq!(threads.store.list_floors(&list, FloorRange::newest(20)).await.unwrap(), []);
         assert_eq!(threads.store.list_ranked(&list, Sort::Hot).await.unwrap(), []);
     }
@@ -261,7 +271,7 @@ mod tests {
             assert_eq!(threads.store.list_siblings(&newest, 1).await.unwrap(), [between.id()]);
             let (plan, steps) = {
                 let writer = threads.store.writer();
-                let sql = crate::adapters::sqlite::threads::SIBLINGS;
+                let sql = crate::adapters::sqlite::threads::SIBLINGS_SQL;
                 let params = params![root.id().signed(), root.as_bytes(), root.subtree_end(), newest.id().signed(), 10];
                 let plan: String =
                     writer.query_row(&format!("EXPLAIN QUERY PLAN {sql}"), params, |r| r.get(3)).unwrap();

@@ -13,7 +13,7 @@ use crate::adapters::sqlite::rows::{StoredEnum, comment_id, member_id};
 use crate::ports::store::{MemberReader, Result};
 
 /// A member's comments that no other reader sees.
-const PENDING: &str = "SELECT id FROM comment INDEXED BY comment_pending WHERE author_id = ?1 \
+const PENDING_SQL: &str = "SELECT id FROM comment INDEXED BY comment_pending WHERE author_id = ?1 \
      AND (state = 1 OR (state = 0 AND visibility = 1)) ORDER BY id DESC LIMIT ?2";
 
 #[async_trait]
@@ -29,10 +29,8 @@ impl MemberReader for SqliteStore {
     }
 
     async fn list_pending(&self, member: MemberId, count: usize) -> Result<Vec<CommentId>> {
-        self.read("list_pending", move |c| {
-            fetch_all(c, PENDING, params![member.signed(), count as i64], first_id)
-        })
-        .await
+        self.read("list_pending", move |c| fetch_all(c, PENDING_SQL, params![member.signed(), count as i64], first_id))
+            .await
     }
 
     async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
@@ -95,9 +93,9 @@ mod tests {
                 add_comments(&writer, member, published, 2, 0);
             }
             let plan: String =
-                writer.query_row(&format!("EXPLAIN QUERY PLAN {PENDING}"), params![few, 5], |r| r.get(3)).unwrap();
+                writer.query_row(&format!("EXPLAIN QUERY PLAN {PENDING_SQL}"), params![few, 5], |r| r.get(3)).unwrap();
             assert!(plan.contains("INDEX comment_pending (author_id=?)"), "{plan}");
-            let steps = |member| steps_of(|| fetch_all(&writer, PENDING, params![member, 5], first_id).unwrap()).1;
+            let steps = |member| steps_of(|| fetch_all(&writer, PENDING_SQL, params![member, 5], first_id).unwrap()).1;
             assert!(steps(many) <= steps(few) + 5, "{} steps, {} with few comments", steps(many), steps(few));
         }
         for member in [few, many] {

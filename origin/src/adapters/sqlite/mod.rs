@@ -78,6 +78,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0003_indexes.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0004_edits.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

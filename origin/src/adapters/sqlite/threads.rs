@@ -20,7 +20,7 @@ use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
 
 /// The answers to a comment but one, newest first. Other answers to it may be roots.
-pub(super) const SIBLINGS: &str = "SELECT id FROM comment INDEXED BY comment_parent WHERE parent_id = ?1 \
+pub(super) const SIBLINGS_SQL: &str = "SELECT id FROM comment INDEXED BY comment_parent WHERE parent_id = ?1 \
      AND path > ?2 AND path < ?3 AND listed = 1 AND id <> ?4 ORDER BY id DESC LIMIT ?5";
 
 #[async_trait]
@@ -89,7 +89,7 @@ impl ThreadReader for SqliteStore {
         self.read("list_siblings", move |c| {
             let (from, to) = (above.as_bytes(), above.subtree_end());
             let params = params![parent.signed(), from, to, id.signed(), count as i64];
-            fetch_all(c, SIBLINGS, params, first_id)
+            fetch_all(c, SIBLINGS_SQL, params, first_id)
         })
         .await
     }

@@ -120,7 +120,8 @@ impl Journal for ClusterJournal {
             Operation::Subject { .. }
             | Operation::Snapshot { .. }
             | Operation::Dictionary(_)
-            | Operation::DeleteExpired => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
+            | Operation::DeleteExpired
+            | Operation::DeleteEditHistory { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }
     }
 

@@ -6,7 +6,7 @@ use gailou_shared::wire::{CommentState, Reaction};
 use crate::domain::columns::{FLAG_EDITED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::BatchFold;
-use crate::domain::fold::row_changes::{AuditRow, SubjectPatchRow, TextEdit};
+use crate::domain::fold::row_changes::{AuditRow, HistoryRow, SubjectPatchRow, TextEdit};
 use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 
 impl<'b> BatchFold<'b> {
@@ -72,9 +72,13 @@ impl<'b> BatchFold<'b> {
         let id = self.resolve(id);
         let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
         // An edit that was under way when a moderator decided must not undo the decision.
-        let is_edit = matches!(change, CommentChange::Edit { .. });
-        if is_edit && comment.row.state != CommentState::Published {
-            return Ok(OperationOutcome::NoComment);
+        if let CommentChange::Edit { max_edits, .. } = change {
+            if comment.row.state != CommentState::Published {
+                return Ok(OperationOutcome::NoComment);
+            }
+            if *max_edits > 0 && comment.row.edits >= *max_edits {
+                return Ok(OperationOutcome::TooManyEdits);
+            }
         }
         comment.changed = true;
         comment.more_than_counts = true;
@@ -92,11 +96,18 @@ impl<'b> BatchFold<'b> {
             CommentChange::Feature(true) => comment.row.flags |= FLAG_FEATURED,
             CommentChange::Feature(false) => comment.row.flags &= !FLAG_FEATURED,
             CommentChange::State(state) => self.set_state(id, *state, false, at)?,
-            CommentChange::Edit { content, html, original_text, state } => {
+            CommentChange::Edit { content, html, original_text, state, .. } => {
                 comment.row.flags |= FLAG_EDITED;
                 comment.row.edited_at = Some(at);
+                comment.row.edits += 1;
+                let number = comment.row.edits;
+                if *state == CommentState::Review {
+                    let member = comment.author;
+                    self.changes.history.push(HistoryRow { member, id, held: true });
+                }
                 self.set_state(id, *state, true, at)?;
-                self.changes.edits.push(TextEdit { id, at, content, html, original_text: original_text.as_deref() });
+                let original_text = original_text.as_deref();
+                self.changes.edits.push(TextEdit { id, number, at, content, html, original_text });
             }
         }
         self.subjects[subject].changed = true;

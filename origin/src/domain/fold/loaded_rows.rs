@@ -84,7 +84,10 @@ impl<'b> LoadedRows<'b> {
                     self.request_ancestors(*id, &mut request);
                 }
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
-                Operation::Snapshot { .. } | Operation::Dictionary(_) | Operation::DeleteExpired => {}
+                Operation::Snapshot { .. }
+                | Operation::Dictionary(_)
+                | Operation::DeleteExpired
+                | Operation::DeleteEditHistory { .. } => {}
             }
         }
         request.sort_and_deduplicate();

@@ -200,7 +200,10 @@ impl<'b> BatchFold<'b> {
             Operation::React { id, member, change } => self.react(*id, *member, *change, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
-            Operation::Snapshot { .. } | Operation::Dictionary(_) | Operation::DeleteExpired => OperationOutcome::Done,
+            Operation::Snapshot { .. }
+            | Operation::Dictionary(_)
+            | Operation::DeleteExpired
+            | Operation::DeleteEditHistory { .. } => OperationOutcome::Done,
         };
         self.positions.advance(logged);
         Ok(outcome)

@@ -109,6 +109,7 @@ impl<'b> BatchFold<'b> {
             flags: if pinned { FLAG_PINNED } else { 0 } | if edited_at.is_some() { FLAG_EDITED } else { 0 },
             pinned_at: pinned.then_some(new.created_at),
             edited_at,
+            edits: 0,
             counts: EngagementCounts {
                 likes: base.likes + early.likes,
                 dislikes: base.dislikes + early.dislikes,

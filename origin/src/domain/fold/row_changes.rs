@@ -81,6 +81,8 @@ pub(crate) struct CommentUpdate {
 #[derive(Debug)]
 pub(crate) struct TextEdit<'b> {
     pub id: CommentId,
+    /// The number of the edit, from 1.
+    pub number: u64,
     pub at: u64,
     pub content: &'b str,
     pub html: &'b str,

@@ -53,6 +53,8 @@ pub(crate) struct FoldedRow {
     pub flags: i64,
     pub pinned_at: Option<u64>,
     pub edited_at: Option<u64>,
+    /// How often it was edited.
+    pub edits: u64,
     pub counts: EngagementCounts,
     pub reactions_offset: u64,
 }

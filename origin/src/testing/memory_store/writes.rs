@@ -26,7 +26,7 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_) | Operation::DeleteExpired => Slot::FIRST,
+        Operation::Dictionary(_) | Operation::DeleteExpired | Operation::DeleteEditHistory { .. } => Slot::FIRST,
     }
 }
 

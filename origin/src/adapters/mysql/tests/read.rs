@@ -16,8 +16,8 @@ use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::{CommentList, FloorRange};
 use crate::ports::store::{
-    CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, Sharding as _, SlotPositions as _,
-    StoredSettings as _, ThreadReader as _, Transfer as _,
+    CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, Sharding as _,
+    SlotPositions as _, StoredSettings as _, ThreadReader as _, Transfer as _,
 };
 
 #[tokio::test]

@@ -115,6 +115,7 @@ impl RandomBatches {
                 html: "e".into(),
                 original_text: None,
                 state: CommentState::Published,
+                max_edits: 0,
             },
             6 => {
                 let patch = SubjectPatch { title: Some(Some(format!("title {n}"))), ..SubjectPatch::default() };

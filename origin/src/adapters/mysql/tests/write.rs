@@ -113,6 +113,7 @@ async fn every_operation_leaves_its_rows() {
         html: "e".into(),
         original_text: None,
         state: CommentState::Published,
+        max_edits: 3,
     };
     persist(&[
         change(0, CommentChange::State(CommentState::Deleted)),
@@ -134,12 +135,24 @@ async fn every_operation_leaves_its_rows() {
     let row = store.read_comments(&[paths[15].id()]).await.unwrap().remove(&paths[15].id()).unwrap();
     assert_eq!((row.content.as_str(), row.likes, row.edited_at), ("new '中文'", 0, Some(NOW + 1)));
     assert_eq!(store.read_first_text(paths[15].id()).await.unwrap().unwrap(), "it's 中文 15 😀 \\ ?");
+    // Every text of one moment is kept, also one that differs by the case of a letter alone; an edit that
+    // changes nothing keeps none; none is beyond the bound.
+    let edits = persist(&[change(15, edit("A")), change(15, edit("a")), change(15, edit("b"))]).await;
+    assert!(matches!(
+        edits.outcomes[..],
+        [OperationOutcome::Done, OperationOutcome::Done, OperationOutcome::TooManyEdits]
+    ));
+    assert_eq!(count_rows(&store, "content_history").await, 3);
+    persist(&[LoggedOperation::new(NOW, Operation::DeleteEditHistory { before: NOW + 1 })]).await;
+    assert_eq!(count_rows(&store, "content_history").await, 3);
+    persist(&[LoggedOperation::new(NOW, Operation::DeleteEditHistory { before: NOW + 2 })]).await;
+    assert_eq!(count_rows(&store, "content_history").await, 0);
     let mut changed = vec![];
     for shard in 0..2 {
         changed.extend(store.read_changes(shard, 0, 100).await.unwrap().into_iter().map(|row| row.id));
     }
     changed.sort_unstable();
-    assert_eq!(changed, [paths[0].id(), paths[15].id()]);
+    assert_eq!(changed, [paths[0].id(), paths[15].id(), paths[15].id()]);
 
     let patch =
         SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };

@@ -158,8 +158,8 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
         let floor = row.floor.map(signed);
         let listed_floor = floor.filter(|_| row.is_listed());
         let (pinned_at, edited_at) = (row.pinned_at.map(signed), row.edited_at.map(signed));
-        let (state, flags) = (Some(row.state.number()), Some(row.flags));
-        (id.slot(), json_numbers(&[Some(id.signed()), state, floor, listed_floor, flags, pinned_at, edited_at]))
+        let (state, flags, edits) = (Some(row.state.number()), Some(row.flags), Some(signed(row.edits)));
+        (id.slot(), json_numbers(&[Some(id.signed()), state, floor, listed_floor, flags, pinned_at, edited_at, edits]))
     });
     let columns = [
         "id BIGINT",
@@ -169,10 +169,12 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
         "flags SMALLINT",
         "pinned_at BIGINT",
         "edited_at BIGINT",
+        "edits INT",
     ];
     let statement = format!(
         "UPDATE {} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id SET c.state = j.state, c.floor = j.floor, \
-         c.listed_floor = j.listed_floor, c.flags = j.flags, c.pinned_at = j.pinned_at, c.edited_at = j.edited_at",
+         c.listed_floor = j.listed_floor, c.flags = j.flags, c.pinned_at = j.pinned_at, \
+         c.edited_at = j.edited_at, c.edits = j.edits",
         json_table("{rows}", &columns)
     );
     script.add_rows(&statement, group_by_table(db, rows)).await
@@ -182,10 +184,13 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
     for edit in &changes.edits {
         let (n, id, at) = (db.table_number(edit.id.slot()), edit.id, signed(edit.at));
         let value = |text: Option<&str>| RowValues::new().text(text).end();
+        // The bytes are compared: the column's own order takes letters in both cases for the same.
         script
             .add(&format!(
-                "INSERT IGNORE INTO content_history_{n} (comment_id, edited_at, content) \
-                 SELECT id, {at}, content FROM content_{n} WHERE id = {id}"
+                "INSERT INTO content_history_{n} (comment_id, edit, edited_at, content) \
+                 SELECT id, {}, {at}, content FROM content_{n} WHERE id = {id} AND CAST(content AS BINARY) <> {}",
+                edit.number,
+                value(Some(edit.content))
             ))
             .await?;
         script

@@ -96,13 +96,13 @@ async fn load_comments(
     loaded: &mut LoadedRows<'_>,
 ) -> Result<()> {
     let statement = "SELECT c.id, c.subject, c.author_id, c.path, c.created_at, c.floor, c.floors, c.state, c.visibility, \
-                     c.flags, c.pinned_at, c.edited_at, c.likes, c.dislikes, c.replies, c.reacted \
+                     c.flags, c.pinned_at, c.edited_at, c.likes, c.dislikes, c.replies, c.reacted, c.edits \
                      FROM {rows} STRAIGHT_JOIN comment_{n} c ON c.id = j.id";
     for r in read(db, session, &["id BIGINT"], ids(&request.comments), statement).await? {
         loaded.add_comment(id_at(&r, 0)?, stored_comment(&r)?);
     }
     let statement = "SELECT c.id, COALESCE((SELECT h.content FROM content_history_{n} h WHERE h.comment_id = c.id \
-                     ORDER BY h.edited_at LIMIT 1), c.content) FROM {rows} STRAIGHT_JOIN content_{n} c ON c.id = j.id";
+                     ORDER BY h.edit, h.edited_at LIMIT 1), c.content) FROM {rows} STRAIGHT_JOIN content_{n} c ON c.id = j.id";
     for r in read(db, session, &["id BIGINT"], ids(&request.texts), statement).await? {
         loaded.add_text(id_at(&r, 0)?, r.try_get(1)?);
     }
@@ -125,6 +125,7 @@ fn stored_comment(r: &MySqlRow) -> Result<StoredComment> {
         flags: number_at(r, 9)?,
         pinned_at: optional_count(10)?,
         edited_at: optional_count(11)?,
+        edits: count_at(r, 16)?,
         counts: EngagementCounts { likes: count_at(r, 12)?, dislikes: count_at(r, 13)?, replies: count_at(r, 14)? },
         reactions_offset: count_at(r, 15)?,
     };

@@ -36,6 +36,8 @@ use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
 
 /// Expired rows that one statement deletes.
 const ROWS_PER_DELETE: usize = 2_000;
+/// Old texts that one statement deletes: 10 MB at most.
+const TEXTS_PER_DELETE: usize = 500;
 
 #[async_trait]
 impl BatchWriter for MysqlStore {
@@ -50,6 +52,7 @@ impl BatchWriter for MysqlStore {
             match &logged.operation {
                 Operation::Dictionary(terms) => replace_dictionary(self, terms).await?,
                 Operation::DeleteExpired => delete_expired(self, logged.at).await?,
+                Operation::DeleteEditHistory { before } => delete_edit_history(self, *before).await?,
                 _ => {
                     remaining.push(index);
                     continue;
@@ -114,7 +117,7 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_) | Operation::DeleteExpired => Slot::FIRST,
+        Operation::Dictionary(_) | Operation::DeleteExpired | Operation::DeleteEditHistory { .. } => Slot::FIRST,
     }
 }
 
@@ -261,6 +264,21 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
             let before = batch_sql::signed(at.saturating_sub(age));
             let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {ROWS_PER_DELETE}");
             while session.execute(sql(text.clone()).bind(before)).await? >= ROWS_PER_DELETE as u64 {}
+        }
+    }
+    Ok(())
+}
+
+/// Deletes old texts, a few at a time.
+async fn delete_edit_history(db: &MysqlStore, before: u64) -> Result<()> {
+    for shard in 0..db.count_databases() {
+        let mut session = db.session("delete_edit_history", shard).await?;
+        for n in 0..db.tables {
+            let text = format!(
+                "DELETE FROM content_history_{n} WHERE edited_at < {} ORDER BY edited_at LIMIT {TEXTS_PER_DELETE}",
+                batch_sql::signed(before)
+            );
+            while session.execute(sql(text.clone())).await? >= TEXTS_PER_DELETE as u64 {}
         }
     }
     Ok(())

@@ -21,10 +21,10 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     }
     for edit in &changes.edits {
         tx.prepare_cached(
-            "INSERT OR IGNORE INTO content_history (comment_id, edited_at, content) \
-             SELECT id, ?2, content FROM content WHERE id = ?1",
+            "INSERT INTO content_history (comment_id, edit, edited_at, content) \
+             SELECT id, ?2, ?3, content FROM content WHERE id = ?1 AND content <> ?4",
         )?
-        .execute(params![edit.id.signed(), edit.at])?;
+        .execute(params![edit.id.signed(), edit.number, edit.at, edit.content])?;
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
             .execute(params![edit.id.signed(), edit.content, edit.html, edit.original_text])?;
     }
@@ -141,9 +141,19 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
     if comment.more_than_counts {
         let state = row.state.number();
         tx.prepare_cached(
-            "UPDATE comment SET state = ?2, listed = ?3, floor = ?4, flags = ?5, pinned_at = ?6, edited_at = ?7 WHERE id = ?1",
+            "UPDATE comment SET state = ?2, listed = ?3, floor = ?4, flags = ?5, pinned_at = ?6, edited_at = ?7, \
+             edits = ?8 WHERE id = ?1",
         )?
-        .execute(params![id, state, row.is_listed(), row.floor, row.flags, row.pinned_at, row.edited_at])?;
+        .execute(params![
+            id,
+            state,
+            row.is_listed(),
+            row.floor,
+            row.flags,
+            row.pinned_at,
+            row.edited_at,
+            row.edits
+        ])?;
     }
     Ok(())
 }

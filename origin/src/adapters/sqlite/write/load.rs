@@ -30,7 +30,7 @@ pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &
     for id in &request.comments {
         let mut statement = tx.prepare_cached(
             "SELECT subject, author_id, path, created_at, floor, floors, state, visibility, flags, pinned_at, edited_at, \
-             likes, dislikes, replies FROM comment WHERE id = ?1",
+             likes, dislikes, replies, edits FROM comment WHERE id = ?1",
         )?;
         let mut found = statement.query([id.signed()])?;
         if let Some(r) = found.next()? {
@@ -41,7 +41,7 @@ pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &
         let text = tx
             .prepare_cached(
                 "SELECT coalesce((SELECT h.content FROM content_history h WHERE h.comment_id = c.id \
-                 ORDER BY h.edited_at LIMIT 1), c.content) FROM content c WHERE c.id = ?1",
+                 ORDER BY h.edit, h.edited_at LIMIT 1), c.content) FROM content c WHERE c.id = ?1",
             )?
             .query_row([id.signed()], |r| r.get(0))?;
         loaded.add_text(*id, text);
@@ -103,6 +103,7 @@ fn stored_comment(r: &Row<'_>) -> Result<StoredComment> {
         flags: r.get(8)?,
         pinned_at: r.get::<_, Option<i64>>(9)?.map(count),
         edited_at: r.get::<_, Option<i64>>(10)?.map(count),
+        edits: count(r.get(14)?),
         counts: EngagementCounts { likes: count(r.get(11)?), dislikes: count(r.get(12)?), replies: count(r.get(13)?) },
         reactions_offset: 0,
     };

@@ -16,10 +16,15 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
-use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, PersistedBatch};
+use crate::domain::operation::{
+    CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
+};
 use crate::domain::positions::NextPositions;
 use crate::ports::store::{BatchWriter, Result, StoreError};
 use crate::telemetry::CallTimer;
+
+/// Old texts that one transaction deletes, so that others need not wait for it.
+const TEXTS_PER_DELETE: usize = 500;
 
 #[async_trait]
 impl BatchWriter for SqliteStore {
@@ -36,19 +41,21 @@ impl BatchWriter for SqliteStore {
             load::load(&tx, &request, &mut loaded)?;
         }
         let mut fold = BatchFold::new(loaded)?;
-        let outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<_>>()?;
+        let mut outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<Vec<_>>>()?;
         let (persisted, changes) = fold.finish(|kind| self.weights_of(kind));
         flush::flush(&tx, &changes)?;
-        for logged in batch {
-            apply_unfolded(&tx, logged)?;
+        for (logged, outcome) in batch.into_iter().zip(&mut outcomes) {
+            if apply_unfolded(&tx, logged)? {
+                *outcome = OperationOutcome::Unfinished;
+            }
         }
         tx.commit()?;
         Ok(PersistedBatch { outcomes, ..persisted })
     }
 }
 
-/// Applies an operation that touches no folded row.
-fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<()> {
+/// Applies an operation that touches no folded row. Returns whether a part of it is left.
+fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool> {
     match &logged.operation {
         Operation::Publish(_) | Operation::React { .. } | Operation::Change { .. } | Operation::Subject { .. } => {}
         Operation::Snapshot { snapshot, .. } => {
@@ -65,8 +72,14 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<()> 
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
         }
+        Operation::DeleteEditHistory { before } => {
+            let oldest = "SELECT comment_id, edit, edited_at FROM content_history INDEXED BY content_history_age \
+                          WHERE edited_at < ?1 ORDER BY edited_at LIMIT ?2";
+            let delete = format!("DELETE FROM content_history WHERE (comment_id, edit, edited_at) IN ({oldest})");
+            return Ok(tx.execute(&delete, params![before, TEXTS_PER_DELETE])? == TEXTS_PER_DELETE);
+        }
     }
-    Ok(())
+    Ok(false)
 }
 
 fn replace_dictionary(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
@@ -90,17 +103,50 @@ mod tests {
     use gailou_shared::wire::{Author, CommentState, Visibility};
 
     use crate::adapters::sqlite::SqliteStore;
-    use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, CommentChange, LoggedOperation, Operation};
+    use crate::domain::operation::{
+        CHANGE_FEED_RETENTION_MS, CommentChange, LoggedOperation, Operation, OperationOutcome,
+    };
     use crate::domain::row::NewCommentRow;
-    use crate::ports::store::{BatchWriter, ChangeFeedReader, StoreError};
+    use crate::ports::store::{BatchWriter, ChangeFeedReader, IdempotencyReader, StoreError};
 
     const NOW: u64 = 1_700_000_000_000;
 
     #[tokio::test]
-    async fn change_feed_expires_and_a_logged_operation_is_refused() {
+    async fn every_text_of_one_moment_is_kept_until_it_is_old() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
         let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
+        let edit = |text: String| {
+            let (html, state) = (String::new(), CommentState::Published);
+            let change = CommentChange::Edit { content: text, html, original_text: None, state, max_edits: 0 };
+            LoggedOperation::new(NOW + 1, Operation::Change { id, change, audit: None })
+        };
+        store.persist(&[publish(id)]).await.unwrap();
+        // The second edit changes nothing.
+        let texts = (0..=1_200).map(|n| format!("text {}", n.max(1)));
+        store.persist(&texts.map(edit).collect::<Vec<_>>()).await.unwrap();
+        let history = || -> Vec<String> {
+            let writer = store.writer();
+            let mut rows = writer.prepare("SELECT content FROM content_history ORDER BY edit").unwrap();
+            rows.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        let kept = history();
+        assert_eq!((kept.len(), kept[0].as_str(), kept[1].as_str()), (1_200, "text", "text 1"));
+        assert_eq!(store.read_first_text(id).await.unwrap().unwrap(), "text");
+        let sweep = async |before| {
+            let delete = LoggedOperation::new(NOW, Operation::DeleteEditHistory { before });
+            store.persist(&[delete]).await.unwrap().outcomes.remove(0)
+        };
+        assert!(matches!(sweep(NOW + 1).await, OperationOutcome::Done));
+        assert_eq!(history().len(), 1_200);
+        let mut steps = 1;
+        while let OperationOutcome::Unfinished = sweep(NOW + 2).await {
+            steps += 1;
+        }
+        assert_eq!((steps, history().len()), (3, 0));
+    }
+
+    fn publish(id: CommentId) -> LoggedOperation {
         let new = NewCommentRow {
             subject: SubjectKey::new("article", "a").unwrap(),
             path: Path::root(id),
@@ -117,7 +163,15 @@ mod tests {
             idempotency: None,
             imported: None,
         };
-        let publish = LoggedOperation::new(NOW, Operation::Publish(Box::new(new)));
+        LoggedOperation::new(NOW, Operation::Publish(Box::new(new)))
+    }
+
+    #[tokio::test]
+    async fn change_feed_expires_and_a_logged_operation_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
+        let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
+        let publish = publish(id);
         let logged = LoggedOperation { position: Some(0), ..publish.clone() };
         assert!(matches!(store.persist(&[logged]).await, Err(StoreError::Database(_))));
         let change = |state| {

@@ -80,7 +80,8 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Subject { .. }
         | Operation::Snapshot { .. }
         | Operation::Dictionary(_)
-        | Operation::DeleteExpired => return None,
+        | Operation::DeleteExpired
+        | Operation::DeleteEditHistory { .. } => return None,
     };
     // Writing these structs into memory cannot fail.
     postcard::to_extend(&FlatLoggedOperation { at: logged.at, operation }, vec![OPERATION_FORMAT]).ok()

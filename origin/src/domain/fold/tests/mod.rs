@@ -62,7 +62,8 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
             content: "edited".into(),
             html: String::new(),
             original_text: None,
-            state: CommentState::Published
+            state: CommentState::Published,
+            max_edits: 3
         }),
     ];
     let step = prop_oneof![
@@ -196,7 +197,7 @@ proptest! {
 proptest! {
     /// Edits and decisions reach the fold in any order and in any batches.
     #[test]
-    fn no_edit_changes_what_a_decision_made_invisible(
+    fn no_edit_changes_what_a_decision_made_invisible_or_exceeds_the_bound(
         changes in prop::collection::vec(edit_or_decision(), 1..24),
         size in 1usize..6,
     ) {
@@ -204,7 +205,7 @@ proptest! {
         let id = new.path.id();
         let mut tables = FoldTables::default();
         tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
-        let (mut state, mut text) = (new.state, new.content);
+        let (mut state, mut text, mut edits) = (new.state, new.content, 0);
         for (n, batch) in changes.chunks(size).enumerate() {
             let at = NOW + n as u64;
             let operation = |change: &CommentChange| Operation::Change { id, change: change.clone(), audit: None };
@@ -212,24 +213,30 @@ proptest! {
             let outcomes = tables.persist(TableLayout::Embedded, &operations).unwrap().outcomes;
             for (change, outcome) in batch.iter().zip(outcomes) {
                 let applies = match change {
-                    CommentChange::Edit { .. } => state == CommentState::Published,
+                    CommentChange::Edit { .. } => state == CommentState::Published && edits < MAX_EDITS,
                     _ => true,
                 };
+                if !applies && state == CommentState::Published {
+                    prop_assert!(matches!(outcome, OperationOutcome::TooManyEdits));
+                }
                 prop_assert_eq!(matches!(outcome, OperationOutcome::Done), applies, "{:?} of {:?}", change, state);
                 match change {
                     CommentChange::Edit { content, state: edited, .. } if applies => {
-                        (state, text) = (*edited, content.clone());
+                        (state, text, edits) = (*edited, content.clone(), edits + 1);
                     }
                     CommentChange::State(decided) => state = *decided,
                     _ => {}
                 }
             }
             let stored = &tables.comments[&id];
-            prop_assert_eq!((stored.row.state, &stored.texts.1), (state, &text));
+            prop_assert_eq!((stored.row.state, &stored.texts.1, stored.row.edits), (state, &text, edits));
             tables.check();
         }
     }
 }
+
+/// Fewer than there are edits in most runs.
+const MAX_EDITS: u64 = 5;
 
 fn edit_or_decision() -> impl Strategy<Value = CommentChange> {
     let edit = (0u8..9, prop_oneof![3 => Just(CommentState::Published), 1 => Just(CommentState::Review)]);
@@ -240,6 +247,7 @@ fn edit_or_decision() -> impl Strategy<Value = CommentChange> {
             html: String::new(),
             original_text: None,
             state,
+            max_edits: MAX_EDITS,
         }),
         1 => prop::sample::select(decision.to_vec()).prop_map(CommentChange::State),
     ]
@@ -300,6 +308,7 @@ fn two_comments_with_one_id_are_refused() {
         html: String::new(),
         original_text: None,
         state: CommentState::Published,
+        max_edits: 0,
     };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
     tables.persist(TableLayout::Sharded, &[LoggedOperation::new(NOW, edit)]).unwrap();
@@ -348,7 +357,10 @@ fn change_feed_contains_only_changes_that_readers_saw() {
         let touched = tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, operation)]).unwrap().touched;
         assert_eq!(touched[0].takedown, expected, "{state:?} {change:?}");
     };
-    let edit = |state| CommentChange::Edit { content: "new".into(), html: String::new(), original_text: None, state };
+    let edit = |state| {
+        let (content, html) = ("new".into(), String::new());
+        CommentChange::Edit { content, html, original_text: None, state, max_edits: 0 }
+    };
     check(CommentState::Published, edit(CommentState::Published), true);
     check(CommentState::Published, edit(CommentState::Review), true);
     check(CommentState::Published, CommentChange::State(CommentState::Deleted), true);

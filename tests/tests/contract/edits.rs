@@ -1,0 +1,53 @@
+//! Edits: a comment takes so many of them, however many are sent at once.
+
+use futures_util::future::join_all;
+use gailou_tests::{TestOrigin, ann, comments_path, id};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edit_beyond_the_bound_is_409() {
+    let origin = TestOrigin::start_with(|config| config.limits.edits_per_comment = 5).await;
+    let comment = origin.post(&ann(), "article/1", "first").await;
+    origin.with_floor(&comment).await;
+    let (origin, by) = (&origin, &ann());
+    let edits = join_all((0..12).map(|n| {
+        let comment = &comment;
+        async move { (n, origin.edit(by, comment, &format!("edit {n}")).await) }
+    }))
+    .await;
+    let accepted: Vec<_> = edits.iter().filter(|(_, edit)| edit.status == 200).map(|(n, _)| *n).collect();
+    assert_eq!(accepted.len(), 5, "of 12 edits");
+    for (_, refused) in edits.iter().filter(|(n, _)| !accepted.contains(n)) {
+        assert_eq!(
+            (refused.status, refused.json["code"].as_str()),
+            (409, Some("edit_window_over")),
+            "{}",
+            refused.text
+        );
+        assert!(refused.json["detail"].as_str().unwrap().contains("as often as"), "{}", refused.text);
+    }
+    let shown = origin.get(&format!("/v1/comments/{}", id(&comment))).await.expect(200);
+    let texts: Vec<_> = accepted.iter().map(|n| format!("edit {n}")).collect();
+    assert!(texts.iter().any(|text| shown["content"] == text.as_str()), "{shown}");
+    // The bound is of each comment, and switching rates off does not switch it off.
+    let other = origin.post(by, "article/1", "other").await;
+    origin.with_floor(&other).await;
+    origin.edit(by, &other, "better").await.expect(200);
+    assert_eq!(origin.page(&comments_path("article/1")).await["subject"]["comments"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_edits_are_the_default_and_none_is_no_bound() {
+    for (bound, last) in [(None, 409), (Some(0), 200)] {
+        let origin = TestOrigin::start_with(|config| {
+            assert_eq!(config.limits.edits_per_comment, 60);
+            config.limits.edits_per_comment = bound.unwrap_or(60);
+        })
+        .await;
+        let comment = origin.post(&ann(), "article/1", "first").await;
+        origin.with_floor(&comment).await;
+        for n in 0..60 {
+            origin.edit(&ann(), &comment, &format!("edit {n}")).await.expect(200);
+        }
+        assert_eq!(origin.edit(&ann(), &comment, "the 61st").await.status, last);
+    }
+}
