@@ -6,6 +6,7 @@
 
 pub mod adapters;
 pub mod bootstrap;
+pub mod circuit_breaker;
 pub mod cli;
 pub mod clock;
 #[cfg(feature = "cluster")]

@@ -1,7 +1,7 @@
 //! Metrics: how durations are measured, and how everything is served in Prometheus' text format.
 //!
-//! Not here: the counts themselves, which are where something happens. Durations go to one recorder
-//! of the process, since an adapter knows no server. What a server counts for itself is read when it
+//! Not here: the counts themselves, which are where something happens. Durations and breakers go to one
+//! recorder of the process, since an adapter knows no server. What a server counts for itself is read when it
 //! is requested, so two servers in one process (in tests) do not mix their counts. Promise: a call is
 //! measured even when its caller gives up on it.
 
@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use metrics::{Histogram, Unit, describe_histogram, histogram, with_local_recorder};
+use metrics::{Counter, Gauge, Histogram, Unit, with_local_recorder};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Seconds from the request's head to the response's head, by `method`, `route` and `status`.
@@ -18,7 +19,11 @@ pub const HTTP_REQUEST_DURATION: &str = "gailou_http_request_duration_seconds";
 /// Seconds of a call to a `dependency` (`mysql`, `redis`, `kafka`, `sqlite`, `journal`, `page_cache`,
 /// `edge`), by `operation`. Both are constants of the code.
 pub const DEPENDENCY_DURATION: &str = "gailou_dependency_duration_seconds";
-/// Seconds until a connection was free, by `pool`.
+/// Circuit breakers that are open, by `dependency`.
+pub const OPEN_BREAKERS: &str = "gailou_breakers_open";
+/// Calls that open breakers refused, by `dependency`.
+pub const BREAKER_REFUSALS: &str = "gailou_breaker_refusals_total";
+/// Seconds until a connection was free, or a request was admitted, by `pool`.
 pub const POOL_WAIT_DURATION: &str = "gailou_pool_wait_seconds";
 
 /// Upper bounds of the buckets of [`HTTP_REQUEST_DURATION`], in seconds.
@@ -38,7 +43,9 @@ static DURATION_RECORDER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
     let _ = metrics::set_global_recorder(recorder);
     describe_histogram!(HTTP_REQUEST_DURATION, Unit::Seconds, "Requests, until the head of the response.");
     describe_histogram!(DEPENDENCY_DURATION, Unit::Seconds, "Calls to what Gailou depends on.");
-    describe_histogram!(POOL_WAIT_DURATION, Unit::Seconds, "Waiting for a free connection.");
+    describe_histogram!(POOL_WAIT_DURATION, Unit::Seconds, "Waiting for a free connection, or for admission.");
+    describe_gauge!(OPEN_BREAKERS, "Circuit breakers that are open or half open.");
+    describe_counter!(BREAKER_REFUSALS, "Calls that were not sent because a breaker is open.");
     handle
 });
 
@@ -107,6 +114,39 @@ impl Drop for CallTimer {
     }
 }
 
+/// What a circuit breaker counts. The breakers of one dependency share it.
+pub struct BreakerMetrics {
+    open: Gauge,
+    refusals: Counter,
+}
+
+impl std::fmt::Debug for BreakerMetrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BreakerMetrics").finish_non_exhaustive()
+    }
+}
+
+impl BreakerMetrics {
+    pub fn new(dependency: &'static str) -> Self {
+        install();
+        let open = gauge!(OPEN_BREAKERS, "dependency" => dependency);
+        let refusals = counter!(BREAKER_REFUSALS, "dependency" => dependency);
+        // Shown from the beginning.
+        open.increment(0.0);
+        refusals.increment(0);
+        Self { open, refusals }
+    }
+
+    /// One breaker more is open (1), or less (-1).
+    pub fn count_open(&self, change: f64) {
+        self.open.increment(change);
+    }
+
+    pub fn count_refusal(&self) {
+        self.refusals.increment(1);
+    }
+}
+
 thread_local! {
     /// The histograms that this thread has recorded into, by dependency and operation: to find one in the
     /// recorder costs as much as a small request.
@@ -163,8 +203,6 @@ pub async fn measure_pool_wait<F: Future>(pool: &'static str, connection: F) -> 
 
 #[cfg(test)]
 mod tests {
-    use metrics::{counter, describe_counter, gauge};
-
     use super::*;
 
     #[test]

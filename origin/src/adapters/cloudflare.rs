@@ -1,9 +1,10 @@
 //! The edge as a Cloudflare Worker: one signed HTTP `POST` for each push.
 //!
-//! Nothing is retried in here, and a push takes no longer than [`PUSH_TIMEOUT`].
+//! Nothing is retried in here, a push takes no longer than [`PUSH_TIMEOUT`], and nothing is sent while the
+//! Worker does not answer.
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use axum::http::{Request, StatusCode, header};
@@ -18,6 +19,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
+use crate::circuit_breaker::CircuitBreaker;
 use crate::clock::Clock;
 use crate::config::Secret;
 use crate::ports::edge::{EdgeClient, EdgeError};
@@ -36,6 +38,7 @@ pub struct WorkerClient {
     url: String,
     secret: Secret,
     clock: Clock,
+    breaker: CircuitBreaker,
 }
 
 impl WorkerClient {
@@ -43,7 +46,7 @@ impl WorkerClient {
     pub fn new(url: &str, secret: Secret, clock: Clock) -> Self {
         let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Self { client, url: url.to_owned(), secret, clock }
+        Self { client, url: url.to_owned(), secret, clock, breaker: CircuitBreaker::new("edge", url) }
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
@@ -80,8 +83,16 @@ impl EdgeClient for WorkerClient {
             words: dictionary.map(Cow::Borrowed),
         });
         let body = body.map_err(unreachable)?;
+        if !self.breaker.try_call(Instant::now()) {
+            return Err(EdgeError::Unreachable("it did not answer a moment ago".into()));
+        }
         let answered = measure_call("edge", "push", tokio::time::timeout(PUSH_TIMEOUT, self.post(body))).await;
-        let (status, answer) = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into()))??;
+        let answered = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into())).flatten();
+        match &answered {
+            Ok(_) => self.breaker.record_success(),
+            Err(_) => self.breaker.record_failure(Instant::now()),
+        }
+        let (status, answer) = answered?;
         match status {
             // The edge has newer versions of all of them.
             StatusCode::CONFLICT => Ok(PushOutcome { stored: 0, older: pages.len() as u64 }),

@@ -151,6 +151,9 @@ impl From<&JournalError> for Refusal {
         let (code, detail) = match error {
             JournalError::Store(error) => return error.into(),
             JournalError::Full => (Code::Overloaded, "too many writes at once; nothing was written"),
+            JournalError::NotSent => {
+                (Code::Unavailable, "new comments and changes cannot be taken for the moment; nothing was written")
+            }
             JournalError::Closed => (
                 Code::Unavailable,
                 "the server is stopping; the outcome is unknown, send it again with the same Idempotency-Key",

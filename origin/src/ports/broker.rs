@@ -42,6 +42,9 @@ pub enum BrokerError {
     /// The producer's queue is full. This record was not accepted and will never appear.
     #[error("too many records are waiting to be sent")]
     Full,
+    /// The broker did not answer a moment ago. This record was not sent and will never appear.
+    #[error("the broker did not answer a moment ago")]
+    NotSent,
     /// The broker could not be reached or did not answer in time. Whether the record was written is
     /// not known; it is not sent again after this answer.
     #[error("the broker cannot be reached: {0}")]

@@ -16,6 +16,9 @@ pub enum JournalError {
     /// Too many operations are waiting. Nothing was written.
     #[error("too many writes are waiting")]
     Full,
+    /// A server did not answer a moment ago, and is not asked for a while. Nothing was written.
+    #[error("a server did not answer a moment ago; nothing was sent to it")]
+    NotSent,
     /// The journal has stopped. Whether the operation was written is not known.
     #[error("the journal has stopped")]
     Closed,

@@ -12,6 +12,9 @@ const LIST_PATH: &str = "/v1/subjects/article/faults/comments?sort=old";
 /// No response may take longer, whatever has failed: every limit of the origin is shorter.
 const MAX_RESPONSE_TIME: Duration = Duration::from_secs(6);
 
+/// How long a response takes at most that waits for no server.
+const MAX_TIME_OF_A_REFUSAL: Duration = Duration::from_millis(400);
+
 /// An origin that reaches its servers through proxies only.
 struct FaultTestBed {
     servers: BackingServers,
@@ -74,6 +77,18 @@ async fn send_until_accepted(request: impl Fn() -> ApiRequest) -> ApiResponse {
     poll_until(|| send(request()), |response| response.status < 300).await
 }
 
+/// Repeats the request until it is refused at once: the server is known not to answer.
+async fn send_until_refused_at_once(request: impl Fn() -> ApiRequest) -> ApiResponse {
+    let timed = async || {
+        let started = Instant::now();
+        (send(request()).await, started.elapsed())
+    };
+    let (refused, took) = poll_until(timed, |(_, took)| *took < MAX_TIME_OF_A_REFUSAL).await;
+    assert!(took < MAX_TIME_OF_A_REFUSAL && refused.status == 503, "{took:?}: {} {}", refused.status, refused.text);
+    assert!(!refused.header("retry-after").is_empty());
+    refused
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_redis_reads_and_counts_come_from_rows() {
     if !available() {
@@ -120,6 +135,8 @@ async fn without_kafka_writes_are_503_and_reads_work() {
         }
         let read = send(bed.origin.without_barrier().request(&format!("GET {LIST_PATH}"))).await;
         assert_eq!(read.status, 200, "{}", read.text);
+        let refused = send_until_refused_at_once(|| bed.post(&key)).await;
+        assert!(refused.text.contains("nothing was written"), "{}", refused.text);
         bed.kafka.heal();
         send_until_accepted(|| bed.post(&key)).await.expect(201);
         assert_eq!(bed.count_in_list(&key).await, 1, "the request was repeated with the same key");
@@ -147,6 +164,7 @@ async fn without_mariadb_reads_come_from_caches() {
         let response = send(bed.post(&key)).await;
         assert!(matches!(response.status, 201 | 503), "{}", response.text);
         sent.push(key);
+        send_until_refused_at_once(|| bed.origin.without_barrier().request("GET /v1/members/7/comments")).await;
         bed.mariadb.heal();
     }
     // Acknowledged posts become rows, others can be repeated, and there are no dead letters.

@@ -4,7 +4,7 @@
 //! The driver's settings are in `client`; `producer` appends, `consumer` reads, `dead_letters` keeps
 //! failed records, `topics` creates and checks topics. Promise: a record whose append returned an
 //! offset is on every in-sync replica, one that was refused as `Full` is nowhere, and nothing is sent
-//! after its append has returned.
+//! after its append has returned. While a partition does not answer, nothing is sent to it.
 
 mod client;
 mod consumer;
@@ -17,7 +17,7 @@ mod topics;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
@@ -29,6 +29,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::adapters::kafka::client::{DriverLog, KafkaClient};
 use crate::adapters::kafka::consumer::KafkaConsumer;
 use crate::adapters::kafka::producer::KafkaProducer;
+use crate::circuit_breaker::CircuitBreaker;
 use crate::ports::broker::{
     Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
 };
@@ -44,6 +45,8 @@ pub struct KafkaBroker {
     client: KafkaClient,
     producer: Arc<KafkaProducer>,
     partitions: u32,
+    /// Of each topic's partitions, whose leaders fail by themselves: see [`KafkaBroker::breaker_of`].
+    breakers: Vec<CircuitBreaker>,
     /// By consumer group.
     query_consumers: Mutex<HashMap<String, QueryConsumer>>,
 }
@@ -70,7 +73,10 @@ impl KafkaBroker {
         let client = KafkaClient::new(brokers, name);
         let partitions = topics::read_partition_count(&client).await?;
         let producer = Arc::new(KafkaProducer::new(client.clone())?);
-        Ok(Self { client, producer, partitions, query_consumers: Mutex::default() })
+        let breakers = Topic::ALL.iter().flat_map(|topic| {
+            (0..partitions).map(|partition| CircuitBreaker::new("kafka", format!("{}[{partition}]", topic.name())))
+        });
+        Ok(Self { client, producer, partitions, breakers: breakers.collect(), query_consumers: Mutex::default() })
     }
 
     /// Creates the topics that are missing.
@@ -89,6 +95,11 @@ impl KafkaBroker {
             Ok(migrated)
         })
         .await?
+    }
+
+    /// The breaker of a partition.
+    fn breaker_of(&self, topic: Topic, partition: u32) -> &CircuitBreaker {
+        &self.breakers[topic as usize * self.partitions as usize + partition as usize]
     }
 
     /// The consumer for queries about a group.
@@ -136,8 +147,19 @@ fn driver_partition(number: u32) -> i32 {
 #[async_trait]
 impl Producer for KafkaBroker {
     async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
-        let partition = driver_partition(self.partition_of(slot));
-        self.producer.send("append_record", &self.client.topic_name(topic), partition, &payload, None).await
+        let partition = self.partition_of(slot);
+        let breaker = self.breaker_of(topic, partition);
+        if !breaker.try_call(Instant::now()) {
+            return Err(BrokerError::NotSent);
+        }
+        let (name, partition) = (self.client.topic_name(topic), driver_partition(partition));
+        let sent = self.producer.send("append_record", &name, partition, &payload, None).await;
+        match &sent {
+            Ok(_) => breaker.record_success(),
+            Err(BrokerError::Unavailable(_)) => breaker.record_failure(Instant::now()),
+            Err(_) => {}
+        }
+        sent
     }
 
     async fn close(&self) {

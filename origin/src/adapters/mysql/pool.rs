@@ -1,4 +1,5 @@
-//! The connections to one database: a fixed number of them, every wait bounded.
+//! The connections to one database: a fixed number of them, every wait bounded, none while the database
+//! does not answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::adapters::mysql::session::{IdleConnections, MysqlSession, SESSION_SETTINGS};
+use crate::circuit_breaker::CircuitBreaker;
 use crate::ports::store::{Result, StoreError};
 use crate::telemetry::measure_pool_wait;
 
@@ -31,6 +33,7 @@ pub(super) struct MysqlPool {
     options: Arc<MySqlConnectOptions>,
     idle: Arc<IdleConnections>,
     permits: Arc<Semaphore>,
+    breaker: Arc<CircuitBreaker>,
 }
 
 impl std::fmt::Debug for MysqlPool {
@@ -43,13 +46,13 @@ impl MysqlPool {
     /// A pool without any connection yet.
     pub(super) fn new(options: MySqlConnectOptions) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        Self { options: Arc::new(options), idle: Arc::default(), permits }
+        let breaker = Arc::new(CircuitBreaker::new("mysql", address_of(&options)));
+        Self { options: Arc::new(options), idle: Arc::default(), permits, breaker }
     }
 
     /// Host, port and database, without the password.
     pub(super) fn address(&self) -> String {
-        let options = &self.options;
-        format!("{}:{}/{}", options.get_host(), options.get_port(), options.get_database().unwrap_or_default())
+        address_of(&self.options)
     }
 
     /// A connection for one call or one transaction, which is measured as `operation`.
@@ -66,9 +69,19 @@ impl MysqlPool {
         let permit = timeout(POOL_WAIT_TIMEOUT, self.permits.clone().acquire_owned()).await;
         let permit = permit.map_err(|_| StoreError::Busy("no connection was free in time".into()))?.map_err(closed)?;
         let late = |_| StoreError::Unavailable("no connection in time".into());
+        // A caller that waited for a connection finds out what those before it did.
+        if !self.breaker.try_call(std::time::Instant::now()) {
+            return Err(StoreError::Unavailable("it did not answer a moment ago".into()));
+        }
         // In a box: the types of its futures are deep, and every call contains them.
-        let connection = timeout(CONNECT_TIMEOUT, Box::pin(self.take_or_connect())).await.map_err(late)??;
-        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit))
+        let connection = timeout(CONNECT_TIMEOUT, Box::pin(self.take_or_connect())).await.map_err(late);
+        let connection = connection.flatten().inspect_err(|error| match error {
+            StoreError::Unavailable(failure) if failure.code().is_none() => {
+                self.breaker.record_failure(std::time::Instant::now());
+            }
+            _ => self.breaker.record_success(),
+        })?;
+        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit, self.breaker.clone()))
     }
 
     /// An idle connection that works, or a new one.
@@ -92,6 +105,10 @@ impl MysqlPool {
         connection.execute(sqlx::raw_sql(SESSION_SETTINGS)).await?;
         Ok(connection)
     }
+}
+
+fn address_of(options: &MySqlConnectOptions) -> String {
+    format!("{}:{}/{}", options.get_host(), options.get_port(), options.get_database().unwrap_or_default())
 }
 
 /// The options of an address like `mysql://user:password@host:3306/gailou`.

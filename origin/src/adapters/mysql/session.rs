@@ -14,6 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
 use crate::adapters::mysql::statement::SqlStatement;
+use crate::circuit_breaker::CircuitBreaker;
 use crate::ports::store::{Result, StoreError};
 use crate::telemetry::CallTimer;
 
@@ -58,6 +59,8 @@ pub(super) struct MysqlSession {
     /// A statement has begun and has not ended.
     busy: bool,
     in_transaction: bool,
+    /// Whether the database answers.
+    breaker: Arc<CircuitBreaker>,
     _permit: OwnedSemaphorePermit,
     /// Measures the use of the connection, from here until the session is dropped.
     _timer: CallTimer,
@@ -69,6 +72,7 @@ impl MysqlSession {
         idle: Arc<IdleConnections>,
         connection: MySqlConnection,
         permit: OwnedSemaphorePermit,
+        breaker: Arc<CircuitBreaker>,
     ) -> Self {
         Self {
             idle,
@@ -76,6 +80,7 @@ impl MysqlSession {
             timeout: STATEMENT_TIMEOUT,
             busy: false,
             in_transaction: false,
+            breaker,
             _permit: permit,
             _timer: CallTimer::start("mysql", operation),
         }
@@ -155,10 +160,16 @@ impl MysqlSession {
         let gone = || StoreError::Unavailable("an earlier statement on this connection did not end".into());
         let connection = self.connection.as_mut().filter(|_| !self.busy).ok_or_else(gone)?;
         self.busy = true;
-        let late = |_| StoreError::Unavailable("no answer in time".into());
-        let answer = timeout(self.timeout, work(connection)).await.map_err(late)?;
-        // An error of the server leaves the connection usable; any other may leave half an answer on it.
+        let Ok(answer) = timeout(self.timeout, work(connection)).await else {
+            self.breaker.record_failure(std::time::Instant::now());
+            return Err(StoreError::Unavailable("no answer in time".into()));
+        };
+        // An error of the server leaves the connection usable; any other may leave half an answer on it. A
+        // connection that was only dropped does not say that the database is away: the next one will.
         self.busy = matches!(&answer, Err(error) if error.as_database_error().is_none());
+        if !self.busy {
+            self.breaker.record_success();
+        }
         Ok(answer?)
     }
 }

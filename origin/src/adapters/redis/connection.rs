@@ -14,12 +14,12 @@ use ::redis::cluster_async::ClusterConnection;
 use ::redis::io::tcp::TcpSettings;
 use ::redis::{Client, Cmd, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, ServerErrorKind};
 
-use crate::adapters::redis::circuit_breaker::CircuitBreakers;
+use crate::adapters::redis::hash_slot_breakers::RedisBreakers;
 use crate::adapters::redis::script::ScriptCall;
 use crate::telemetry::measure_call;
 
 /// How long a connection attempt or a command may take.
-pub const REDIS_TIMEOUT: Duration = Duration::from_secs(1);
+pub const REDIS_TIMEOUT: Duration = Duration::from_millis(500);
 /// A connection with bytes that were not acknowledged for this long is closed: its peer is gone.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Commands that may wait to be written to the connection. Beyond them, callers wait.
@@ -46,7 +46,7 @@ pub type Result<T> = std::result::Result<T, RedisCallError>;
 #[derive(Clone)]
 pub struct RedisConnection {
     link: RedisLink,
-    breakers: Arc<CircuitBreakers>,
+    breakers: Arc<RedisBreakers>,
 }
 
 #[derive(Clone)]
@@ -74,7 +74,7 @@ impl RedisConnection {
                     .set_response_timeout(Some(REDIS_TIMEOUT))
                     .set_pipeline_buffer_size(MAX_QUEUED_COMMANDS);
                 let manager = ConnectionManager::new_lazy_with_config(client, config)?;
-                (RedisLink::SingleServer(manager), CircuitBreakers::single())
+                (RedisLink::SingleServer(manager), RedisBreakers::single())
             }
             urls => {
                 let client = ClusterClient::builder(urls.iter().map(String::as_str))
@@ -87,7 +87,7 @@ impl RedisConnection {
                     .build()?;
                 let connection =
                     client.get_pending_async_connection_with_config(::redis::cluster::ClusterConfig::new());
-                (RedisLink::Cluster(connection), CircuitBreakers::by_hash_slot())
+                (RedisLink::Cluster(connection), RedisBreakers::by_hash_slot())
             }
         };
         let connection = Self { link, breakers: Arc::new(breakers) };

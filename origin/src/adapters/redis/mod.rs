@@ -6,9 +6,9 @@
 //! values are shared with processes of the previous release.
 
 pub mod cache;
-mod circuit_breaker;
 mod connection;
 pub mod counters;
+mod hash_slot_breakers;
 pub mod pending;
 pub mod popularity;
 pub mod rate_limits;

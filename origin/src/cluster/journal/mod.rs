@@ -97,6 +97,7 @@ impl ClusterJournal {
             encode(logged).ok_or_else(|| StoreError::damaged("an operation without a format for the broker"))?;
         self.producer.append_record(topic, slot, bytes).await.map_err(|error| match error {
             BrokerError::Full => JournalError::Full,
+            BrokerError::NotSent => JournalError::NotSent,
             BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
             BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
         })

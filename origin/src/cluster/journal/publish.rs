@@ -64,7 +64,7 @@ impl ClusterJournal {
             Ok(()) => Ok(published),
             Err(error) => {
                 // A comment that may have been appended keeps its key, so that a retry is the same comment.
-                if matches!(error, JournalError::Full | JournalError::Store(_)) {
+                if matches!(error, JournalError::Full | JournalError::NotSent | JournalError::Store(_)) {
                     self.release_key(&logged).await;
                 }
                 Err(error)

@@ -21,9 +21,8 @@ use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction};
 /// Scripts of a queue that may be in flight: one runs while the answers of the other travel.
 const MAX_SCRIPTS_IN_FLIGHT: usize = 2;
 /// Folds that may wait in a queue: what Redis folds in about half of [`REDIS_TIMEOUT`].
-const MAX_QUEUED_FOLDS: usize = 32_768;
-/// How long a caller waits: longer than a script may take, so that the next script already sees the
-/// open circuit breaker.
+const MAX_QUEUED_FOLDS: usize = 16_384;
+/// How long a caller waits: longer than a script may take, so that the next script's failure is known.
 const FOLD_TIMEOUT: Duration = REDIS_TIMEOUT.saturating_add(Duration::from_millis(100));
 
 /// The slot, if each slot has its own queue.
