@@ -37,6 +37,7 @@ use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::degrade::DegradeSwitches;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -118,11 +119,13 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
-    collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone()]);
+    let degrade = Arc::new(DegradeSwitches::new(config.degrade.clone(), adapters.reads.clone()));
+    collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone(), degrade.clone()]);
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
         rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
         ids: IdGenerator::new(adapters.lease, last_id_ms),
+        degrade,
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),

@@ -33,7 +33,7 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
     })?;
     let address = listener.local_addr()?;
     let stop = on_signals()?;
-    warn_of_missing_limits(&config);
+    warn_of_settings(&config);
     let app = bootstrap::open_as(config, role, Clock::system()).await?;
     if app.config.cluster.is_none() {
         match ControlSocket::open(&app.config.data) {
@@ -86,7 +86,12 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
-fn warn_of_missing_limits(config: &Config) {
+fn warn_of_settings(config: &Config) {
+    let degrade =
+        [("degrade.hot_as_new", config.degrade.hot_as_new), ("degrade.no_overlay", config.degrade.no_overlay)];
+    for (setting, _) in degrade.into_iter().filter(|(_, is_on)| *is_on) {
+        tracing::warn!(setting, "Setting {setting} is on: readers get less than they could");
+    }
     if !config.limits.enabled {
         let setting = "limits.enabled";
         tracing::warn!(setting, "Setting {setting} is off: nothing is rate limited");

@@ -8,6 +8,7 @@ mod allowed_origins;
 mod auth;
 mod cluster;
 mod connections;
+mod degrade;
 mod edge;
 mod limits;
 pub mod reference;
@@ -30,6 +31,7 @@ pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
 pub use cluster::{ClusterSettings, ClusterTuning, Urls};
 pub use connections::ConnectionSettings;
+pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
@@ -61,6 +63,7 @@ pub struct Config {
     pub limits: LimitSettings,
     pub connections: ConnectionSettings,
     pub retention: RetentionSettings,
+    pub degrade: DegradeSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
@@ -137,8 +140,9 @@ impl Config {
     }
 
     fn assemble(settings: Settings, types: BTreeMap<String, SubjectType>, cluster: Option<ClusterSettings>) -> Self {
-        let Settings { bind, data, cursor_secret, limits, connections, retention, auth, cors, edge, .. } = settings;
-        Self { bind, data, limits, connections, retention, auth, cursor_secret, edge, cors, cluster, types }
+        let Settings { bind, data, cursor_secret, limits, connections, retention, degrade, auth, cors, edge, .. } =
+            settings;
+        Self { bind, data, limits, connections, retention, degrade, auth, cursor_secret, edge, cors, cluster, types }
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {

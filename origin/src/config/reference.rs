@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, HotWeightSettings, LimitSettings,
-    RetentionSettings, SubjectType,
+    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
+    LimitSettings, RetentionSettings, SubjectType,
 };
 
 /// One setting.
@@ -32,6 +32,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<LimitSettings>("limits.", &defaults.limits));
     entries.extend(section::<ConnectionSettings>("connections.", &defaults.connections));
     entries.extend(section::<RetentionSettings>("retention.", &defaults.retention));
+    entries.extend(section::<DegradeSettings>("degrade.", &defaults.degrade));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, EdgeSettings, LimitSettings, RetentionSettings,
-    Secret, SubjectType, Urls, cluster,
+    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
+    RetentionSettings, Secret, SubjectType, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -49,6 +49,8 @@ pub(super) struct Settings {
     pub(super) connections: ConnectionSettings,
     /// `retention`
     pub(super) retention: RetentionSettings,
+    /// `degrade`
+    pub(super) degrade: DegradeSettings,
     /// `auth`
     pub(super) auth: AuthSettings,
     /// `cors`
@@ -74,6 +76,7 @@ impl Default for Settings {
             limits: LimitSettings::default(),
             connections: ConnectionSettings::default(),
             retention: RetentionSettings::default(),
+            degrade: DegradeSettings::default(),
             auth: AuthSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),

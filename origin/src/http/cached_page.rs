@@ -113,6 +113,7 @@ pub(super) fn json_page(value: &(impl Serialize + Tagged), subjects: Vec<Subject
         cache_tags: cache_tags::cache_tags(value),
         version: value.version(),
         reads: None,
+        is_passing: false,
     })
 }
 

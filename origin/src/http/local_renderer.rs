@@ -17,6 +17,7 @@ use gailou_shared::id::SubjectKey;
 use tower_service::Service as _;
 
 use crate::domain::row::StoredDictionary;
+use crate::http::cached_page::SentPage;
 use crate::http::router::contract;
 use crate::http::state::HttpState;
 use crate::jobs::push::{PageSource, PushError};
@@ -67,6 +68,10 @@ impl PageSource for LocalRenderer {
         let (head, body) = response.into_parts();
         if head.status != StatusCode::OK {
             return Err(failed(head.status));
+        }
+        if head.extensions.get().is_some_and(|SentPage(page)| page.is_passing) {
+            // Pushed, it would stay for longer than the overload.
+            return Err(failed(StatusCode::SERVICE_UNAVAILABLE));
         }
         let body = to_bytes(body, MAX_PAGE_BYTES).await.map_err(|_| failed(StatusCode::PAYLOAD_TOO_LARGE))?;
         let Ok(body) = String::from_utf8(body.into()) else { return Ok(None) };

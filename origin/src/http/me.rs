@@ -1,6 +1,7 @@
 //! `/v1/me/overlay`: the reader's own layer over shared pages.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
@@ -8,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
-use gailou_shared::wire::Overlay;
+use gailou_shared::wire::{Code, Overlay};
 use utoipa::openapi::ArrayBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
@@ -22,6 +23,8 @@ use crate::http::state::HttpState;
 use crate::service::member;
 use crate::state::AppState;
 
+/// When a reader whose layer is left out may ask again.
+const NO_OVERLAY_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Nothing may keep what belongs to one reader.
 const PRIVATE_CACHING: [(HeaderName, HeaderValue); 1] =
     [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"))];
@@ -46,6 +49,10 @@ pub(super) async fn get_overlay(
     _: CountedRead,
     OverlayIds(ids): OverlayIds,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
+    if app.degrade.no_overlay().is_some() {
+        let detail = "what is your own is left out for the moment; the lists are answered without it";
+        return Err(Refusal::temporary(Code::Overloaded, detail, NO_OVERLAY_RETRY_AFTER, None));
+    }
     let _place = app.reads.admit().await?;
     Ok((PRIVATE_CACHING, Json(member::read_overlay(&app, &reader, &ids).await?)))
 }

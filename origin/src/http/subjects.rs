@@ -74,10 +74,12 @@ pub(super) async fn list_comments(
 ) -> Result<Response, Refusal> {
     let asked = query.page;
     let build = || async {
-        let page = json_page(&page::list_roots(&app, &key, asked).await?, vec![key.clone()])?;
+        let roots = page::list_roots(&app, &key, asked).await?;
+        let is_passing = roots.page.sort != asked.sort && !app.config.degrade.hot_as_new;
+        let page = json_page(&roots, vec![key.clone()])?;
         // Only a first page is one of the lists that may be pushed to the edge.
         let list = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit));
-        Ok(BuiltPage { reads: Some(list.unwrap_or_default()), ..page })
+        Ok(BuiltPage { reads: Some(list.unwrap_or_default()), is_passing, ..page })
     };
     read.answer(&query.page_key(read.path()), build).await
 }

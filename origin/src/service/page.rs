@@ -1,7 +1,7 @@
 //! Pages of lists: the paging law over the store, in a fixed number of store calls.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, SubjectKey};
@@ -16,12 +16,17 @@ use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::service::answer_rows::AnswerRows;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
+use crate::state::degrade::DegradeCause;
 use crate::state::ranked_snapshots::UsedSnapshot;
 
 /// Comments of a page, in bytes of JSON: an answer without its subject and its cursor.
 const MAX_COMMENT_BYTES: usize = limits::MAX_LIST_BYTES - MAX_SUBJECT_BYTES;
 /// The largest subject without its pinned comments: title, address and key with all their escapes.
 const MAX_SUBJECT_BYTES: usize = 32 * 1024;
+
+/// What a `hot` list is walked by where nothing is ranked: no comment is in it, so all follow by floor, the
+/// newest first. It is stored nowhere, and a walk that began with it goes on with it.
+static NOTHING_RANKED: LazyLock<Arc<Snapshot>> = LazyLock::new(|| Arc::new(Snapshot::rank(vec![])));
 
 /// One page of a list: its order, its size, its place.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +41,11 @@ impl PageQuery {
     pub fn first(limit: usize) -> Self {
         Self { sort: Sort::Hot, limit, cursor: None }
     }
+}
+
+/// Whether a cursor belongs to a `hot` list that is answered as `new`. The page that gave it says `new`.
+pub fn is_newest_first(cursor: &Cursor) -> bool {
+    cursor.sort == Sort::Hot && matches!(cursor.at, WalkPosition::Tail(id, _) if id == NOTHING_RANKED.id())
 }
 
 /// A page of a subject's roots with their first replies.
@@ -145,11 +155,13 @@ impl Walk {
     async fn finish(self, app: &AppState, of: &CommentList, shown: usize) -> ServiceResult<PageInfo> {
         let Self { page, list, sort, ranking, epoch } = self;
         let next = page.next_after(shown);
+        let is_unranked = ranking.as_ref().is_some_and(|ranking| ranking.is_left_out);
         if let Some(ranking) = ranking.filter(|r| r.is_new && next.is_some()) {
             store_snapshot(app, list, of, sort, ranking).await?;
         }
         let next = next.map(|at| app.cursor_key.encode(&Cursor { list, sort, epoch, at }));
-        Ok(PageInfo { has_more: next.is_some(), next, sort, epoch: epoch.to_string() })
+        let shown_sort = if is_unranked { Sort::New } else { sort };
+        Ok(PageInfo { has_more: next.is_some(), next, sort: shown_sort, epoch: epoch.to_string() })
     }
 }
 
@@ -160,6 +172,14 @@ struct Ranking {
     epoch: u64,
     /// Whether it was made for this page.
     is_new: bool,
+    /// Whether nothing was ranked, to spare the database.
+    is_left_out: bool,
+}
+
+impl Ranking {
+    fn left_out(version: u64) -> Self {
+        Self { snapshot: NOTHING_RANKED.clone(), epoch: version, is_new: false, is_left_out: true }
+    }
 }
 
 /// The ranking a page is walked by; `None` for a sort by floor.
@@ -175,15 +195,25 @@ async fn ranking(
         return Ok(None);
     }
     if let Some(WalkPosition::Snapshot(id, _) | WalkPosition::Tail(id, _)) = at {
+        if id == NOTHING_RANKED.id() {
+            return Ok(Some(Ranking::left_out(version)));
+        }
         let stored = app.snapshots.named(id, app.now(), app.store.read_snapshot(of.slot(), id)).await?;
         let snapshot = stored.ok_or(ServiceError::CursorExpired)?;
-        return Ok(Some(Ranking { snapshot, epoch: version, is_new: false }));
+        return Ok(Some(Ranking { snapshot, epoch: version, is_new: false, is_left_out: false }));
     }
-    if let Some((snapshot, epoch)) = app.snapshots.current(list, sort, app.now()) {
-        return Ok(Some(Ranking { snapshot, epoch, is_new: false }));
+    let as_new = if sort == Sort::Hot { app.degrade.hot_as_new() } else { None };
+    if as_new != Some(DegradeCause::ByHand)
+        && let Some((snapshot, epoch)) = app.snapshots.current(list, sort, app.now())
+    {
+        return Ok(Some(Ranking { snapshot, epoch, is_new: false, is_left_out: false }));
+    }
+    if as_new.is_some() {
+        return Ok(Some(Ranking::left_out(version)));
     }
     let ranked = app.store.list_ranked(of, sort).await?;
-    Ok(Some(Ranking { snapshot: Arc::new(Snapshot::rank(ranked)), epoch: version, is_new: true }))
+    let snapshot = Arc::new(Snapshot::rank(ranked));
+    Ok(Some(Ranking { snapshot, epoch: version, is_new: true, is_left_out: false }))
 }
 
 /// Stores a snapshot before a cursor names it.

@@ -15,8 +15,11 @@ use tokio::time::{Instant, timeout};
 use crate::outage_log::OutageLog;
 use crate::telemetry::{Collector, measure_pool_wait};
 
-/// How long a request waits for its turn. With as much again to run, an answer takes less than a second.
+/// How long a request waits for its turn, so that a burst is answered. With as much again to run, an answer
+/// takes less than a second.
 const MAX_ADMISSION_WAIT: Duration = Duration::from_millis(500);
+/// The same in an overload: there the queue never becomes empty, and a longer wait answers no more requests.
+const MAX_WAIT_IN_OVERLOAD: Duration = Duration::from_millis(100);
 /// Requests that wait at a time. A write holds a body of at most 64 KiB meanwhile: 32 MiB in all.
 const MAX_WAITING_REQUESTS: usize = 512;
 /// A wait that is longer keeps an overload from ending.
@@ -63,13 +66,25 @@ impl Admission {
     /// # Errors
     /// [`NotAdmitted`] when too many wait already, or the wait took too long.
     pub async fn admit(&self) -> Result<SemaphorePermit<'_>, NotAdmitted> {
+        self.admit_within(if self.is_overloaded() { MAX_WAIT_IN_OVERLOAD } else { MAX_ADMISSION_WAIT }).await
+    }
+
+    /// The same for what many wait for: in an overload it outlasts the others in front of it.
+    ///
+    /// # Errors
+    /// [`NotAdmitted`] when too many wait already, or the wait took too long.
+    pub async fn admit_patiently(&self) -> Result<SemaphorePermit<'_>, NotAdmitted> {
+        self.admit_within(MAX_ADMISSION_WAIT).await
+    }
+
+    async fn admit_within(&self, max_wait: Duration) -> Result<SemaphorePermit<'_>, NotAdmitted> {
         if let Ok(place) = self.places.try_acquire() {
             self.note_wait(Duration::ZERO);
             return Ok(place);
         }
         let Some(_waiting) = self.begin_wait() else { return Err(self.refuse()) };
         let begun = Instant::now();
-        match measure_pool_wait(self.kind, timeout(MAX_ADMISSION_WAIT, self.places.acquire())).await {
+        match measure_pool_wait(self.kind, timeout(max_wait, self.places.acquire())).await {
             Ok(Ok(place)) => {
                 self.note_wait(begun.elapsed());
                 Ok(place)
@@ -189,7 +204,7 @@ mod tests {
         // A long wait prolongs it.
         let waiting = async { admission.admit().await.map(drop) };
         let free = async {
-            tokio::time::sleep(CALM_WAIT * 2).await;
+            tokio::time::sleep(CALM_WAIT * 3 / 2).await;
             drop(running);
         };
         assert_eq!(tokio::join!(waiting, free).0, Ok(()));

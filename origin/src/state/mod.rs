@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod change_feed;
+pub mod degrade;
 pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
@@ -32,6 +33,7 @@ use crate::ports::revisions::Revisions;
 use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::degrade::DegradeSwitches;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -88,6 +90,8 @@ pub struct AppState {
     pub reads: Arc<Admission>,
     /// Admits writes, after their bodies were received.
     pub writes: Arc<Admission>,
+    /// What is left out to spare the databases.
+    pub degrade: Arc<DegradeSwitches>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

@@ -1,4 +1,5 @@
-//! Answers that every reader shares, kept in memory for a quarter of a second at most.
+//! Answers that every reader shares, kept in memory and served for a quarter of a second at most; in an
+//! overload, for some seconds.
 //!
 //! A commit that changes a subject makes its pages stale at once. A stale page is served only while it
 //! is younger than a few times the cost of its build, so that a flood of writes cannot make the origin
@@ -28,8 +29,13 @@ use crate::state::admission::{Admission, NotAdmitted};
 use crate::state::read_counters::{ReadCounter, ReadCounters};
 use crate::telemetry::measure_call;
 
-/// Longest life of a page.
+/// How long a page is served.
 const PAGE_TTL: Duration = Duration::from_millis(250);
+/// How long a page is served in an overload, although its subject has changed.
+const PAGE_TTL_IN_OVERLOAD: Duration = Duration::from_secs(2);
+/// How long a page is kept, to be served where the build of the next one is refused: a takedown is in force
+/// within 5 s.
+const MAX_PAGE_AGE: Duration = Duration::from_secs(4);
 /// Memory for pages.
 const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// What a page takes beside its texts.
@@ -56,6 +62,8 @@ pub struct BuiltPage {
     pub version: u64,
     /// The lists that a read of it counts for; `None` where a read is not counted.
     pub reads: Option<ReadLists>,
+    /// Whether it is of an overload and will look otherwise without any change: the edge asks for the next one soon.
+    pub is_passing: bool,
 }
 
 /// A page, ready to be sent.
@@ -75,6 +83,8 @@ pub struct ReadyPage {
     pub made: u64,
     /// The counters of its subjects; see [`BuiltPage::reads`].
     counters: Vec<Arc<ReadCounter>>,
+    /// See [`BuiltPage::is_passing`].
+    pub is_passing: bool,
     reads: ReadLists,
     /// The buckets of its subjects.
     buckets: Vec<usize>,
@@ -94,6 +104,9 @@ impl ReadyPage {
 
     /// For how many seconds the edge may serve it without asking: all of its subjects are popular.
     pub fn fresh_for_seconds(&self) -> Option<u8> {
+        if self.is_passing {
+            return None;
+        }
         self.counters.iter().map(|counter| counter.fresh_for_seconds()).min().filter(|seconds| *seconds > 0)
     }
 
@@ -123,7 +136,7 @@ impl PageCache {
             pages: moka::future::Cache::builder()
                 .max_capacity(MAX_CACHE_BYTES)
                 .weigher(weigh)
-                .time_to_live(PAGE_TTL)
+                .time_to_live(MAX_PAGE_AGE)
                 .build(),
             changes: (0..CHANGE_BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
@@ -157,10 +170,15 @@ impl PageCache {
 
     /// The page under this key, if it may be served.
     pub async fn get(&self, key: &str) -> Option<Arc<ReadyPage>> {
-        let page = self.pages.get(key).await?;
-        let may_be_served =
-            !self.is_stale(&page) || page.built_at.elapsed() < page.build_time * MAX_STALE_AGE_IN_BUILDS;
-        may_be_served.then_some(page)
+        self.pages.get(key).await.filter(|page| self.may_be_served(page))
+    }
+
+    fn may_be_served(&self, page: &ReadyPage) -> bool {
+        let age = page.built_at.elapsed();
+        if age < PAGE_TTL && (age < page.build_time * MAX_STALE_AGE_IN_BUILDS || !self.is_stale(page)) {
+            return true;
+        }
+        age < PAGE_TTL_IN_OVERLOAD && self.admission.is_overloaded()
     }
 
     /// The page under this key, built when it is missing or stale.
@@ -178,23 +196,36 @@ impl PageCache {
         // Twice: the first may join a build that began before the caller's own write.
         for _ in 0..2 {
             let commits = self.commits.load(Ordering::SeqCst);
-            if self.pages.get(key).await.is_some_and(|page| self.is_stale(&page)) {
+            let before = self.pages.get(key).await;
+            if before.as_ref().is_some_and(|page| page.built_at.elapsed() >= PAGE_TTL || self.is_stale(page)) {
                 self.pages.invalidate(key).await;
             }
-            let page = self.pages.try_get_with_by_ref(key, self.build(build())).await?;
-            if page.commits >= commits || !self.is_stale(&page) {
+            let page = self.pages.try_get_with_by_ref(key, self.build(build(), before.clone())).await?;
+            let is_refused = before.is_some_and(|before| Arc::ptr_eq(&before, &page));
+            if is_refused || page.commits >= commits || !self.is_stale(&page) {
                 return Ok(page);
             }
         }
-        self.build(build()).await.map_err(Arc::new)
+        self.build(build(), None).await.map_err(Arc::new)
     }
 
+    /// A new page; the one before it where the build is not admitted.
     async fn build<E: From<NotAdmitted>>(
         &self,
         build: impl Future<Output = Result<BuiltPage, E>>,
+        before: Option<Arc<ReadyPage>>,
     ) -> Result<Arc<ReadyPage>, E> {
         // The wait is no part of the build: it makes no page old.
-        let _place = self.admission.admit().await?;
+        let admitted = match &before {
+            // It was read a moment ago, so it probably has many readers.
+            Some(_) => self.admission.admit_patiently().await,
+            None => self.admission.admit().await,
+        };
+        let _place = match (admitted, before) {
+            (Ok(place), _) => place,
+            (Err(_), Some(before)) if before.built_at.elapsed() < MAX_PAGE_AGE => return Ok(before),
+            (Err(not_admitted), _) => return Err(not_admitted.into()),
+        };
         let (commits, begun_at, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = measure_call("page_cache", "build", build).await?;
         Ok(Arc::new(ReadyPage {
@@ -208,6 +239,7 @@ impl PageCache {
             counters: built
                 .reads
                 .map_or(vec![], |_| built.subjects.iter().map(|s| self.counters.counter_of(s)).collect()),
+            is_passing: built.is_passing,
             reads: built.reads.unwrap_or_default(),
             buckets: built.subjects.iter().map(|s| self.bucket_of(s)).collect(),
             commits,
@@ -252,6 +284,7 @@ mod tests {
             cache_tags: None,
             version: 1,
             reads: None,
+            is_passing: false,
         }
     }
 
@@ -275,6 +308,26 @@ mod tests {
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(cache.get_now("k").is_none(), "a stale page is not served");
         get(&cache, &subject, &builds).await;
+        assert_eq!(builds.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn page_before_is_served_while_builds_are_refused() {
+        let (cache, subject, builds) = (cache(), subject("1"), AtomicUsize::new(0));
+        let before = get(&cache, &subject, &builds).await;
+        let running = cache.admission.admit().await.unwrap();
+        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2 }]);
+        tokio::time::advance(PAGE_TTL).await;
+        assert!(cache.get_now("k").is_none(), "it is old, and no build was refused yet");
+        for _ in 0..2 {
+            assert!(Arc::ptr_eq(&before, &get(&cache, &subject, &builds).await), "it is better than nothing");
+        }
+        assert!(cache.get_now("k").is_some(), "in an overload it is served at once");
+        tokio::time::advance(MAX_PAGE_AGE).await;
+        let build = || async { Ok::<_, NotAdmitted>(page(&subject)) };
+        assert!(cache.get_or_build("k", build).await.is_err(), "it is too old");
+        drop(running);
+        assert!(!Arc::ptr_eq(&before, &get(&cache, &subject, &builds).await));
         assert_eq!(builds.load(Ordering::SeqCst), 2);
     }
 

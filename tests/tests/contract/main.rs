@@ -5,6 +5,7 @@
 mod answer_size;
 mod change_feed;
 mod concurrency;
+mod degrade;
 mod edge_push;
 mod edits;
 mod errors;

@@ -98,6 +98,7 @@ async fn document(app: &AppState, key: &SubjectKey, after: Option<u64>) -> Resul
             cache_tags: CacheTags::new(vec![]),
             version: events.version,
             reads: None,
+            is_passing: false,
         })
     };
     Ok(app.page_cache.get_or_build(&name, build).await?.body.clone())

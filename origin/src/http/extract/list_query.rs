@@ -15,7 +15,7 @@ use crate::http::extract::query::QueryParameters;
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::page::PageQuery;
+use crate::service::page::{PageQuery, is_newest_first};
 
 /// The sorts that a list has.
 pub(in crate::http) trait ListSorts {
@@ -61,10 +61,11 @@ impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
         let cursor = query.cursor(&state.app)?;
         if let (Some(cursor), Some(sort)) = (&cursor, sort)
             && cursor.sort != sort
+            && !(sort == Sort::New && is_newest_first(cursor))
         {
             return Err(Refusal::bad_cursor("belongs to another sort"));
         }
-        let sort = sort.or(cursor.map(|cursor| cursor.sort)).unwrap_or_default();
+        let sort = cursor.map(|cursor| cursor.sort).or(sort).unwrap_or_default();
         let page = PageQuery { sort, limit, cursor };
         Ok(Self { page, cursor: query.get("cursor").map(str::to_owned), sorts: PhantomData })
     }

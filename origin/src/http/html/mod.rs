@@ -72,6 +72,7 @@ pub(super) async fn get_html(
             cache_tags: cache_tags::cache_tags(&page),
             version: page.version(),
             reads: None,
+            is_passing: false,
         })
     };
     read.answer(&name, build).await
