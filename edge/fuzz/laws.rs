@@ -105,7 +105,8 @@ fn cache_tags_law(data: &[u8]) {
         let Some(shows) = CacheTags::decode(&text) else { continue };
         assert_eq!(shows.encode(), text);
         assert!(shows.entries().len() <= CacheTags::MAX_ENTRIES);
-        assert!(shows.entries().is_sorted_by(|a, b| a.0 < b.0));
+        assert!(shows.subjects().len() <= CacheTags::MAX_SUBJECTS);
+        assert!(shows.entries().is_sorted_by(|a, b| a.0 < b.0) && shows.subjects().is_sorted_by(|a, b| a.0 < b.0));
         assert!(shows.entries().iter().all(|(id, version)| shows.version_of(*id) == Some(*version)));
     }
 }
@@ -113,7 +114,7 @@ fn cache_tags_law(data: &[u8]) {
 /// A page of the origin's change feed.
 fn change_feed_page_law(data: &[u8]) {
     let Some(document) = ChangeFeedPage::parse(data) else { return };
-    assert!(document.rows.len() <= ChangeFeedPage::MAX_ROWS);
+    assert!(document.rows.len() + document.subjects.len() <= ChangeFeedPage::MAX_ROWS);
     assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
 }
 
@@ -220,7 +221,7 @@ fn freshness_law(data: &[u8]) {
     let last = text.lines().last().unwrap_or_default();
     let _ = routes::has_no_cache(last);
     let stored = concat!(
-        r#"{"v":2,"fetched_ms":1,"made_ms":1,"version":1,"etag":"\"a\"","shows":"AQ","headers":[],"#,
+        r#"{"v":2,"fetched_ms":1,"made_ms":1,"version":1,"etag":"\"a\"","shows":"AgA","headers":[],"#,
         r#""freshness":{"fresh":1,"revalidate":1,"on_error":1,"hot":0}}"#,
         "\nbody"
     );

@@ -228,7 +228,8 @@ impl CachedPage {
     /// it shows, and about 1 KiB of headers and map entries.
     #[must_use]
     pub fn weight(&self, key: &str) -> usize {
-        self.body.len() * 2 + self.cache_tags.entries().len() * 16 + key.len() * 2 + 1_024
+        let tags = self.cache_tags.entries().len() + self.cache_tags.subjects().len();
+        self.body.len() * 2 + tags * 16 + key.len() * 2 + 1_024
     }
 
     /// The stored form: one line of JSON about the page, then the body as it is.

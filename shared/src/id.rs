@@ -356,12 +356,25 @@ impl SubjectKey {
         self.obj_id
     }
 
+    /// Its number in cache tags and in the change feed.
+    #[must_use]
+    pub fn tag(&self) -> u64 {
+        subject_tag(&self.kind, &self.key)
+    }
+
     /// The slot, by a strong hash of type and object id.
     #[must_use]
     pub fn slot(&self) -> Slot {
         let hash = hash62(&[b"gailou slot\0", self.kind.as_bytes(), b"\0", &self.obj_id.to_be_bytes()]);
         Slot((hash % u64::from(SLOT_COUNT)) as u16)
     }
+}
+
+/// The number of the subject `kind`/`key` in cache tags and in the change feed: 62 bits of a strong hash.
+/// Where two subjects share one, a change of either voids pages of both.
+#[must_use]
+pub fn subject_tag(kind: &str, key: &str) -> u64 {
+    hash62(&[b"gailou subject tag\0", kind.as_bytes(), b"\0", key.as_bytes()])
 }
 
 impl fmt::Display for SubjectKey {

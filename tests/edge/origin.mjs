@@ -8,13 +8,21 @@ const FRESHNESS = 'public, max-age=1, stale-while-revalidate=2, stale-if-error=8
 const FEED = '/v1/edge/changes';
 const MINUTE = 60_000;
 
+/** The subject of every comment, as the header X-Gailou-Shows and the change feed name it. */
+const SUBJECT = 5n;
+
 /** Encodes the header X-Gailou-Shows: `[[id, version], …]`, sorted by id. */
 export function shows(entries) {
-  const bytes = [1];
+  const bytes = [2];
   const put = (number) => {
     for (; number >= 0x80n; number >>= 7n) bytes.push(Number(number & 0x7fn) | 0x80);
     bytes.push(Number(number));
   };
+  put(entries.length ? 1n : 0n);
+  if (entries.length) {
+    put(SUBJECT);
+    put(BigInt(Math.min(...entries.map(([, version]) => Number(version)))));
+  }
   let before = 0n;
   for (const [id, version] of entries) {
     put(BigInt(id) - before);
@@ -43,6 +51,8 @@ export async function startOrigin() {
     /** The rows of the change feed, `{ id, version, at }`, and the length of its tail. */
     changes: [],
     tailMs: 2 * MINUTE,
+    /** The version before which the subject is void, or null. */
+    voidBefore: null,
     /** `up` or `gone`, independent of `mode`. */
     feed: 'up',
     words: 1,
@@ -63,6 +73,7 @@ export async function startOrigin() {
         hotFor: null,
         entries: [],
         tailMs: 2 * MINUTE,
+        voidBefore: null,
       });
       origin.forget();
     },
@@ -106,7 +117,9 @@ function answerFeed(origin, url, response) {
   for (const { id, version } of origin.changes.filter((change) => change.at >= since)) {
     last.set(String(id), String(Math.max(version, Number(last.get(String(id)) ?? 0))));
   }
-  const document = { v: 1, now, since, behind: 0, words: origin.words, rows: [...last] };
+  const subjects = origin.voidBefore ? [[String(SUBJECT), String(origin.voidBefore)]] : [];
+  const rows = [...last];
+  const document = { v: 2, now, since, behind: 0, words: origin.words, rows, subjects };
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   response.writeHead(200, headers).end(JSON.stringify(document));
 }

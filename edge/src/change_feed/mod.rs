@@ -4,8 +4,9 @@
 //! **Promise.** A page that is served from a cache and not marked stale was checked against a feed that
 //! was at most 3 s behind the origin's tables when the reader asked, or was refreshed for this request:
 //! younger than 2 s it is used as it is, up to 3 s it is refreshed after the answer, beyond that before
-//! the answer. A page is *void* when the feed has a larger version of a comment it shows, or when the
-//! page was made before the time the feed reaches back to. A void page is never served.
+//! the answer. A page is *void* when the feed has a larger version of a comment it shows, when the feed
+//! holds a subject of these void before a larger version, or when the page was made before the time the
+//! feed reaches back to. A void page is never served.
 //!
 //! **Without the origin** pages are checked against the latest feed in memory, in the colo's cache and
 //! in the global store, and marked stale. A takedown that is newer than all of these, or in a gap
@@ -18,8 +19,9 @@
 //! origin in 2 s, and one for the whole day in two minutes. One request of an isolate refreshes the
 //! feed; the others cannot await its future, so they poll memory.
 //!
-//! **Bound.** An isolate keeps [`MAX_KNOWN_CHANGES`] comments. When more change, it drops them all and
-//! holds every page void that was made before that moment.
+//! **Bound.** A page of the feed has at most 10,000 comments and subjects: where more comments change, their
+//! subject stands for them. From [`MAX_KNOWN_CHANGES`] on an isolate starts over with a day's page. While
+//! none comes it keeps twice as many; then it drops them all and holds every page void that was made before.
 
 mod known_changes;
 mod refresh;

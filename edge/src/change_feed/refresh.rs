@@ -48,17 +48,24 @@ pub(super) async fn wait_for_refresh(isolate: &Isolate, ports: &Ports) -> bool {
     feed.age_ms(ports.clock.now_ms()) < FEED_USABLE_MS
 }
 
-/// Reads the tail of the feed, and the whole day when the tail leaves a gap. Returns whether the feed is
+/// Reads the tail of the feed, and the whole day when the tail leaves a gap or too much is known. Returns whether the feed is
 /// usable.
 pub(super) async fn refresh(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester) -> bool {
     let feed = &isolate.change_feed;
     let is_young = |copy: &StoredFeedPage| ports.clock.now_ms().saturating_sub(copy.as_of_ms()) < FEED_CURRENT_MS;
     let (tail, source) = read_feed_page(isolate, ports, requester, ChangeFeedPage::ROUTE_PATH, is_young).await;
     let since = tail.as_ref().map(|tail| tail.document.since);
-    let is_connected = since.is_some_and(|since| lock(&feed.known).connects_to(since));
+    let (is_connected, replaceable_from) = {
+        let known = lock(&feed.known);
+        (since.is_some_and(|since| known.connects_to(since)), known.replaceable_from())
+    };
     let mut day = None;
-    if let Some(since) = since.filter(|_| !is_connected && source != FeedSource::StaleColo) {
-        day = read_day(isolate, ports, requester, since).await;
+    if let Some(since) = since.filter(|_| source != FeedSource::StaleColo)
+        && (!is_connected || replaceable_from.is_some())
+    {
+        // Up to there nothing may be missing.
+        let reach = since.max(replaceable_from.unwrap_or(0));
+        day = read_day(isolate, ports, requester, reach).await;
     }
     let is_cut_off = source == FeedSource::StaleColo || !is_connected && day.is_none();
     if is_cut_off && feed.may_read_stored_day(ports.clock.now_ms()) {
@@ -119,9 +126,9 @@ async fn load_stored_day(ports: &Ports) -> Option<StoredFeedPage> {
     in_colo.into_iter().chain(global).max_by_key(|copy| copy.document.now)
 }
 
-/// A day's page that a tail reaching back to `since` connects to.
-async fn read_day(isolate: &Isolate, ports: &Ports, requester: &Requester, since: u64) -> Option<StoredFeedPage> {
-    let connects = |day: &StoredFeedPage| day.document.now >= since;
+/// A day's page that is complete up to `reach`.
+async fn read_day(isolate: &Isolate, ports: &Ports, requester: &Requester, reach: u64) -> Option<StoredFeedPage> {
+    let connects = |day: &StoredFeedPage| day.document.now >= reach;
     let (day, source) = read_feed_page(isolate, ports, requester, &day_path(), connects).await;
     day.filter(|_| source != FeedSource::StaleColo)
 }

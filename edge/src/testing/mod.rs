@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment, VoidSubject};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -142,6 +142,9 @@ pub(crate) struct ScriptedChanges {
     pub(crate) down: bool,
     /// How far the feed lags.
     pub(crate) behind_ms: u64,
+    /// From how many rows on the subject with the most of them stands for its own, if at all. The subject of
+    /// a comment is its id modulo 3.
+    pub(crate) max_rows: Option<usize>,
 }
 
 impl ScriptedChanges {
@@ -155,7 +158,16 @@ impl ScriptedChanges {
         let since = now - if path_query.ends_with("day=1") { Self::DAY_MS } else { Self::TAIL_MS };
         let rows = self.rows.iter().filter(|(at, ..)| (since..now).contains(at));
         let rows = rows.map(|(_, id, version)| ChangedComment { id: CommentId::new(*id).unwrap(), version: *version });
-        ChangeFeedPage::new(now, since, self.behind_ms, 0, rows.collect())
+        let mut rows: Vec<_> = rows.collect();
+        let mut subjects = Vec::new();
+        while self.max_rows.is_some_and(|max| rows.len() > max) {
+            let count = |tag| rows.iter().filter(|row| row.id.get() % 3 == tag).count();
+            let tag = (0..3).max_by_key(|tag| count(*tag)).unwrap_or_default();
+            let of_subject = rows.extract_if(.., |row| row.id.get() % 3 == tag);
+            let before = of_subject.map(|row| row.version).max().unwrap_or_default();
+            subjects.push(VoidSubject { tag, before });
+        }
+        ChangeFeedPage::new(now, since, self.behind_ms, 0, rows).with_subjects(subjects)
     }
 }
 
@@ -187,7 +199,7 @@ pub(crate) fn page_answer(body: &str, cdn: &str) -> OriginResponse {
         ("cache-control", "public, no-cache"),
         ("cdn-cache-control", cdn),
         ("etag", &format!("\"{body}\"")),
-        ("x-gailou-shows", "AQ"),
+        ("x-gailou-shows", "AgA"),
         ("x-gailou-made", &START_MS.to_string()),
         ("x-gailou-version", "1"),
     ];

@@ -1,9 +1,12 @@
-//! Cache tags: every comment that an answer shows, with the version it was read at.
+//! Cache tags: every comment that an answer shows, with the version it was read at, and its subject.
 //!
 //! An answer that every reader shares implements [`Tagged`]; without its tags nothing may keep a copy.
 
-use gailou_shared::cache_tags::CacheTags;
-use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject};
+use gailou_shared::cache_tags::{CacheTags, TaggedComment};
+use gailou_shared::id::{CommentId, subject_tag};
+use gailou_shared::wire::{
+    Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject, SubjectRef,
+};
 
 /// An answer that every reader shares.
 pub trait Tagged {
@@ -19,12 +22,19 @@ pub trait Tagged {
 /// The tags of an answer, also of the comments whose authors are named as answered; `None` when there
 /// are too many.
 pub fn cache_tags(answer: &impl Tagged) -> Option<CacheTags> {
-    let mut entries = Vec::new();
+    let mut comments = Vec::new();
+    // Most answers are about one subject, whose number is computed once.
+    let mut last: Option<(&SubjectRef, u64)> = None;
     answer.visit_comments(&mut |comment| {
+        let known = last.filter(|(subject, _)| **subject == comment.subject);
+        let (_, subject) = *last.insert(
+            known.unwrap_or_else(|| (&comment.subject, subject_tag(&comment.subject.r#type, &comment.subject.key))),
+        );
         let ids = [Some(comment.id), comment.parent_id];
-        entries.extend(ids.into_iter().flatten().map(|id| (id.get(), comment.version)));
+        let tagged = |id: CommentId| TaggedComment { subject, id: id.get(), version: comment.version };
+        comments.extend(ids.into_iter().flatten().map(tagged));
     });
-    CacheTags::new(entries)
+    CacheTags::new(comments)
 }
 
 impl Tagged for Comment {

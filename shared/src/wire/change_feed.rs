@@ -8,16 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::id::CommentId;
 
 /// The version of [`ChangeFeedPage`] that is written and read.
-const DOCUMENT_VERSION: u8 = 1;
+const DOCUMENT_VERSION: u8 = 2;
 
 /// The published comments that were edited, removed or restored, as far as the tables were read at `now`.
-/// All times are by the origin's clock.
+/// All times are by the origin's clock. Where they are too many, a subject stands for its comments.
 ///
 /// ```
-/// use gailou_shared::wire::{ChangedComment, ChangeFeedPage};
-/// let text = r#"{"v":1,"now":1700000000000,"since":1699999880000,"behind":40,"words":3,"rows":[["77","12"]]}"#;
+/// use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
+/// let text = concat!(
+///     r#"{"v":2,"now":1700000000000,"since":1699999880000,"behind":40,"words":3,"#,
+///     r#""rows":[["77","12"]],"subjects":[["5","9"]]}"#,
+/// );
 /// let document = ChangeFeedPage::parse(text.as_bytes()).unwrap();
 /// assert_eq!(document.rows, [ChangedComment { id: "77".parse().unwrap(), version: 12 }]);
+/// assert_eq!((document.subjects[0].tag, document.subjects[0].before), (5, 9));
 /// assert_eq!(document.to_json(), text);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +34,11 @@ const DOCUMENT_VERSION: u8 = 1;
 )]
 pub struct ChangeFeedPage {
     /// The version of this document.
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 2))]
     v: u8,
     /// Everything committed before this moment is known, in Unix milliseconds.
     pub now: u64,
-    /// Everything committed from this moment on is in `rows`, in Unix milliseconds. A page whose rows were
+    /// Everything committed from this moment on is in `rows` or `subjects`, in Unix milliseconds. A page whose rows were
     /// read earlier may show a comment that has changed without a row here.
     pub since: u64,
     /// How far `now` was behind the clock when the document was written, in milliseconds. It grows
@@ -47,26 +51,36 @@ pub struct ChangeFeedPage {
     /// Each comment once, with the version of its last change.
     #[cfg_attr(feature = "openapi", schema(max_items = 10000))]
     pub rows: Vec<ChangedComment>,
+    /// Each subject that stands for changed comments of its own once, with the largest version of these changes.
+    #[cfg_attr(feature = "openapi", schema(max_items = 10000))]
+    pub subjects: Vec<VoidSubject>,
 }
 
 impl ChangeFeedPage {
     /// The path at which the origin answers it; `?day=1` asks for everything that is kept.
     pub const ROUTE_PATH: &str = "/v1/edge/changes";
-    /// Most rows of one page.
+    /// Most rows and subjects of one page together.
     pub const MAX_ROWS: usize = 10_000;
 
     /// A page with the current version.
     #[must_use]
     pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<ChangedComment>) -> Self {
-        Self { v: DOCUMENT_VERSION, now, since, behind, words, rows }
+        Self { v: DOCUMENT_VERSION, now, since, behind, words, rows, subjects: Vec::new() }
+    }
+
+    /// The page with these subjects.
+    #[must_use]
+    pub fn with_subjects(self, subjects: Vec<VoidSubject>) -> Self {
+        Self { subjects, ..self }
     }
 
     /// Parses an answer of the origin; `None` for anything else, for another version, and for more rows
-    /// than [`ChangeFeedPage::MAX_ROWS`].
+    /// and subjects than [`ChangeFeedPage::MAX_ROWS`].
     #[must_use]
     pub fn parse(json: &[u8]) -> Option<Self> {
         let document: Self = serde_json::from_slice(json).ok()?;
-        (document.v == DOCUMENT_VERSION && document.rows.len() <= Self::MAX_ROWS).then_some(document)
+        let length = document.rows.len() + document.subjects.len();
+        (document.v == DOCUMENT_VERSION && length <= Self::MAX_ROWS).then_some(document)
     }
 
     /// The page as it is sent.
@@ -86,18 +100,55 @@ pub struct ChangedComment {
     pub version: u64,
 }
 
+/// A subject that stands for its changed comments, written as two strings of digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VoidSubject {
+    /// Its number ([`crate::id::subject_tag`]).
+    pub tag: u64,
+    /// A page that shows one of its comments at a smaller version is void.
+    pub before: u64,
+}
+
 impl Serialize for ChangedComment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.id, alloc::format!("{}", self.version)).serialize(serializer)
+        (self.id, Digits(self.version)).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ChangedComment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (id, version) = <(CommentId, alloc::borrow::Cow<'de, str>)>::deserialize(deserializer)?;
-        let digits = version.bytes().all(|b| b.is_ascii_digit());
-        let version = digits.then(|| version.parse().ok()).flatten();
-        Ok(Self { id, version: version.ok_or_else(|| serde::de::Error::custom("a version is a decimal string"))? })
+        let (id, Digits(version)) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { id, version })
+    }
+}
+
+impl Serialize for VoidSubject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (Digits(self.tag), Digits(self.before)).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for VoidSubject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (Digits(tag), Digits(before)) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { tag, before })
+    }
+}
+
+/// A number as a string of digits.
+struct Digits(u64);
+
+impl Serialize for Digits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = alloc::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        number.map(Self).ok_or_else(|| serde::de::Error::custom("a number is a decimal string"))
     }
 }
 
@@ -112,10 +163,13 @@ mod tests {
         let check = |json: &str, good: bool| {
             assert_eq!(ChangeFeedPage::parse(json.as_bytes()).is_some(), good, "{json}");
         };
-        let with = |rows: &str| format!(r#"{{"v":1,"now":5,"since":1,"words":0,"rows":{rows}}}"#);
+        let with = |rows: &str| format!(r#"{{"v":2,"now":5,"since":1,"words":0,"rows":{rows},"subjects":[]}}"#);
         check(&with("[]"), true);
         check(&with(r#"[["1","0"],["9223372036854775807","18446744073709551615"]]"#), true);
-        check(&with("[]").replace(r#""v":1"#, r#""v":2"#), false);
+        check(&with("[]").replace(r#""v":2"#, r#""v":1"#), false);
+        check(&with("[]").replace(r#","subjects":[]"#, ""), false);
+        check(&with("[]").replace(r#""subjects":[]"#, r#""subjects":[["0","18446744073709551615"]]"#), true);
+        check(&with("[]").replace(r#""subjects":[]"#, r#""subjects":[["-1","1"]]"#), false);
         check(&with("[]").replace(r#""since":1,"#, ""), false);
         for row in [r#"["0","1"]"#, r#"["1","-1"]"#, r#"["1",""]"#, r#"["1","+1"]"#, "[1,1]", r#"["1"]"#, "{}"] {
             check(&with(&format!("[{row}]")), false);
@@ -123,13 +177,15 @@ mod tests {
         let rows = |n: usize| with(&format!("[{}]", alloc::vec![r#"["1","1"]"#; n].join(",")));
         check(&rows(ChangeFeedPage::MAX_ROWS), true);
         check(&rows(ChangeFeedPage::MAX_ROWS + 1), false);
+        check(&rows(ChangeFeedPage::MAX_ROWS).replace(r#""subjects":[]"#, r#""subjects":[["1","1"]]"#), false);
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>) {
+        fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>, subjects: Vec<(u64, u64)>) {
+            let subjects = subjects.into_iter().map(|(tag, before)| VoidSubject { tag, before }).collect();
             let rows = rows.into_iter().filter_map(|(id, version)| Some(ChangedComment { id: CommentId::new(id).ok()?, version }));
-            let document = ChangeFeedPage::new(times.0, times.1, times.2, times.3, rows.collect());
+            let document = ChangeFeedPage::new(times.0, times.1, times.2, times.3, rows.collect()).with_subjects(subjects);
             prop_assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
         }
 

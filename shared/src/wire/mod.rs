@@ -16,7 +16,7 @@ use crate::id::{CommentId, MemberId, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
 
-pub use change_feed::{ChangeFeedPage, ChangedComment};
+pub use change_feed::{ChangeFeedPage, ChangedComment, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 pub use problem::{Code, FieldError, Problem};
 

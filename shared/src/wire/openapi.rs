@@ -9,7 +9,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{ChangedComment, Comment, CommentLocation, LiveEvent, RemovedComment, SubjectCounts};
+use super::{ChangedComment, Comment, CommentLocation, LiveEvent, RemovedComment, SubjectCounts, VoidSubject};
 use crate::limits;
 
 /// The name of a subject type.
@@ -79,13 +79,26 @@ impl ToSchema for CommentChain {
 /// A pair of strings.
 impl PartialSchema for ChangedComment {
     fn schema() -> RefOr<Schema> {
-        let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9]{1,20}$"));
-        let pair = ArrayBuilder::new().items(digits).min_items(Some(2)).max_items(Some(2));
-        pair.description(Some("A comment's id, and the subject's version with its last change.")).into()
+        pair_of_numbers("A comment's id, and the subject's version with its last change.")
     }
 }
 
 impl ToSchema for ChangedComment {}
+
+/// A pair of strings.
+impl PartialSchema for VoidSubject {
+    fn schema() -> RefOr<Schema> {
+        pair_of_numbers("A subject's number in cache tags, and the version before which its comments are void.")
+    }
+}
+
+impl ToSchema for VoidSubject {}
+
+fn pair_of_numbers(description: &str) -> RefOr<Schema> {
+    let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9]{1,20}$"));
+    let pair = ArrayBuilder::new().items(digits).min_items(Some(2)).max_items(Some(2));
+    pair.description(Some(description)).into()
+}
 
 /// One object for each kind, because the kind decides the form of `data`.
 impl PartialSchema for LiveEvent {

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::cache_tags::{CacheTags, TaggedComment};
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ impl SteppedBackend {
         let headers = [
             ("cdn-cache-control", "max-age=1, stale-while-revalidate=2, stale-if-error=86400"),
             ("x-gailou-hot-for", "5"),
-            ("x-gailou-shows", &*CacheTags::new(shows.iter().copied()).unwrap().encode()),
+            ("x-gailou-shows", &*encode_tags(shows.iter().copied())),
             ("x-gailou-made", &made.to_string()),
             ("x-gailou-version", &version.to_string()),
         ];
@@ -178,8 +178,7 @@ impl Observations {
         }
         *newest = order.max(*newest);
         let shows = parts.filter_map(|part| part.split_once(':'));
-        let shows = shows.map(|(id, at)| (id.parse().unwrap(), at.parse().unwrap()));
-        let shows = CacheTags::new(shows).unwrap().encode();
+        let shows = encode_tags(shows.map(|(id, at)| (id.parse().unwrap(), at.parse().unwrap())));
         let late = 2 * START_MS;
         let headers =
             [("cdn-cache-control", "max-age=1"), ("x-gailou-shows", &*shows), ("x-gailou-made", &late.to_string())];
@@ -283,6 +282,12 @@ fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Observations {
         tasks.step(steps_left.next().expect("everything ends"));
     }
     std::mem::take(&mut *lock(&seen))
+}
+
+/// The tags of comments of one subject with these versions.
+fn encode_tags(comments: impl Iterator<Item = (u64, u64)>) -> String {
+    let comments = comments.map(|(id, version)| TaggedComment { subject: 7, id, version });
+    CacheTags::new(comments).unwrap().encode()
 }
 
 fn any_stops() -> impl Strategy<Value = Vec<u8>> {

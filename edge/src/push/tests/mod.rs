@@ -30,7 +30,7 @@ fn page(key: &str, body: &str, version: u64, made: u64) -> Value {
     let headers = json!({"content-type": "application/json", "etag": format!("\"{body}\""),
         "cdn-cache-control": "public, max-age=1, stale-while-revalidate=1, stale-if-error=86400",
         "x-gailou-hot-for": "30"});
-    json!({"key": key, "headers": headers, "body": body, "shows": "AQUB", "made": made, "version": version})
+    json!({"key": key, "headers": headers, "body": body, "shows": "AgECAQUB", "made": made, "version": version})
 }
 
 /// The values of the two headers of a signed push.

@@ -4,18 +4,17 @@
 //! is read again, and rows that are known change nothing. Not here: the rows ([`ChangeFeedReader`]), the loop
 //! that reads them, and authorisation.
 //!
-//! Promise: a committed row is in the next page whose `now` is later, unless its transaction took
-//! longer than the wait; and rows that are dropped for lack of room move `since`.
+//! Promise: a committed row is in the next page whose `now` is later, or its subject stands for it, unless its
+//! transaction took longer than the wait; and rows that are dropped for lack of room move `since`.
 
+mod bounded_changes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
-
-use gailou_shared::id::CommentId;
-use gailou_shared::wire::{ChangeFeedPage, ChangedComment};
+use gailou_shared::wire::ChangeFeedPage;
 use parking_lot::{Mutex, MutexGuard};
 
+use self::bounded_changes::BoundedChanges;
 use crate::clock::Clock;
 use crate::domain::change_feed::{FeedProgress, MAX_CHANGE_ROWS_PER_QUERY};
 use crate::domain::operation::{CHANGE_FEED_RETENTION_MS, ChangeRow};
@@ -44,7 +43,7 @@ pub enum Span {
     Full,
 }
 
-/// The newest changes of all databases, at most [`ChangeFeedPage::MAX_ROWS`] comments.
+/// The newest changes of all databases, at most [`ChangeFeedPage::MAX_ROWS`] comments and subjects.
 #[derive(Debug)]
 pub struct ChangeFeed(Mutex<FeedTail>);
 
@@ -52,7 +51,7 @@ impl ChangeFeed {
     /// An empty feed of so many databases.
     pub fn new(databases: usize) -> Self {
         let databases = (0..databases).map(|_| DatabaseRead::default()).collect();
-        Self(Mutex::new(FeedTail { databases, by_time: BTreeMap::new(), times: HashMap::new(), dropped: None }))
+        Self(Mutex::new(FeedTail { databases, changes: BoundedChanges::new(ChangeFeedPage::MAX_ROWS) }))
     }
 
     /// How many databases there are.
@@ -66,9 +65,9 @@ impl ChangeFeed {
         let newest = tail.databases.iter().filter_map(|database| database.read_began).max()?;
         let read = tail.oldest_read_began()?;
         (now.saturating_sub(newest) <= MAX_SILENCE_MS).then(|| {
-            let (since, rows) =
-                tail.since(read.saturating_sub(if span == Span::Full { FULL_SPAN_MS } else { TAIL_SPAN_MS }));
-            ChangeFeedPage::new(read, since, now.saturating_sub(read), words, rows)
+            let moment = read.saturating_sub(if span == Span::Full { FULL_SPAN_MS } else { TAIL_SPAN_MS });
+            let (since, rows, subjects) = tail.changes.since(moment);
+            ChangeFeedPage::new(read, since, now.saturating_sub(read), words, rows).with_subjects(subjects)
         })
     }
 
@@ -124,12 +123,7 @@ struct DatabaseRead {
 #[derive(Debug)]
 struct FeedTail {
     databases: Vec<DatabaseRead>,
-    /// Versions by the time the change became known and the comment.
-    by_time: BTreeMap<(u64, CommentId), u64>,
-    /// The time of each comment.
-    times: HashMap<CommentId, u64>,
-    /// The time of the newest change that was dropped.
-    dropped: Option<u64>,
+    changes: BoundedChanges,
 }
 
 impl FeedTail {
@@ -142,45 +136,14 @@ impl FeedTail {
             }
             let known = if read_began.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
             progress.add(row.seq, known);
-            self.add(row.id, row.version, known);
+            self.changes.add(&row.subject, row.id, row.version, known);
         }
         self.databases[database].progress.settle(now);
-        self.forget(now);
-    }
-
-    fn add(&mut self, id: CommentId, version: u64, known: u64) {
-        if let Some(before) = self.times.get(&id) {
-            let key = (*before, id);
-            if self.by_time.get(&key).is_some_and(|before| *before >= version) {
-                return;
-            }
-            self.by_time.remove(&key);
-        }
-        self.times.insert(id, known);
-        self.by_time.insert((known, id), version);
-    }
-
-    fn forget(&mut self, now: u64) {
-        while let Some((&(known, id), _)) = self.by_time.first_key_value() {
-            if self.by_time.len() > ChangeFeedPage::MAX_ROWS {
-                self.dropped = self.dropped.max(Some(known));
-            } else if known + CHANGE_FEED_RETENTION_MS >= now {
-                return;
-            }
-            self.by_time.pop_first();
-            self.times.remove(&id);
-        }
+        self.changes.forget(now);
     }
 
     /// When the last read of the database that is furthest behind began.
     fn oldest_read_began(&self) -> Option<u64> {
         self.databases.iter().map(|database| database.read_began).min().flatten()
-    }
-
-    /// The changes since a time, and the time since which they are complete.
-    fn since(&self, moment: u64) -> (u64, Vec<ChangedComment>) {
-        let since = self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCK_SKEW_MS));
-        let newest_first = self.by_time.iter().rev().take_while(|((known, _), _)| known + CLOCK_SKEW_MS >= moment);
-        (since, newest_first.map(|(&(_, id), &version)| ChangedComment { id, version }).collect())
     }
 }

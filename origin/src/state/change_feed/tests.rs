@@ -1,12 +1,15 @@
 //! Gaps, late commits, many databases and the bound on rows.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_executor::block_on;
-use gailou_shared::id::SubjectKey;
+use gailou_shared::id::{CommentId, SubjectKey};
 use proptest::prelude::*;
+
+use gailou_shared::wire::VoidSubject;
 
 use crate::domain::change_feed::LATE_COMMIT_MS;
 use crate::ports::store::StoreError;
@@ -16,7 +19,15 @@ const NOW: u64 = 1_800_000_000_000;
 const MINUTE: u64 = 60_000;
 
 fn row(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
-    ChangeRow { seq, at, subject: SubjectKey::new("video", "1").unwrap(), version, id: CommentId::new(id).unwrap() }
+    row_of("1", seq, at, version, id)
+}
+
+fn row_of(key: &str, seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
+    ChangeRow { seq, at, subject: subject(key), version, id: CommentId::new(id).unwrap() }
+}
+
+fn subject(key: &str) -> SubjectKey {
+    SubjectKey::new("video", key).unwrap()
 }
 
 /// One database whose rows and clock a test sets, and the feed that reads it.
@@ -167,17 +178,51 @@ fn start_reads_every_row_once() {
 }
 
 #[test]
-fn dropped_rows_move_since() {
+fn overflow_voids_the_subject_with_the_most_changes() {
     let most = ChangeFeedPage::MAX_ROWS as u64;
     let bed = ChangeFeedTestBed::new();
     bed.read();
-    for seq in 1..=most {
+    bed.rows.borrow_mut().insert(1, row_of("quiet", 1, NOW, 3, 1));
+    bed.rows.borrow_mut().insert(2, row_of("quiet", 2, NOW, 4, 2));
+    for seq in 3..=most {
         bed.commit(seq, seq, seq);
     }
     bed.read();
-    assert_eq!(bed.page(Span::Tail).since, NOW - TAIL_SPAN_MS);
+    assert_eq!((bed.page(Span::Tail).rows.len() as u64, bed.page(Span::Tail).subjects.len()), (most, 0));
     bed.pass(MINUTE);
     bed.commit(most + 1, most + 1, most + 1);
+    bed.read();
+    let voided = |before| [VoidSubject { tag: subject("1").tag(), before }];
+    for (span, reach) in [(Span::Tail, TAIL_SPAN_MS), (Span::Full, FULL_SPAN_MS)] {
+        let page = bed.page(span);
+        assert_eq!(page.since, bed.now() - reach, "pages of other subjects stay");
+        assert_eq!((page.subjects.as_slice(), bed.rows(span)), (&voided(most + 1)[..], vec![(1, 3), (2, 4)]));
+        assert_eq!(ChangeFeedPage::parse(page.to_json().as_bytes()), Some(page));
+    }
+    // A later change of that subject is a comment again; one that it stands for already is not.
+    bed.commit(most + 2, most + 2, 5);
+    bed.commit(most + 3, 7, 7);
+    bed.read();
+    assert_eq!(bed.page(Span::Tail).subjects, voided(most + 1));
+    assert_eq!(bed.rows(Span::Tail), [(1, 3), (2, 4), (5, most + 2)]);
+    bed.pass(CHANGE_FEED_RETENTION_MS + 1);
+    bed.read();
+    assert_eq!((bed.page(Span::Full).subjects.len(), bed.rows(Span::Full)), (0, vec![]));
+}
+
+#[test]
+fn changes_of_too_many_subjects_move_since() {
+    let most = ChangeFeedPage::MAX_ROWS as u64;
+    let bed = ChangeFeedTestBed::new();
+    bed.read();
+    let commit = |seq: u64| {
+        bed.rows.borrow_mut().insert(seq, row_of(&seq.to_string(), seq, bed.now(), 1, seq));
+    };
+    (1..=most).for_each(commit);
+    bed.read();
+    assert_eq!(bed.page(Span::Tail).since, NOW - TAIL_SPAN_MS);
+    bed.pass(MINUTE);
+    commit(most + 1);
     bed.read();
     for span in [Span::Tail, Span::Full] {
         let page = bed.page(span);
@@ -245,5 +290,37 @@ proptest! {
         bed.pass(2 * LATE_COMMIT_MS);
         bed.read();
         prop_assert_eq!(Some(bed.settled()), bed.rows.borrow().keys().next_back().copied().or(Some(0)));
+    }
+
+    /// Whatever changes, a page that was made before a change and shows its comment is void by each later
+    /// page of the feed that reaches back far enough, and the feed stays within its bound.
+    #[test]
+    fn bounded_changes_void_every_page_with_a_changed_comment(
+        steps in proptest::collection::vec((0..4_u64, 0..9_u64, 0..30_000_u64), 1..80),
+        max in 4..12_usize,
+    ) {
+        let mut changes = BoundedChanges::new(max);
+        let (mut now, mut versions, mut made) = (NOW, [0_u64; 4], Vec::new());
+        for (kind, comment, pause) in steps {
+            now += pause;
+            let (key, id) = (subject(&kind.to_string()), CommentId::new(kind * 100 + comment + 1).unwrap());
+            versions[kind as usize] += 1;
+            let version = versions[kind as usize];
+            changes.add(&key, id, version, now);
+            changes.forget(now);
+            made.push((key.tag(), id, version, now));
+            for span in [TAIL_SPAN_MS, FULL_SPAN_MS] {
+                let (since, rows, subjects) = changes.since(now - span);
+                prop_assert!(rows.len() + subjects.len() <= max);
+                for &(tag, id, version, known) in &made {
+                    // A cached page of a moment before the change.
+                    let page_version = version - 1;
+                    let is_void = known <= since
+                        || rows.iter().any(|row| row.id == id && row.version > page_version)
+                        || subjects.iter().any(|subject| subject.tag == tag && subject.before > page_version);
+                    prop_assert!(is_void || known + CLOCK_SKEW_MS < now - span, "{} at {} of {}", id, version, tag);
+                }
+            }
+        }
     }
 }
