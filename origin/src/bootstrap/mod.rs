@@ -50,6 +50,8 @@ use crate::telemetry::Collector;
 const SUBJECT_STATE_TTL: Duration = Duration::from_secs(1);
 /// Subjects whose state is kept in memory: about 2 MB.
 const MAX_SUBJECT_STATES: u64 = 10_000;
+/// Comments whose subject is kept in memory: about 10 MB.
+const MAX_COMMENT_SUBJECTS: u64 = 50_000;
 
 /// The adapters of one process, however they were chosen.
 struct Adapters {
@@ -136,6 +138,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
             .build(),
         reads: adapters.reads,
         writes: adapters.writes,
+        comment_subjects: moka::sync::Cache::new(MAX_COMMENT_SUBJECTS),
         page_cache: adapters.page_cache,
         change_feed: adapters.change_feed,
         read_counters: adapters.read_counters,

@@ -19,6 +19,7 @@ mod sources;
 mod subject_types;
 #[cfg(test)]
 mod tests;
+mod trusted_proxies;
 mod values;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ pub use secret::Secret;
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
+pub use trusted_proxies::TrustedProxies;
 
 /// A setting that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +62,7 @@ impl ConfigError {
 pub struct Config {
     pub bind: SocketAddr,
     pub data: PathBuf,
+    pub trusted_proxies: TrustedProxies,
     pub limits: LimitSettings,
     pub connections: ConnectionSettings,
     pub retention: RetentionSettings,
@@ -140,9 +143,35 @@ impl Config {
     }
 
     fn assemble(settings: Settings, types: BTreeMap<String, SubjectType>, cluster: Option<ClusterSettings>) -> Self {
-        let Settings { bind, data, cursor_secret, limits, connections, retention, degrade, auth, cors, edge, .. } =
-            settings;
-        Self { bind, data, limits, connections, retention, degrade, auth, cursor_secret, edge, cors, cluster, types }
+        let Settings {
+            bind,
+            data,
+            trusted_proxies,
+            cursor_secret,
+            limits,
+            connections,
+            retention,
+            degrade,
+            auth,
+            cors,
+            edge,
+            ..
+        } = settings;
+        Self {
+            bind,
+            data,
+            trusted_proxies,
+            limits,
+            connections,
+            retention,
+            degrade,
+            auth,
+            cursor_secret,
+            edge,
+            cors,
+            cluster,
+            types,
+        }
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {
@@ -160,6 +189,12 @@ impl Config {
     #[must_use]
     pub fn guests(&self, kind: &str) -> bool {
         self.auth.guests && self.types.get(kind).is_some_and(|kind| kind.guests)
+    }
+
+    /// Whether sites that may write depend on the subject's type.
+    #[must_use]
+    pub fn origins_depend_on_type(&self) -> bool {
+        self.types.values().any(|kind| kind.cors_origins.is_some())
     }
 
     /// Which sites may write on subjects of this type.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, switch};
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
-    RetentionSettings, Secret, SubjectType, Urls, cluster,
+    RetentionSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -26,6 +26,10 @@ pub(super) struct Settings {
     /// The directory that holds everything, embedded.
     #[serde(deserialize_with = "data")]
     pub(super) data: PathBuf,
+    /// Proxies in front of the program whose `X-Forwarded-For` is believed: addresses or networks, such as
+    /// `127.0.0.1` or `10.0.0.0/8`; a list in the file, separated by commas in the variable. Without them,
+    /// all readers behind a proxy count as one.
+    pub(super) trusted_proxies: TrustedProxies,
     /// Signs cursors, 32 bytes or more. Without it, the installation makes its own at the first start.
     #[serde(skip_serializing)]
     pub(super) cursor_secret: Option<Secret>,
@@ -68,6 +72,7 @@ impl Default for Settings {
         Self {
             bind: (Ipv4Addr::LOCALHOST, 8080).into(),
             data: "data".into(),
+            trusted_proxies: TrustedProxies::default(),
             cursor_secret: None,
             default_types: true,
             mysql_urls: None,

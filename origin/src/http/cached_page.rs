@@ -19,11 +19,12 @@ use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::http::extract::RequestClient;
+use crate::http::extract::{AuthenticatedMember, RequestClient};
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged;
+use crate::service::subject::Audience;
 use crate::service::{ServiceError, ServiceResult, cache_tags};
 use crate::state::AppState;
 use crate::state::page_cache::{BuiltPage, ReadyPage};
@@ -32,18 +33,22 @@ use crate::state::page_cache::{BuiltPage, ReadyPage};
 pub(super) const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
 /// Browsers ask before each use, so that they show nothing that was taken down.
 pub(super) const BROWSER_CACHING: HeaderValue = HeaderValue::from_static("public, no-cache");
+/// Nothing may keep what belongs to one reader.
+pub(super) const PRIVATE_CACHING: HeaderValue = HeaderValue::from_static("private, no-store");
 const CDN_CACHING: HeaderValue =
     HeaderValue::from_static("public, max-age=1, stale-while-revalidate=1, stale-if-error=86400");
 pub(super) const JSON_TYPE: &str = "application/json";
-/// Headers of an answer with JSON, with the two that the hot path adds: the map never grows meanwhile.
-const JSON_PAGE_HEADERS: usize = 10;
+/// Headers of an answer with JSON, with the three that the hot path adds: the map never grows meanwhile.
+const JSON_PAGE_HEADERS: usize = 11;
 
-/// A read whose answer every reader shares.
+/// A read whose answer every reader shares, unless a moderator sends a token with it: then the answer is of
+/// what moderators see, and no cache keeps it.
 #[derive(Debug)]
 pub(super) struct CacheableRead {
     app: Arc<AppState>,
     path: String,
     if_none_match: Option<HeaderValue>,
+    audience: Audience,
     /// Whom a read counts for.
     network: Option<IpAddr>,
 }
@@ -54,12 +59,22 @@ impl CacheableRead {
         &self.path
     }
 
+    /// Who reads.
+    pub(super) const fn audience(&self) -> Audience {
+        self.audience
+    }
+
     /// The page under this key, built where it is missing or old.
     pub(super) async fn answer<F: Future<Output = ServiceResult<BuiltPage>>>(
         &self,
         key: &str,
         build: impl Fn() -> F,
     ) -> Result<Response, Refusal> {
+        if self.audience == Audience::Moderators {
+            self.app.rate_limits.count_read(self.network).await?;
+            let _place = self.app.reads.admit().await?;
+            return Ok(send_private(build().await?));
+        }
         let page = get_or_build(&self.app, self.network, key, build).await?;
         let mut response = send(&page, self.if_none_match.as_ref());
         response.extensions_mut().insert(SentPage(page));
@@ -87,7 +102,13 @@ impl FromRequestParts<HttpState> for CacheableRead {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
-        Ok(Self { app: state.app.clone(), path, if_none_match, network: client.network })
+        let audience = match parts.headers.contains_key(header::AUTHORIZATION) {
+            true => AuthenticatedMember::from_request_parts(parts, state).await.map(|member| Audience::of(&member.0)),
+            false => Ok(Audience::EveryReader),
+        };
+        // A token that is not valid changes nothing about a public read.
+        let audience = audience.unwrap_or(Audience::EveryReader);
+        Ok(Self { app: state.app.clone(), path, if_none_match, audience, network: client.network })
     }
 }
 
@@ -152,6 +173,18 @@ fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &Bytes) {
     if let Ok(value) = HeaderValue::from_maybe_shared(text.clone()) {
         headers.insert(name, value);
     }
+}
+
+/// An answer for one reader alone.
+fn send_private(page: BuiltPage) -> Response {
+    let mut response = Response::new(Body::from(page.body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    headers.insert(header::CACHE_CONTROL, PRIVATE_CACHING);
+    for (name, value) in page.headers {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 fn is_among(etag: &Bytes, if_none_match: &HeaderValue) -> bool {

@@ -46,7 +46,7 @@ async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>
     build: impl Fn(CommentRow) -> F,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let row = thread::read_readable_row(app, id).await?;
+        let row = thread::read_readable_row(app, id, read.audience()).await?;
         let subject = row.subject.clone();
         json_page(&build(row).await?, vec![subject])
     };
@@ -114,7 +114,9 @@ pub(super) async fn get_context(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::read_context(app, &row).await? }) };
+    let audience = read.audience();
+    let build =
+        |row: CommentRow| async move { Ok(DataEnvelope { data: thread::read_context(app, &row, audience).await? }) };
     comment_page(app, &read, id, read.path(), build).await
 }
 

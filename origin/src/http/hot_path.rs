@@ -16,7 +16,7 @@ use metrics::{Counter, counter, describe_counter};
 use tower_service::Service;
 
 use crate::http::cached_page::send;
-use crate::http::middleware::{cors, request_id};
+use crate::http::middleware::{NO_SNIFFING, cors, request_id};
 use crate::state::AppState;
 
 /// Pages answered in front of the routes, which the durations of requests do not include.
@@ -38,7 +38,9 @@ impl HotPath {
     }
 
     fn ready_page(&self, request: &Request) -> Option<Response> {
-        if *request.method() != Method::GET || self.app.config.edge.require_edge {
+        // A token may be a moderator's, who sees more than every reader.
+        let is_public = *request.method() == Method::GET && !request.headers().contains_key(header::AUTHORIZATION);
+        if !is_public || self.app.config.edge.require_edge {
             return None;
         }
         let page = self.app.page_cache.get_now(request.uri().path_and_query()?.as_str())?;
@@ -48,6 +50,7 @@ impl HotPath {
         let headers = response.headers_mut();
         headers.insert(request_id::REQUEST_ID_HEADER, request_id::of(request.headers()));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, cors::ANY_SITE);
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFFING);
         Some(response)
     }
 }

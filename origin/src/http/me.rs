@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Overlay};
@@ -15,6 +15,7 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
 use utoipa::{IntoParams, PartialSchema};
 
+use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters};
 use crate::http::openapi::responses::MemberRefusals;
 use crate::http::openapi::{examples, parameters};
@@ -25,9 +26,6 @@ use crate::state::AppState;
 
 /// When a reader whose layer is left out may ask again.
 const NO_OVERLAY_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Nothing may keep what belongs to one reader.
-const PRIVATE_CACHING: [(HeaderName, HeaderValue); 1] =
-    [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"))];
 
 /// The reader's own layer over shared pages.
 #[utoipa::path(
@@ -48,13 +46,15 @@ pub(super) async fn get_overlay(
     AuthenticatedMember(reader): AuthenticatedMember,
     _: CountedRead,
     OverlayIds(ids): OverlayIds,
+    headers: HeaderMap,
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
     if app.degrade.no_overlay().is_some() {
         let detail = "what is your own is left out for the moment; the lists are answered without it";
         return Err(Refusal::temporary(Code::Overloaded, detail, NO_OVERLAY_RETRY_AFTER, None));
     }
     let _place = app.reads.admit().await?;
-    Ok((PRIVATE_CACHING, Json(member::read_overlay(&app, &reader, &ids).await?)))
+    let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());
+    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(member::read_overlay(&app, &reader, &ids, site).await?)))
 }
 
 /// The comments of the parameter `ids`.

@@ -51,6 +51,7 @@ pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<
     let per_network = settings.max_per_network as usize;
     let bounds = ConnectionBounds { total: settings.max_for(descriptors), per_network };
     let connections = Arc::new(Connections::new(bounds));
+    let trusted_proxies = app.config.trusted_proxies.clone();
     let hot_path = HotPath::new(app, router(&state));
     let mut protocols = auto::Builder::new(TokioExecutor::new());
     protocols.http1().timer(TokioTimer::new()).header_read_timeout(REQUEST_HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
@@ -79,7 +80,8 @@ pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<
             Ok((stream, address)) => {
                 accept_outage.end(|| tracing::info!("Accepted a connection again"));
                 let ip = address.ip();
-                if let Some(connection) = connections.admit(ip, ip.to_canonical().is_loopback()) {
+                let is_trusted = ip.to_canonical().is_loopback() || trusted_proxies.trust(ip);
+                if let Some(connection) = connections.admit(ip, is_trusted) {
                     server.start(stream, address, connection);
                 }
             }

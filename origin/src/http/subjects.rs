@@ -45,7 +45,7 @@ pub(super) async fn get_subject(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let page = json_page(&subject::read_subject(&app, &key).await?, vec![key.clone()])?;
+        let page = json_page(&subject::read_subject(&app, &key, read.audience()).await?, vec![key.clone()])?;
         Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
     };
     read.answer(read.path(), build).await
@@ -74,7 +74,7 @@ pub(super) async fn list_comments(
 ) -> Result<Response, Refusal> {
     let asked = query.page;
     let build = || async {
-        let roots = page::list_roots(&app, &key, asked).await?;
+        let roots = page::list_roots(&app, &key, asked, read.audience()).await?;
         let is_passing = roots.page.sort != asked.sort && !app.config.degrade.hot_as_new;
         let page = json_page(&roots, vec![key.clone()])?;
         // Only a first page is one of the lists that may be pushed to the edge.

@@ -9,6 +9,7 @@ use gailou_shared::wire::{Comment, CommentState};
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
 use crate::domain::row::CommentRow;
 use crate::service::filter::filter_and_render;
+use crate::service::subject::Audience;
 use crate::service::{ServiceError, ServiceResult, comment_view, publish, subject};
 use crate::state::AppState;
 
@@ -20,10 +21,12 @@ use crate::state::AppState;
 pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
     let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
-    if before.state != CommentState::Published {
+    let is_author = before.author.id == member.id;
+    if before.state != CommentState::Published || !(is_author || before.is_visible()) {
         return Err(ServiceError::CommentNotFound);
     }
-    if before.author.id != member.id {
+    subject::check_seen(app, &before.subject, Audience::of(member)).await?;
+    if !is_author {
         return Err(ServiceError::Forbidden("only its author may edit a comment"));
     }
     if app.now() >= before.created_at + limits::EDIT_WINDOW_MS {

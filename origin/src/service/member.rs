@@ -6,13 +6,13 @@ use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
-use gailou_shared::token::Member;
+use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
 
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::{AnswerRows, fitting};
 use crate::service::edit::{may_delete, may_edit};
-use crate::service::subject::threading_around;
+use crate::service::subject::{hidden_among, threading_around};
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
@@ -50,7 +50,9 @@ pub async fn list_history(
     let next = ids.last().filter(|_| has_more).map(|last| {
         app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
     });
-    let seen = ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.is_visible());
+    let hidden = hidden_among(app, rows.values().map(|row| &row.subject)).await?;
+    let is_seen = |row: &&CommentRow| row.is_visible() && !hidden.contains(&row.subject);
+    let seen = ids.iter().filter_map(|id| rows.get(id)).filter(is_seen);
     // A comment whose type is not configured any more is left out.
     let data = seen
         .filter_map(|row| Some(comment_view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))
@@ -63,15 +65,27 @@ pub async fn list_history(
 }
 
 /// The reader's reactions to these comments and what they may do with them; their own comments that
-/// are in no list.
+/// are in no list. Comments of types that do not allow the site are left out.
 ///
 /// # Errors
 /// The store's.
-pub async fn read_overlay(app: &AppState, reader: &Member, ids: &[CommentId]) -> ServiceResult<Overlay> {
+pub async fn read_overlay(
+    app: &AppState,
+    reader: &Member,
+    ids: &[CommentId],
+    site: Option<&str>,
+) -> ServiceResult<Overlay> {
     let pending = app.store.list_pending(reader.id, limits::MAX_PENDING_SHOWN).await?;
     let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
-    let rows = app.store.read_comments(&wanted).await?;
+    let mut rows = app.store.read_comments(&wanted).await?;
+    if reader.role < Role::Moderator {
+        let hidden = hidden_among(app, rows.values().map(|row| &row.subject)).await?;
+        rows.retain(|_, row| !hidden.contains(&row.subject));
+    }
+    if let Some(site) = site.filter(|_| app.config.origins_depend_on_type()) {
+        rows.retain(|_, row| app.config.origins(row.subject.kind()).allow(site));
+    }
     let owners = owners(app, rows.values()).await?;
     let mut data = BTreeMap::new();
     for id in ids {

@@ -9,11 +9,12 @@ use gailou_shared::limits;
 use gailou_shared::path::Threading;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed, WalkedPage};
-use gailou_shared::wire::{Comment, CommentPage, PageInfo};
+use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::service::answer_rows::AnswerRows;
+use crate::service::subject::Audience;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 use crate::state::degrade::DegradeCause;
@@ -52,9 +53,19 @@ pub fn is_newest_first(cursor: &Cursor) -> bool {
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], `CursorExpired`, `UnknownSubjectType`, or the store's.
-pub async fn list_roots(app: &AppState, key: &SubjectKey, query: PageQuery) -> ServiceResult<CommentPage> {
-    let subject = subject::read_row(app, key).await?;
+pub async fn list_roots(
+    app: &AppState,
+    key: &SubjectKey,
+    query: PageQuery,
+    audience: Audience,
+) -> ServiceResult<CommentPage> {
+    let subject = subject::read_row_for(app, key, audience).await?;
     let threading = subject::threading_of(app, key.kind(), subject.mode)?;
+    if subject.state == SubjectState::Hidden && audience == Audience::EveryReader {
+        let page = PageInfo { next: None, has_more: false, sort: query.sort, epoch: subject.version.to_string() };
+        let subject = Some(subject::subject_view(&subject, threading, &HashMap::new()));
+        return Ok(CommentPage { data: vec![], page, subject });
+    }
     let list = CommentList::Roots(key.clone());
     let walked = walk(app, CursorList::roots(key), &list, query, subject.version).await?;
     let ids = walked.page.ids();

@@ -1,23 +1,38 @@
 //! A subject: its row, how its threads are built, how readers see it, its counts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
-use gailou_shared::wire::{CountsBySubject, Subject, SubjectCounts};
+use gailou_shared::token::{Member, Role};
+use gailou_shared::wire::{CountsBySubject, Subject, SubjectCounts, SubjectState};
 
 use crate::domain::row::{CommentRow, SubjectRow};
 use crate::service::answer_rows::fitting;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
-/// A subject as every reader sees it, with its pinned comments.
+/// Who reads: a hidden subject looks to every reader as if nobody had written to it, and to moderators as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    EveryReader,
+    Moderators,
+}
+
+impl Audience {
+    /// The audience that a member belongs to.
+    pub fn of(member: &Member) -> Self {
+        if member.role >= Role::Moderator { Self::Moderators } else { Self::EveryReader }
+    }
+}
+
+/// A subject with its pinned comments.
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`], or the store's.
-pub async fn read_subject(app: &AppState, key: &SubjectKey) -> ServiceResult<Subject> {
-    let row = read_row(app, key).await?;
+pub async fn read_subject(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<Subject> {
+    let row = read_row_for(app, key, audience).await?;
     let threading = threading_of(app, key.kind(), row.mode)?;
     let comments = app.store.read_comments(&row.pinned).await?;
     Ok(subject_view(&row, threading, &comments))
@@ -29,13 +44,79 @@ pub async fn read_subject(app: &AppState, key: &SubjectKey) -> ServiceResult<Sub
 /// The store's.
 pub async fn count_subjects(app: &AppState, keys: &[SubjectKey]) -> ServiceResult<CountsBySubject> {
     let rows = app.store.read_subjects(keys).await?;
-    let counts =
-        keys.iter().zip(rows).map(|(key, row)| (key.to_string(), row.map_or_else(<_>::default, |row| counts_of(&row))));
+    let counts = keys.iter().zip(rows).map(|(key, row)| {
+        let row = row.map(|row| as_seen_by(row, Audience::EveryReader));
+        (key.to_string(), row.map_or_else(<_>::default, |row| counts_of(&row)))
+    });
     Ok(counts.collect())
 }
 
-fn counts_of(row: &SubjectRow) -> SubjectCounts {
+pub(super) fn counts_of(row: &SubjectRow) -> SubjectCounts {
     SubjectCounts { roots: row.roots, comments: row.comments }
+}
+
+/// The subject of a comment, which never changes.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], or the store's.
+pub async fn of_comment(app: &AppState, id: CommentId) -> ServiceResult<SubjectKey> {
+    if let Some(known) = app.comment_subjects.get(&id) {
+        return Ok(known);
+    }
+    let row = app.store.read_comments(&[id]).await?.remove(&id).ok_or(ServiceError::CommentNotFound)?;
+    app.comment_subjects.insert(id, row.subject.clone());
+    Ok(row.subject)
+}
+
+/// Whether the subject takes comments, and its own mode. In another process's memory it may be a second old.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn read_state(app: &AppState, key: &SubjectKey) -> ServiceResult<(SubjectState, Option<Mode>)> {
+    if let Some(known) = app.subject_states.get(key) {
+        return Ok(known);
+    }
+    let row = read_row(app, key).await?;
+    app.subject_states.insert(key.clone(), (row.state, row.mode));
+    Ok((row.state, row.mode))
+}
+
+/// Refuses what is about a comment of a subject that this audience does not see.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], or the store's.
+pub(super) async fn check_seen(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<()> {
+    let is_seen = audience == Audience::Moderators || read_state(app, key).await?.0 != SubjectState::Hidden;
+    if is_seen { Ok(()) } else { Err(ServiceError::CommentNotFound) }
+}
+
+/// Those of the subjects that readers do not see.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn hidden_among<'a>(
+    app: &AppState,
+    keys: impl IntoIterator<Item = &'a SubjectKey>,
+) -> ServiceResult<BTreeSet<SubjectKey>> {
+    let keys: BTreeSet<_> = keys.into_iter().cloned().collect();
+    let (mut hidden, mut unknown) = (BTreeSet::new(), Vec::new());
+    for key in keys {
+        match app.subject_states.get(&key) {
+            Some((SubjectState::Hidden, _)) => drop(hidden.insert(key)),
+            Some(_) => {}
+            None => unknown.push(key),
+        }
+    }
+    if !unknown.is_empty() {
+        for (key, row) in unknown.iter().zip(app.store.read_subjects(&unknown).await?) {
+            let row = row.unwrap_or_else(|| SubjectRow::empty(key.clone()));
+            app.subject_states.insert(key.clone(), (row.state, row.mode));
+            if row.state == SubjectState::Hidden {
+                hidden.insert(key.clone());
+            }
+        }
+    }
+    Ok(hidden)
 }
 
 /// How the threads of a subject are built: by its own mode, or by its type's.
@@ -58,6 +139,19 @@ pub(super) fn threading_around(app: &AppState, row: &CommentRow) -> ServiceResul
 pub(super) async fn read_row(app: &AppState, key: &SubjectKey) -> ServiceResult<SubjectRow> {
     let found = app.store.read_subjects(std::slice::from_ref(key)).await?.pop().flatten();
     Ok(found.unwrap_or_else(|| SubjectRow::empty(key.clone())))
+}
+
+/// The subject's row as this audience sees it.
+pub(super) async fn read_row_for(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<SubjectRow> {
+    Ok(as_seen_by(read_row(app, key).await?, audience))
+}
+
+/// A hidden subject has no comments for readers. What its host or an admin registered of it is no comment.
+fn as_seen_by(row: SubjectRow, audience: Audience) -> SubjectRow {
+    match (row.state, audience) {
+        (SubjectState::Hidden, Audience::EveryReader) => SubjectRow { roots: 0, comments: 0, pinned: vec![], ..row },
+        _ => row,
+    }
 }
 
 /// A subject as readers see it; `comments` holds the rows of its pinned comments.

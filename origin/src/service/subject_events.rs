@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment, SubjectCounts};
+use gailou_shared::wire::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment, SubjectState};
 use tokio::time::{Instant, sleep};
 
 use crate::ports::revisions::{RevisionEvent, follow_chain};
@@ -33,6 +33,9 @@ pub async fn read_events_since(app: &AppState, key: &SubjectKey, after: Option<u
         // The row is read before the revisions: of every commit it shows, the revision exists or is late.
         let row = subject::read_row(app, key).await?;
         let from = after.unwrap_or(row.version);
+        if row.state == SubjectState::Hidden {
+            return Ok(LiveEventPage { version: row.version, reset: from != row.version, events: vec![] });
+        }
         if from > row.version + MAX_VERSIONS_AHEAD {
             // No page and no server can know that many commits before this one reads any of them.
             return Ok(LiveEventPage { version: row.version, reset: true, events: vec![] });
@@ -43,7 +46,7 @@ pub async fn read_events_since(app: &AppState, key: &SubjectKey, after: Option<u
         if end > from && (row.version >= end || is_late) {
             let mut events: Vec<_> = found.iter().map(|(id, event)| LiveEvent { id: *id, kind: wire(event) }).collect();
             if !events.is_empty() {
-                let counts = SubjectCounts { roots: row.roots, comments: row.comments };
+                let counts = subject::counts_of(&row);
                 events.push(LiveEvent { id: end, kind: LiveEventKind::Counts(counts) });
             }
             return Ok(LiveEventPage { version: end, reset: false, events });

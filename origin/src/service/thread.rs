@@ -12,7 +12,7 @@ use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::{fitting, json_bytes};
 use crate::service::page::PageQuery;
-use crate::service::subject::threading_around;
+use crate::service::subject::{Audience, check_seen, threading_around};
 use crate::service::{ServiceError, ServiceResult, comment_view, page};
 use crate::state::AppState;
 
@@ -28,13 +28,15 @@ const MAX_CONTEXT_CHAIN_BYTES: usize = limits::MAX_LIST_BYTES / 2;
 /// Nodes of a tree that are read before their size is known. The largest ones take 10 MB.
 const FIRST_TREE_READ: usize = 100;
 
-/// The row of a comment that every reader may read by its id.
+/// The row of a comment that this audience may read by its id.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
-pub async fn read_readable_row(app: &AppState, id: CommentId) -> ServiceResult<CommentRow> {
+pub async fn read_readable_row(app: &AppState, id: CommentId, audience: Audience) -> ServiceResult<CommentRow> {
     let row = app.store.read_comments(&[id]).await?.remove(&id).filter(comment_view::is_readable_by_id);
-    row.ok_or(ServiceError::CommentNotFound)
+    let row = row.ok_or(ServiceError::CommentNotFound)?;
+    check_seen(app, &row.subject, audience).await?;
+    Ok(row)
 }
 
 /// The comment as every reader sees it, without its replies.
@@ -70,7 +72,7 @@ async fn chain(app: &AppState, row: &CommentRow, max_bytes: usize) -> ServiceRes
 ///
 /// # Errors
 /// The store's.
-pub async fn read_context(app: &AppState, row: &CommentRow) -> ServiceResult<CommentContext> {
+pub async fn read_context(app: &AppState, row: &CommentRow, audience: Audience) -> ServiceResult<CommentContext> {
     let threading = threading_around(app, row)?;
     let mut ancestors = chain(app, row, MAX_CONTEXT_CHAIN_BYTES).await?;
     let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;
@@ -78,7 +80,8 @@ pub async fn read_context(app: &AppState, row: &CommentRow) -> ServiceResult<Com
     let rows = app.store.read_comments(&ids).await?;
     let siblings = fitting(ids.iter().filter_map(|id| rows.get(id)), MAX_SIBLING_BYTES);
     let siblings = siblings.map(|r| comment_view::for_every_reader(r, threading)).collect();
-    let root_page = page::list_roots(app, &row.subject, PageQuery::first(limits::DEFAULT_PAGE_SIZE)).await?;
+    let first = PageQuery::first(limits::DEFAULT_PAGE_SIZE);
+    let root_page = page::list_roots(app, &row.subject, first, audience).await?;
     Ok(CommentContext { ancestors, comment, siblings, root_page })
 }
 

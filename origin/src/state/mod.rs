@@ -14,7 +14,7 @@ pub mod read_counters;
 use std::sync::Arc;
 
 use gailou_shared::cursor::CursorKey;
-use gailou_shared::id::SubjectKey;
+use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::wire::SubjectState;
@@ -85,6 +85,8 @@ pub struct AppState {
     pub snapshots: RankedSnapshots,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
+    /// The subjects of comments, which never change.
+    pub comment_subjects: moka::sync::Cache<CommentId, SubjectKey>,
     pub rate_limits: RateLimits,
     /// Admits reads that no page in memory answers; the page cache admits its builds by it.
     pub reads: Arc<Admission>,

@@ -1,5 +1,8 @@
 //! Headers of public reads: caching, conditional requests, CORS.
 
+use std::collections::BTreeSet;
+
+use gailou::config::AllowedOrigins;
 use gailou_tests::{TestOrigin, ann, bob, id, poll_until};
 use serde_json::json;
 
@@ -129,4 +132,68 @@ async fn any_website_may_read_and_only_listed_ones_may_write() {
     let refused = origin.request("GET /v1/comments/1").header("origin", "https://example.org").send().await;
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (404, "*"));
     assert!(refused.header("access-control-expose-headers").to_lowercase().contains("x-request-id"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sites_of_a_type_hold_for_every_call_about_its_comments() {
+    let (own, narrow) = ("http://localhost:8787", "https://video.example");
+    let origin = TestOrigin::start_with(|config| {
+        let video = config.types.get_mut("video").unwrap();
+        video.cors_origins = Some(AllowedOrigins::parse([narrow]).unwrap());
+    })
+    .await;
+    let (video, article) = (origin.post(&ann(), "video/c", "x").await, origin.post(&ann(), "article/c", "x").await);
+    let calls = |kind: &str, id: &str| {
+        [
+            format!("POST /v1/subjects/{kind}/c/comments"),
+            format!("PATCH /v1/comments/{id}"),
+            format!("PUT /v1/comments/{id}/like"),
+            format!("DELETE /v1/comments/{id}/dislike"),
+            format!("PUT /v1/comments/{id}/pin"),
+            format!("POST /v1/admin/comments/{id}/decision"),
+            format!("PUT /v1/admin/subjects/{kind}/c"),
+        ]
+    };
+    let of_video = calls("video", id(&video)).into_iter().chain(["POST /v1/subjects/vide%6F/c/comments".into()]);
+    let of_article = calls("article", id(&article)).into_iter();
+    for (line, site) in of_video.map(|line| (line, narrow)).chain(of_article.map(|line| (line, own))) {
+        for asking in [own, narrow] {
+            let (method, path) = line.split_once(' ').unwrap();
+            let expected = if asking == site { asking } else { "" };
+            let preflight = origin.request(&format!("OPTIONS {path}")).header("origin", asking);
+            let preflight = preflight.header("access-control-request-method", method).send().await;
+            assert_eq!(preflight.header("access-control-allow-origin"), expected, "{asking} {line}");
+            let real = origin.request(&line).header("origin", asking).json(&json!({})).send().await;
+            assert_eq!(real.header("access-control-allow-origin"), expected, "{asking} {line}");
+        }
+    }
+    // A site sees its own types alone in a reader's overlay.
+    let path = format!("GET /v1/me/overlay?ids={},{}", id(&video), id(&article));
+    for (site, shown) in [(Some(own), vec![&article]), (None, vec![&video, &article])] {
+        let request = origin.request(&path).by(&bob());
+        let request = if let Some(site) = site { request.header("origin", site) } else { request };
+        let overlay = request.send().await.expect(200);
+        let ids: BTreeSet<_> = overlay["data"].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(ids, shown.into_iter().map(|comment| id(comment).to_owned()).collect(), "{site:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_answer_is_sniffed_and_no_page_reads_an_operators_tools() {
+    let origin = TestOrigin::start().await;
+    origin.post(&ann(), "article/sniff", "x").await;
+    // The second answer comes from memory.
+    for path in ["/v1/subjects/article/sniff/comments", "/v1/subjects/article/sniff/comments", "/v1/comments/1", "/x"] {
+        assert_eq!(origin.get(path).await.header("x-content-type-options"), "nosniff", "{path}");
+    }
+    for _ in 0..2 {
+        assert_eq!(origin.get("/t/article/sniff?fragment=1").await.header("x-robots-tag"), "noindex");
+    }
+    for path in ["/metrics", "/healthz", "/readyz"] {
+        for site in [None, Some("https://evil.example")] {
+            let request = origin.request(&format!("GET {path}"));
+            let request = if let Some(site) = site { request.header("origin", site) } else { request };
+            assert_eq!(request.send().await.header("access-control-allow-origin"), "", "{path} {site:?}");
+        }
+    }
 }

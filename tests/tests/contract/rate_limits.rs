@@ -1,6 +1,6 @@
 //! Rates: every kind of write and every uncached read has a limit, for its member, its network and its target.
 
-use gailou::config::Secret;
+use gailou::config::{Secret, TrustedProxies};
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiResponse, TestOrigin, ann, bob, comments_path, id, member, moderator};
 use serde_json::json;
@@ -106,4 +106,31 @@ async fn all_addresses_of_an_ipv6_64_are_one_client() {
     register("2001:db8:0:2::1").await.expect(201);
     register("::ffff:192.0.2.1").await.expect(201);
     register("no address").await.expect(403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn address_of_a_trusted_proxy_alone_is_believed() {
+    let start = async |proxies: &str| {
+        let proxies = TrustedProxies::parse(proxies).unwrap();
+        TestOrigin::start_with(|config| {
+            config.limits.enabled = true;
+            config.limits.guests_per_hour_address = 4;
+            config.trusted_proxies = proxies;
+        })
+        .await
+    };
+    let guest = async |origin: &TestOrigin, forwarded: &str| {
+        let request = origin.request("POST /v1/guests").header("x-forwarded-for", forwarded);
+        request.json(&json!({"name": "Guest"})).send().await
+    };
+    let behind_proxy = start("127.0.0.1,::1").await;
+    let accepted = count_until_limited(10, async |n| {
+        // What the reader writes in front of the proxy's word changes nothing.
+        guest(&behind_proxy, &format!("198.51.100.{n}, 192.0.2.1")).await
+    });
+    assert_eq!(accepted.await, 4);
+    guest(&behind_proxy, "192.0.2.2").await.expect(201);
+    let alone = start("").await;
+    let accepted = count_until_limited(10, async |n| guest(&alone, &format!("192.0.2.{n}")).await);
+    assert_eq!(accepted.await, 4, "a header that no trusted proxy wrote counts for nothing");
 }

@@ -1,6 +1,6 @@
 //! Subjects: their counts, keys and modes.
 
-use gailou_tests::{TestOrigin, admin, ann, bob, comments_on};
+use gailou_tests::{ApiResponse, TestOrigin, admin, ann, bob, comments_on, id, moderator, poll_until};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,4 +48,66 @@ async fn subject_mode_overrides_the_mode_of_its_type() {
     let root = origin.post(&ann(), "article/mode", "root").await;
     let answer = origin.reply(&bob(), &root, "answer").await;
     assert_eq!((&answer["path"], &answer["level"]), (&json!([answer["id"]]), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hidden_subject_is_empty_for_readers_and_whole_for_moderators() {
+    let origin = TestOrigin::start().await;
+    let root = origin.post(&ann(), "article/h", "secret root").await;
+    let reply = origin.reply(&bob(), &root, "secret reply").await;
+    origin.try_post(&ann(), "article/h", &json!({"content": "secret own", "visibility": "self"})).await.expect(201);
+    let elsewhere = origin.post(&ann(), "article/open", "seen").await;
+    origin.set_flag(&moderator(), "PUT", id(&root), "pin").await.expect(200);
+    let shared_paths = [
+        "/v1/subjects/article/h".to_owned(),
+        "/v1/subjects/article/h/comments".into(),
+        "/v1/subjects/article/h/comments?sort=new&limit=3".into(),
+        "/v1/members/7/comments".into(),
+        "/v1/members/8/comments".into(),
+        "/t/article/h".into(),
+        "/t/article/h?fragment=1".into(),
+    ];
+    let id_paths =
+        ["", "/replies", "/tree", "/ancestors", "/context"].map(|part| format!("/v1/comments/{}{part}", id(&root)));
+    let id_paths = id_paths.into_iter().chain([format!("/v1/comments/{}", id(&reply))]).collect::<Vec<_>>();
+    // Pages of before are in the caches.
+    for path in shared_paths.iter().chain(&id_paths) {
+        let is_filled = |answer: &ApiResponse| answer.status == 200 && answer.text.contains("secret r");
+        let before = poll_until(|| origin.get(path), |answer| is_filled(answer) || !path.contains("/comments")).await;
+        assert_eq!(before.status, 200, "{path}");
+    }
+    let answered = origin.put_subject(&admin(), "article/h", &json!({"state": "hidden"})).await.expect(200);
+    assert_eq!((&answered["state"], &answered["comments"]), (&json!("hidden"), &json!(2)));
+
+    for path in &shared_paths {
+        let seen = poll_until(|| origin.get(path), |answer| !answer.text.contains("secret")).await;
+        assert!(seen.status == 200 && !seen.text.contains("secret"), "{path}: {}", seen.text);
+    }
+    for path in &id_paths {
+        let seen = poll_until(|| origin.get(path), |answer| answer.status == 404).await;
+        assert_eq!((seen.status, &seen.json["code"]), (404, &json!("comment_not_found")), "{path}");
+    }
+    let page = origin.page("/v1/subjects/article/h/comments").await;
+    assert_eq!((&page["data"], &page["page"]["has_more"]), (&json!([]), &json!(false)));
+    let (subject, nothing) = (&page["subject"], (json!(0), json!(0), json!([])));
+    assert_eq!((subject["roots"].clone(), subject["comments"].clone(), subject["pinned"].clone()), nothing);
+    let counts = origin.page("/v1/counts?subject=article/h").await;
+    assert_eq!(counts["data"]["article/h"], json!({"roots": 0, "comments": 0}));
+    // Neither the authors nor other members reach it.
+    let overlay = origin.overlay(&ann(), &[id(&root), id(&elsewhere)]).await;
+    assert_eq!((overlay["data"].as_object().unwrap().len(), &overlay["pending"]), (1, &json!([])));
+    assert_eq!(origin.edit(&ann(), &root, "again").await.status, 404);
+    assert_eq!(origin.set_flag(&bob(), "PUT", id(&root), "like").await.status, 404);
+    assert_eq!(origin.try_post(&ann(), "article/h", &json!({"content": "x"})).await.status, 409);
+
+    // A moderator sees it, and no cache keeps what it sees.
+    for path in shared_paths[..3].iter().chain(&id_paths) {
+        let seen = origin.request(&format!("GET {path}")).by(&moderator()).send().await;
+        assert!(seen.status == 200 && seen.text.contains("secret r"), "{path}: {}", seen.text);
+        assert_eq!((seen.header("cache-control"), seen.header("etag")), ("private, no-store", ""), "{path}");
+        assert!(!origin.get(path).await.text.contains("secret"), "{path}");
+    }
+    origin.put_subject(&admin(), "article/h", &json!({"state": "open"})).await.expect(200);
+    let path = format!("/v1/comments/{}", id(&root));
+    assert_eq!(poll_until(|| origin.get(&path), |answer| answer.status == 200).await.json["content"], "secret root");
 }

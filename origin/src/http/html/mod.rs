@@ -56,7 +56,7 @@ pub(super) async fn get_html(
     let name = page_key(read.path(), &[("fragment", is_fragment.then(|| "1".to_owned())), sort, limit, cursor]);
     let asked = query.page;
     let build = || async {
-        let page = page::list_roots(&app, &key, asked).await?;
+        let page = page::list_roots(&app, &key, asked, read.audience()).await?;
         let missing = || ServiceError::Bug("a page of roots is without its subject".into());
         let subject = page.subject.as_ref().ok_or_else(missing)?;
         let body = if is_fragment {

@@ -1,11 +1,19 @@
 //! CORS: public reads are open to every site, other calls to the sites that the configuration allows.
 //!
 //! Whether a call is public depends on its path and its method, and a public answer has no `Vary`,
-//! because every reader shares it.
+//! because every reader shares it. A subject type may allow fewer sites, for every call about its subjects
+//! and their comments.
+
+use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use gailou_shared::id::CommentId;
+use percent_encoding::percent_decode_str;
 
 use crate::config::Config;
+use crate::http::problem::Refusal;
+use crate::service::{ServiceError, subject};
+use crate::state::AppState;
 
 /// Any site may read.
 pub(in crate::http) const ANY_SITE: HeaderValue = HeaderValue::from_static("*");
@@ -24,9 +32,11 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
 ];
 /// Paths whose answers depend on the member, beside those of writes.
 const PERSONAL_PATHS: [&str; 3] = ["/v1/me/", "/v1/admin/", "/v1/edge/"];
+/// Paths of an operator's tools, which no page reads.
+const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// The CORS headers of the answer to this request.
-pub(super) fn headers(config: &Config, method: &Method, path: &str, request: &HeaderMap) -> HeaderMap {
+/// The CORS headers of the answer to this request, which is about a subject of this type; empty for none.
+pub(super) fn headers(config: &Config, method: &Method, path: &str, kind: &str, request: &HeaderMap) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let Some(origin) = request.get(header::ORIGIN) else {
         if is_public(method.as_str(), path) && *method == Method::GET {
@@ -35,13 +45,11 @@ pub(super) fn headers(config: &Config, method: &Method, path: &str, request: &He
         return headers;
     };
     let is_preflight = *method == Method::OPTIONS;
-    let announced = request.get(header::ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
-    let meant = if is_preflight { announced.unwrap_or("GET") } else { method.as_str() };
-    if is_public(meant, path) {
+    if is_public(intended_method(method, request), path) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_SITE);
     } else {
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-        let is_allowed = origin.to_str().is_ok_and(|origin| config.origins(subject_type(path)).allow(origin));
+        let is_allowed = origin.to_str().is_ok_and(|origin| config.origins(kind).allow(origin));
         if !is_allowed {
             return headers;
         }
@@ -57,12 +65,68 @@ pub(super) fn headers(config: &Config, method: &Method, path: &str, request: &He
 /// Whether every site may make this call.
 pub(in crate::http) fn is_public(method: &str, path: &str) -> bool {
     let is_personal = path == "/v1/guests" || PERSONAL_PATHS.iter().any(|prefix| path.starts_with(prefix));
-    matches!(method, "GET" | "HEAD") && !is_personal
+    matches!(method, "GET" | "HEAD") && !is_personal && !PROBE_PATHS.contains(&path)
 }
 
-/// The type in the path of a call about a subject, which may allow fewer sites; empty elsewhere.
-fn subject_type(path: &str) -> &str {
-    path.strip_prefix("/v1/subjects/").and_then(|rest| rest.split('/').next()).unwrap_or("")
+/// The method of the call; the announced one of a preflight.
+fn intended_method<'a>(method: &'a Method, request: &'a HeaderMap) -> &'a str {
+    let announced = request.get(header::ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
+    if *method == Method::OPTIONS { announced.unwrap_or("GET") } else { method.as_str() }
+}
+
+/// What decides about the sites of a call.
+#[derive(Debug, PartialEq, Eq)]
+enum CallTarget {
+    /// The type in its path.
+    SubjectType(String),
+    /// The type of this comment's subject.
+    Comment(CommentId),
+    /// The installation.
+    Installation,
+}
+
+fn target(path: &str) -> CallTarget {
+    let path = path.strip_prefix("/v1/admin").or_else(|| path.strip_prefix("/v1")).unwrap_or(path);
+    let segment = |rest: &str| {
+        let encoded = rest.split('/').next().unwrap_or_default();
+        percent_decode_str(encoded).decode_utf8().unwrap_or_default().into_owned()
+    };
+    let comment = |rest: &str| segment(rest).parse().ok().map(CallTarget::Comment);
+    let kind = || path.strip_prefix("/subjects/").map(|rest| CallTarget::SubjectType(segment(rest)));
+    path.strip_prefix("/comments/").and_then(comment).or_else(kind).unwrap_or(CallTarget::Installation)
+}
+
+/// The type of the subject that the call is about; empty where it is about none, or where sites do not depend
+/// on it. Finding out the type of a comment counts as a read of this network.
+///
+/// # Errors
+/// `429`, and the store's.
+pub(super) async fn subject_type(
+    app: &AppState,
+    network: Option<IpAddr>,
+    method: &Method,
+    path: &str,
+    request: &HeaderMap,
+) -> Result<String, Refusal> {
+    let is_open = !request.contains_key(header::ORIGIN) || is_public(intended_method(method, request), path);
+    if is_open || !app.config.origins_depend_on_type() {
+        return Ok(String::new());
+    }
+    let id = match target(path) {
+        CallTarget::SubjectType(kind) => return Ok(kind),
+        CallTarget::Installation => return Ok(String::new()),
+        CallTarget::Comment(id) => id,
+    };
+    if let Some(known) = app.comment_subjects.get(&id) {
+        return Ok(known.kind().to_owned());
+    }
+    app.rate_limits.count_read(network).await?;
+    let _place = app.reads.admit().await?;
+    match subject::of_comment(app, id).await {
+        Ok(subject) => Ok(subject.kind().to_owned()),
+        Err(ServiceError::CommentNotFound) => Ok(String::new()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +135,7 @@ mod tests {
 
     fn answer(method: &Method, path: &str, request: &[(HeaderName, &'static str)]) -> HeaderMap {
         let request = request.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
-        headers(&Config::default(), method, path, &request.collect())
+        headers(&Config::default(), method, path, "", &request.collect())
     }
 
     #[test]
@@ -93,10 +157,28 @@ mod tests {
         check(Method::POST, comments, Some(own), Some(own));
         check(Method::POST, comments, Some(foreign), None);
         check(Method::POST, comments, None, None);
-        for personal in ["/v1/me/overlay", "/v1/admin/x", "/v1/edge/changes", "/v1/guests"] {
+        for personal in ["/healthz", "/metrics", "/v1/me/overlay", "/v1/admin/x", "/v1/edge/changes", "/v1/guests"] {
             check(Method::GET, personal, Some(own), Some(own));
             check(Method::GET, personal, Some(foreign), None);
             check(Method::GET, personal, None, None);
+        }
+    }
+
+    #[test]
+    fn path_names_what_decides_about_sites() {
+        let of_type = |kind: &str| CallTarget::SubjectType(kind.into());
+        let comment = |id: &str| CallTarget::Comment(id.parse().unwrap());
+        for (path, expected) in [
+            ("/v1/subjects/article/1/comments", of_type("article")),
+            ("/v1/subjects/%61rticle/1/comments", of_type("article")),
+            ("/v1/admin/subjects/video/1", of_type("video")),
+            ("/v1/comments/5/like", comment("5")),
+            ("/v1/comments/%35", comment("5")),
+            ("/v1/admin/comments/5/decision", comment("5")),
+            ("/v1/comments/x", CallTarget::Installation),
+            ("/v1/guests", CallTarget::Installation),
+        ] {
+            assert_eq!(target(path), expected, "{path}");
         }
     }
 

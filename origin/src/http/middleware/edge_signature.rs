@@ -1,8 +1,10 @@
-//! Where a request comes from: the edge's word if the edge signed it, else the socket's.
+//! Where a request comes from: the edge's word if the edge signed it, else that of the trusted proxies,
+//! else the socket's.
 //!
-//! Without an edge secret nothing is signed and every address is the socket's.
+//! Without an edge secret nothing is signed.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Once;
 
 use axum::extract::{ConnectInfo, Request};
 use axum::http::header::AUTHORIZATION;
@@ -15,14 +17,15 @@ use crate::http::extract::{IDEMPOTENCY_KEY_HEADER, RequestClient, read_body};
 use crate::http::problem::Refusal;
 use crate::state::AppState;
 
+/// Where proxies write the addresses of the hops before them.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Health and metrics, which an operator's tools read past the edge.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
 /// required, or is wrong.
 pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, Refusal> {
-    let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|c| client_network(c.0.ip()));
-    let socket = RequestClient { network: socket, is_edge: false };
+    let socket = RequestClient { network: network_of_socket(app, &request), is_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
     let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
         let is_probe = PROBE_PATHS.contains(&request.uri().path());
@@ -59,6 +62,26 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
         Some(client_network(address))
     };
     Ok(with_client(Request::from_parts(parts, body.into()), RequestClient { network, is_edge: true }))
+}
+
+/// The network of the client behind the trusted proxies.
+pub(super) fn network_of_socket(app: &AppState, request: &Request) -> Option<IpAddr> {
+    let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|connected| connected.0.ip());
+    socket.map(|socket| client_network(forwarded_client(app, request, socket)))
+}
+
+fn forwarded_client(app: &AppState, request: &Request, socket: IpAddr) -> IpAddr {
+    let proxies = &app.config.trusted_proxies;
+    let forwarded = request.headers().get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
+    let is_local_proxy = socket.to_canonical().is_loopback() && request.headers().contains_key(FORWARDED_FOR);
+    if is_local_proxy && proxies.is_empty() {
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| {
+            let setting = "trusted_proxies";
+            tracing::warn!(setting, %socket, "A proxy at {socket} sends X-Forwarded-For, and setting {setting} does not name it: all its readers count as one");
+        });
+    }
+    proxies.client(socket, forwarded)
 }
 
 fn with_client(mut request: Request, client: RequestClient) -> Request {

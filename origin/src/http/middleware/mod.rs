@@ -16,7 +16,7 @@ mod metrics;
 pub(super) mod request_id;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use gailou_shared::request_path::{DOT_SEGMENT_DETAIL, has_dot_segment};
@@ -26,22 +26,33 @@ use crate::http::cached_page::SentPage;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
+/// A browser takes an answer for what it says that it is.
+pub(super) const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
+
+/// The CORS headers and the answer, which is a bare status for a refusal.
+async fn answer(state: &HttpState, method: &Method, path: &str, request: Request, next: Next) -> (HeaderMap, Response) {
+    let app = &state.app;
+    let network = edge_signature::network_of_socket(app, &request);
+    let kind = cors::subject_type(app, network, method, path, request.headers()).await;
+    let cors = cors::headers(&app.config, method, path, kind.as_deref().unwrap_or_default(), request.headers());
+    let response = match kind {
+        _ if has_dot_segment(path) => Refusal::field("path", DOT_SEGMENT_DETAIL).into_response(),
+        Err(refused) => refused.into_response(),
+        Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        Ok(_) => match edge_signature::verify(app, request).await {
+            Ok(request) => next.run(request).await,
+            Err(refused) => refused.into_response(),
+        },
+    };
+    (cors, response)
+}
+
 pub(super) async fn handle(State(state): State<HttpState>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = request_id::of(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let cors = cors::headers(&state.app.config, &method, &path, request.headers());
-    let mut response = if has_dot_segment(&path) {
-        Refusal::field("path", DOT_SEGMENT_DETAIL).into_response()
-    } else if method == Method::OPTIONS {
-        StatusCode::NO_CONTENT.into_response()
-    } else {
-        match edge_signature::verify(&state.app, request).await {
-            Ok(request) => next.run(request).await,
-            Err(refused) => refused.into_response(),
-        }
-    };
+    let (cors, mut response) = answer(&state, &method, &path, request, next).await;
     if let Some(SentPage(page)) = response.extensions_mut().remove() {
         page.count_read();
     }
@@ -50,6 +61,7 @@ pub(super) async fn handle(State(state): State<HttpState>, request: Request, nex
     }
     let headers = response.headers_mut();
     headers.insert(request_id::REQUEST_ID_HEADER, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFFING);
     headers.extend(cors);
     metrics::record(&method, route.as_ref(), response.status(), begun.elapsed());
     response

@@ -133,14 +133,7 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
     if member.level < min_level && member.role < Role::Moderator {
         return Err(ServiceError::LevelTooLow(min_level));
     }
-    let (state, mode) = match app.subject_states.get(key) {
-        Some(known) => known,
-        None => {
-            let row = subject::read_row(app, key).await?;
-            app.subject_states.insert(key.clone(), (row.state, row.mode));
-            (row.state, row.mode)
-        }
-    };
+    let (state, mode) = subject::read_state(app, key).await?;
     match state {
         SubjectState::Open => Ok(mode),
         SubjectState::Closed | SubjectState::Hidden => Err(ServiceError::SubjectClosed),

@@ -56,6 +56,8 @@ async fn request_against_the_rules_has_the_code_of_its_rule() {
     for by in [&bed.bob, &bed.moderator, &bed.admin, &bed.guest] {
         cases.push(refusal(format!("{} edits", by.name), edit(&bed.root, by), 403, "forbidden"));
     }
+    let call = edit(&bed.own, &bed.bob);
+    cases.push(refusal("another edits what only its author sees", call, 404, "comment_not_found"));
     cases.push(refusal("after 15 minutes", edit(&bed.old, &bed.ann), 409, "edit_window_over"));
     for (name, what) in
         [("deleted", &bed.deleted), ("a tombstone", &bed.tombstone), ("held", &bed.held), ("hidden", &bed.hidden)]
