@@ -17,7 +17,7 @@ use gailou::domain::operation::{Operation, ReactionChange};
 use gailou::domain::row::NewCommentRow;
 use gailou::service::page;
 use gailou::service::page::PageQuery;
-use gailou::service::subject::Audience;
+use gailou::service::subject::SubjectAudience;
 use gailou::state::AppState;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
@@ -152,7 +152,7 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
 
 async fn read_ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<Vec<CommentId>> {
     let query = PageQuery { sort: Sort::New, limit: 100, cursor: None };
-    let page = page::list_roots(app, subject, query, Audience::EveryReader).await?;
+    let page = page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
     Ok(page.data.iter().map(|c| c.id).collect())
 }
 
@@ -290,7 +290,7 @@ async fn measure_depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) ->
     let mut query = PageQuery { sort, limit: 20, cursor: None };
     let first = measure_page(app, subject, query).await?;
     for _ in 1..500 {
-        let page = page::list_roots(app, subject, query, Audience::EveryReader).await?;
+        let page = page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
         let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
         query.cursor = Some(app.cursor_key.decode(&next)?);
     }
@@ -302,7 +302,7 @@ async fn measure_page(app: &Arc<AppState>, subject: &SubjectKey, query: PageQuer
     let mut times = vec![];
     for _ in 0..11 {
         let started = Instant::now();
-        page::list_roots(app, subject, query, Audience::EveryReader).await?;
+        page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
         times.push(started.elapsed().as_secs_f64());
     }
     Ok(median(times))

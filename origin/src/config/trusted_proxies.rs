@@ -112,7 +112,7 @@ mod tests {
             ("10.9.9.9", &["192.0.2.1:5000"], "192.0.2.1"),
             ("10.9.9.9", &["[2001:db9::1]:5000"], "2001:db9::1"),
             ("10.9.9.9", &["[2001:db9::1]"], "2001:db9::1"),
-            // Nobody is in front of the trusted ones.
+            // No hop is in front of the trusted ones.
             ("127.0.0.1", &[], "127.0.0.1"),
             ("127.0.0.1", &["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             // What is no address hides everything left of it.

@@ -24,7 +24,7 @@ use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::cache_tags::Tagged;
-use crate::service::subject::Audience;
+use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, cache_tags};
 use crate::state::AppState;
 use crate::state::page_cache::{BuiltPage, ReadyPage};
@@ -48,7 +48,7 @@ pub(super) struct CacheableRead {
     app: Arc<AppState>,
     path: String,
     if_none_match: Option<HeaderValue>,
-    audience: Audience,
+    audience: SubjectAudience,
     /// Whom a read counts for.
     network: Option<IpAddr>,
 }
@@ -60,7 +60,7 @@ impl CacheableRead {
     }
 
     /// Who reads.
-    pub(super) const fn audience(&self) -> Audience {
+    pub(super) const fn audience(&self) -> SubjectAudience {
         self.audience
     }
 
@@ -70,7 +70,7 @@ impl CacheableRead {
         key: &str,
         build: impl Fn() -> F,
     ) -> Result<Response, Refusal> {
-        if self.audience == Audience::Moderators {
+        if self.audience == SubjectAudience::Moderators {
             self.app.rate_limits.count_read(self.network).await?;
             let _place = self.app.reads.admit().await?;
             return Ok(send_private(build().await?));
@@ -103,11 +103,13 @@ impl FromRequestParts<HttpState> for CacheableRead {
         let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         let audience = match parts.headers.contains_key(header::AUTHORIZATION) {
-            true => AuthenticatedMember::from_request_parts(parts, state).await.map(|member| Audience::of(&member.0)),
-            false => Ok(Audience::EveryReader),
+            true => {
+                AuthenticatedMember::from_request_parts(parts, state).await.map(|member| SubjectAudience::of(&member.0))
+            }
+            false => Ok(SubjectAudience::EveryReader),
         };
         // A token that is not valid changes nothing about a public read.
-        let audience = audience.unwrap_or(Audience::EveryReader);
+        let audience = audience.unwrap_or(SubjectAudience::EveryReader);
         Ok(Self { app: state.app.clone(), path, if_none_match, audience, network: client.network })
     }
 }

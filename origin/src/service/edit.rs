@@ -9,7 +9,7 @@ use gailou_shared::wire::{Comment, CommentState};
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
 use crate::domain::row::CommentRow;
 use crate::service::filter::filter_and_render;
-use crate::service::subject::Audience;
+use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, comment_view, publish, subject};
 use crate::state::AppState;
 
@@ -25,7 +25,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     if before.state != CommentState::Published || !(is_author || before.is_visible()) {
         return Err(ServiceError::CommentNotFound);
     }
-    subject::check_seen(app, &before.subject, Audience::of(member)).await?;
+    subject::check_seen(app, &before.subject, SubjectAudience::of(member)).await?;
     if !is_author {
         return Err(ServiceError::Forbidden("only its author may edit a comment"));
     }

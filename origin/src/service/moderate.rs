@@ -8,7 +8,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
 use crate::service::edit::{append_change, read_any_row};
-use crate::service::subject::Audience;
+use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 
@@ -35,7 +35,7 @@ async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool
     if !before.is_visible() {
         return Err(ServiceError::CommentNotFound);
     }
-    subject::check_seen(app, &before.subject, Audience::of(member)).await?;
+    subject::check_seen(app, &before.subject, SubjectAudience::of(member)).await?;
     let subject = subject::read_row(app, &before.subject).await?;
     let by = match (subject.owner_id == Some(member.id), member.role >= Role::Moderator) {
         (true, _) => PinnedBy::Owner,
@@ -111,5 +111,5 @@ pub async fn change_subject(
     let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
-    subject::read_subject(app, key, Audience::Moderators).await
+    subject::read_subject(app, key, SubjectAudience::Moderators).await
 }

@@ -14,7 +14,7 @@ use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::service::answer_rows::AnswerRows;
-use crate::service::subject::Audience;
+use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
 use crate::state::degrade::DegradeCause;
@@ -57,11 +57,11 @@ pub async fn list_roots(
     app: &AppState,
     key: &SubjectKey,
     query: PageQuery,
-    audience: Audience,
+    audience: SubjectAudience,
 ) -> ServiceResult<CommentPage> {
     let subject = subject::read_row_for(app, key, audience).await?;
     let threading = subject::threading_of(app, key.kind(), subject.mode)?;
-    if subject.state == SubjectState::Hidden && audience == Audience::EveryReader {
+    if subject.state == SubjectState::Hidden && audience == SubjectAudience::EveryReader {
         let page = PageInfo { next: None, has_more: false, sort: query.sort, epoch: subject.version.to_string() };
         let subject = Some(subject::subject_view(&subject, threading, &HashMap::new()));
         return Ok(CommentPage { data: vec![], page, subject });

@@ -5,7 +5,7 @@ use gailou_shared::token::Member;
 use gailou_shared::wire::ReactionResult;
 
 use crate::domain::operation::{Operation, OperationOutcome, ReactionChange};
-use crate::service::subject::Audience;
+use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, subject};
 use crate::state::AppState;
 
@@ -21,7 +21,7 @@ pub async fn react(
 ) -> ServiceResult<ReactionResult> {
     let _place = app.writes.admit().await?;
     let subject = subject::of_comment(app, id).await?;
-    subject::check_seen(app, &subject, Audience::of(member)).await?;
+    subject::check_seen(app, &subject, SubjectAudience::of(member)).await?;
     match app.journal.append(Operation::React { id, member: member.id, change }).await? {
         OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(ReactionResult { id, likes, dislikes, reaction }),
         _ => Err(ServiceError::CommentNotFound),

@@ -13,14 +13,14 @@ use crate::service::answer_rows::fitting;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 
-/// Who reads: a hidden subject looks to every reader as if nobody had written to it, and to moderators as it is.
+/// Who reads: a hidden subject looks empty to every reader, and to moderators as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
+pub enum SubjectAudience {
     EveryReader,
     Moderators,
 }
 
-impl Audience {
+impl SubjectAudience {
     /// The audience that a member belongs to.
     pub fn of(member: &Member) -> Self {
         if member.role >= Role::Moderator { Self::Moderators } else { Self::EveryReader }
@@ -31,7 +31,7 @@ impl Audience {
 ///
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`], or the store's.
-pub async fn read_subject(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<Subject> {
+pub async fn read_subject(app: &AppState, key: &SubjectKey, audience: SubjectAudience) -> ServiceResult<Subject> {
     let row = read_row_for(app, key, audience).await?;
     let threading = threading_of(app, key.kind(), row.mode)?;
     let comments = app.store.read_comments(&row.pinned).await?;
@@ -45,7 +45,7 @@ pub async fn read_subject(app: &AppState, key: &SubjectKey, audience: Audience) 
 pub async fn count_subjects(app: &AppState, keys: &[SubjectKey]) -> ServiceResult<CountsBySubject> {
     let rows = app.store.read_subjects(keys).await?;
     let counts = keys.iter().zip(rows).map(|(key, row)| {
-        let row = row.map(|row| as_seen_by(row, Audience::EveryReader));
+        let row = row.map(|row| as_seen_by(row, SubjectAudience::EveryReader));
         (key.to_string(), row.map_or_else(<_>::default, |row| counts_of(&row)))
     });
     Ok(counts.collect())
@@ -85,8 +85,8 @@ pub(super) async fn read_state(app: &AppState, key: &SubjectKey) -> ServiceResul
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
-pub(super) async fn check_seen(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<()> {
-    let is_seen = audience == Audience::Moderators || read_state(app, key).await?.0 != SubjectState::Hidden;
+pub(super) async fn check_seen(app: &AppState, key: &SubjectKey, audience: SubjectAudience) -> ServiceResult<()> {
+    let is_seen = audience == SubjectAudience::Moderators || read_state(app, key).await?.0 != SubjectState::Hidden;
     if is_seen { Ok(()) } else { Err(ServiceError::CommentNotFound) }
 }
 
@@ -142,14 +142,20 @@ pub(super) async fn read_row(app: &AppState, key: &SubjectKey) -> ServiceResult<
 }
 
 /// The subject's row as this audience sees it.
-pub(super) async fn read_row_for(app: &AppState, key: &SubjectKey, audience: Audience) -> ServiceResult<SubjectRow> {
+pub(super) async fn read_row_for(
+    app: &AppState,
+    key: &SubjectKey,
+    audience: SubjectAudience,
+) -> ServiceResult<SubjectRow> {
     Ok(as_seen_by(read_row(app, key).await?, audience))
 }
 
 /// A hidden subject has no comments for readers. What its host or an admin registered of it is no comment.
-fn as_seen_by(row: SubjectRow, audience: Audience) -> SubjectRow {
+fn as_seen_by(row: SubjectRow, audience: SubjectAudience) -> SubjectRow {
     match (row.state, audience) {
-        (SubjectState::Hidden, Audience::EveryReader) => SubjectRow { roots: 0, comments: 0, pinned: vec![], ..row },
+        (SubjectState::Hidden, SubjectAudience::EveryReader) => {
+            SubjectRow { roots: 0, comments: 0, pinned: vec![], ..row }
+        }
         _ => row,
     }
 }

@@ -12,7 +12,7 @@ use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::{fitting, json_bytes};
 use crate::service::page::PageQuery;
-use crate::service::subject::{Audience, check_seen, threading_around};
+use crate::service::subject::{SubjectAudience, check_seen, threading_around};
 use crate::service::{ServiceError, ServiceResult, comment_view, page};
 use crate::state::AppState;
 
@@ -32,7 +32,7 @@ const FIRST_TREE_READ: usize = 100;
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
-pub async fn read_readable_row(app: &AppState, id: CommentId, audience: Audience) -> ServiceResult<CommentRow> {
+pub async fn read_readable_row(app: &AppState, id: CommentId, audience: SubjectAudience) -> ServiceResult<CommentRow> {
     let row = app.store.read_comments(&[id]).await?.remove(&id).filter(comment_view::is_readable_by_id);
     let row = row.ok_or(ServiceError::CommentNotFound)?;
     check_seen(app, &row.subject, audience).await?;
@@ -72,7 +72,11 @@ async fn chain(app: &AppState, row: &CommentRow, max_bytes: usize) -> ServiceRes
 ///
 /// # Errors
 /// The store's.
-pub async fn read_context(app: &AppState, row: &CommentRow, audience: Audience) -> ServiceResult<CommentContext> {
+pub async fn read_context(
+    app: &AppState,
+    row: &CommentRow,
+    audience: SubjectAudience,
+) -> ServiceResult<CommentContext> {
     let threading = threading_around(app, row)?;
     let mut ancestors = chain(app, row, MAX_CONTEXT_CHAIN_BYTES).await?;
     let comment = ancestors.pop().ok_or(ServiceError::CommentNotFound)?;

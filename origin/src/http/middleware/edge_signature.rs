@@ -75,8 +75,8 @@ fn forwarded_client(app: &AppState, request: &Request, socket: IpAddr) -> IpAddr
     let forwarded = request.headers().get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
     let is_local_proxy = socket.to_canonical().is_loopback() && request.headers().contains_key(FORWARDED_FOR);
     if is_local_proxy && proxies.is_empty() {
-        static WARNED: Once = Once::new();
-        WARNED.call_once(|| {
+        static UNKNOWN_PROXY_WARNING: Once = Once::new();
+        UNKNOWN_PROXY_WARNING.call_once(|| {
             let setting = "trusted_proxies";
             tracing::warn!(setting, %socket, "A proxy at {socket} sends X-Forwarded-For, and setting {setting} does not name it: all its readers count as one");
         });
