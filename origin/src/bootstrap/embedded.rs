@@ -1,5 +1,6 @@
 //! The embedded adapters: SQLite in the data directory, and memory.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -22,8 +23,11 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
 
-/// Reads in progress: while the rows of one are read, the JSON of another is written.
-const MAX_READS: usize = 2 * MAX_READERS;
+/// Reads in progress for each core: while the rows of one are read, the JSON of another is written. More would
+/// only make every request wait longer for the cores.
+const READS_PER_CORE: usize = 2;
+/// The most of them, on any number of cores.
+const MAX_READS: usize = READS_PER_CORE * MAX_READERS;
 /// Writes in progress: a commit stores all that wait for it.
 const MAX_WRITES: usize = 256;
 
@@ -36,7 +40,8 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let store = Arc::new(store);
     tracing::info!(file = %file.display(), "Running embedded: SQLite in {}", file.display());
     let read_counters = Arc::new(ReadCounters::new());
-    let reads = Arc::new(Admission::new("reads", MAX_READS));
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let reads = Arc::new(Admission::new("reads", (READS_PER_CORE * cores).min(MAX_READS)));
     let page_cache = Arc::new(PageCache::new(clock.clone(), read_counters.clone(), reads.clone()));
     let revisions = Arc::new(MemoryRevisions::new());
     let on_commit = {

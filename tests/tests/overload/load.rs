@@ -4,10 +4,10 @@
 //! given rate a response is measured from the moment at which its request was due, so a server that makes
 //! requests wait cannot hide it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::{sleep_until, timeout};
@@ -16,6 +16,9 @@ use tokio::time::{sleep_until, timeout};
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connections of a load at a given rate: more than the server admits, so that one is free when it is due.
 const OPEN_LOOP_CONNECTIONS: usize = 900;
+
+/// Requests without a response after which a connection gives up.
+const MAX_BROKEN: usize = 10;
 
 /// One response.
 #[derive(Debug, Clone)]
@@ -26,7 +29,7 @@ pub(crate) struct Sample {
 }
 
 /// What a load came to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LoadReport {
     pub(crate) samples: Vec<Sample>,
     /// Requests without a response.
@@ -54,64 +57,62 @@ impl LoadReport {
 }
 
 /// A source of requests: the bytes of the request with this number.
-pub(crate) type Requests<'a> = &'a (dyn Fn(u64) -> Vec<u8> + Sync);
+pub(crate) type Requests = Arc<dyn Fn(u64) -> Vec<u8> + Send + Sync>;
 
 /// Sends from so many connections, each its next request after the last response.
 pub(crate) async fn send_as_answered(
     address: &str,
     connections: usize,
     lasting: Duration,
-    requests: Requests<'_>,
+    requests: &Requests,
 ) -> LoadReport {
     let (next, started) = (AtomicU64::new(0), Instant::now());
-    let due = || (started.elapsed() < lasting).then(|| (next.fetch_add(1, Ordering::Relaxed), Instant::now()));
-    run(address, connections, &due, requests, started).await
+    let due = move || (started.elapsed() < lasting).then(|| (next.fetch_add(1, Ordering::Relaxed), Instant::now()));
+    run(address, connections, Arc::new(due), requests).await
 }
 
 /// Sends so many requests a second, whether or not they are answered.
-pub(crate) async fn send_at_rate(
-    address: &str,
-    per_second: f64,
-    lasting: Duration,
-    requests: Requests<'_>,
-) -> LoadReport {
+pub(crate) async fn send_at_rate(address: &str, per_second: f64, lasting: Duration, requests: &Requests) -> LoadReport {
     let (next, started) = (AtomicU64::new(0), Instant::now());
-    let due = || {
+    let due = move || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let after = Duration::from_secs_f64(number as f64 / per_second);
         (after < lasting).then(|| (number, started + after))
     };
-    run(address, OPEN_LOOP_CONNECTIONS, &due, requests, started).await
+    run(address, OPEN_LOOP_CONNECTIONS, Arc::new(due), requests).await
 }
 
-async fn run(
-    address: &str,
-    connections: usize,
-    due: &(dyn Fn() -> Option<(u64, Instant)> + Sync),
-    requests: Requests<'_>,
-    started: Instant,
-) -> LoadReport {
-    let work = (0..connections).map(|_| async {
-        let (mut samples, mut broken, mut connection) = (Vec::new(), Vec::new(), None);
-        while let Some((number, at)) = due() {
-            sleep_until(at.into()).await;
-            match timeout(RESPONSE_TIMEOUT, exchange(address, &mut connection, &requests(number))).await {
-                Ok(Ok(sample)) => samples.push(Sample { took: at.elapsed(), ..sample }),
-                Ok(Err(error)) => broken.push(error.to_string()),
-                Err(_) => broken.push("no response in time".to_owned()),
-            }
-            if broken.len() > 10 {
-                break;
-            }
-        }
-        (samples, broken)
-    });
-    let mut report = LoadReport { samples: vec![], broken: vec![], lasted: Duration::ZERO };
-    for (samples, broken) in join_all(work).await {
+/// The number of the next request and the moment at which it is due; `None` when the load is over.
+type Schedule = Arc<dyn Fn() -> Option<(u64, Instant)> + Send + Sync>;
+
+async fn run(address: &str, connections: usize, schedule: Schedule, requests: &Requests) -> LoadReport {
+    let (started, mut report) = (Instant::now(), LoadReport::default());
+    let work: Vec<_> =
+        (0..connections).map(|_| tokio::spawn(work(address.to_owned(), schedule.clone(), requests.clone()))).collect();
+    for done in work {
+        let LoadReport { samples, broken, .. } = done.await.expect("no panic");
         report.samples.extend(samples);
         report.broken.extend(broken);
     }
-    report.lasted = started.elapsed();
+    LoadReport { lasted: started.elapsed(), ..report }
+}
+
+/// Sends over one connection.
+async fn work(address: String, schedule: Schedule, requests: Requests) -> LoadReport {
+    let (mut report, mut connection) = (LoadReport::default(), None);
+    while let Some((number, due)) = schedule()
+        && report.broken.len() < MAX_BROKEN
+    {
+        let is_early = Instant::now() < due;
+        sleep_until(due.into()).await;
+        // A timer that fires late is the client's own delay; no free connection is the server's.
+        let begun = if is_early { Instant::now() } else { due };
+        match timeout(RESPONSE_TIMEOUT, exchange(&address, &mut connection, &requests(number))).await {
+            Ok(Ok(sample)) => report.samples.push(Sample { took: begun.elapsed(), ..sample }),
+            Ok(Err(error)) => report.broken.push(error.to_string()),
+            Err(_) => report.broken.push("no response in time".to_owned()),
+        }
+    }
     report
 }
 

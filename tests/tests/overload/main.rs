@@ -6,6 +6,7 @@
 mod load;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -13,7 +14,7 @@ use gailou_tests::{GailouProcess, TestMember, ann, comments_path, member, poll_u
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::load::{LoadReport, send_as_answered, send_at_rate};
+use crate::load::{LoadReport, Requests, send_as_answered, send_at_rate};
 
 const SUBJECTS: u64 = 24;
 const ROOTS_OF_A_SUBJECT: u64 = 60;
@@ -44,8 +45,8 @@ fn get(path: &str) -> Vec<u8> {
 }
 
 /// Nine reads of a page that no other request asks for, then a post.
-fn mixed_requests(authors: &[TestMember]) -> impl Fn(u64) -> Vec<u8> + Sync {
-    move |number| {
+fn mixed_requests(authors: Vec<TestMember>) -> Requests {
+    Arc::new(move |number| {
         // Mixed well, and the same in each run.
         let random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         let path = comments_path(&format!("article/{}", random % SUBJECTS));
@@ -59,7 +60,7 @@ fn mixed_requests(authors: &[TestMember]) -> impl Fn(u64) -> Vec<u8> + Sync {
         let head = format!("authorization: Bearer {token}\r\ncontent-type: application/json");
         let length = body.len();
         format!("POST {path} HTTP/1.1\r\nhost: x\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes()
-    }
+    })
 }
 
 /// Subjects with roots, some of them liked and answered.
@@ -110,7 +111,7 @@ async fn overload_is_refused_and_leaves_nothing_behind() {
     let address = origin.base().strip_prefix("http://").expect("an address").to_owned();
     let authors: Vec<TestMember> = (0..50).map(|n| member(100 + n)).collect();
     fill(&origin, &authors).await;
-    let requests = mixed_requests(&authors);
+    let requests = mixed_requests(authors);
 
     let carried = send_as_answered(&address, SATURATING_CONNECTIONS, LOAD_TIME, &requests).await;
     assert_all_answered("saturated", &carried);
@@ -122,9 +123,10 @@ async fn overload_is_refused_and_leaves_nothing_behind() {
     let memory_before = peak_memory_kb(process);
 
     let popular = async {
+        let popular: Requests = Arc::new(popular_page);
         // The first reads may meet a page that is not in memory yet.
         origin.page(&comments_path("article/popular")).await;
-        send_at_rate(&address, 20.0, OVERLOAD_TIME, &popular_page).await
+        send_at_rate(&address, 20.0, OVERLOAD_TIME, &popular).await
     };
     let looked = async {
         sleep(OVERLOAD_TIME / 2).await;
