@@ -105,7 +105,7 @@ fn peer_router(body: Vec<u8>) -> Router {
 
 fn author(n: u64) -> Author {
     let id = MemberId::new(n + 1).unwrap_or(MemberId::guest(n));
-    Author { id, name: format!("reader {n}"), avatar: None, level: 1 }
+    Author::new(id, format!("reader {n}"), None, 1, None)
 }
 
 /// Writes `count` roots, and a like for the first `liked` of them.

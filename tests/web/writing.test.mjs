@@ -31,6 +31,8 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await assertVisible(page.locator('h2', { hasText: '1 comment' }), 'the count follows');
       await page.reload();
       await assertVisible(commentWith(page, text), 'at once after a reload');
+      const mark = commentWith(page, text).locator('.badge.guest');
+      assert.equal(await mark.textContent(), 'Guest', 'guests are marked');
       assert.equal(await comments(page).filter({ hasText: text }).count(), 1);
     });
   });

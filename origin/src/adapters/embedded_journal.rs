@@ -118,6 +118,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Subject { key, .. } => format!("a change of subject {key}"),
         Operation::Snapshot { slot, .. } => format!("a snapshot in slot {}", slot.get()),
         Operation::Dictionary(terms) => format!("a dictionary of {} terms", terms.len()),
+        Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
         Operation::DeleteEditHistory { .. } => "the deletion of old texts".to_owned(),
     }

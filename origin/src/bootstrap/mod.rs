@@ -42,6 +42,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::taken_names::TakenNames;
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
 use crate::telemetry::Collector;
@@ -126,6 +127,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
         rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
+        taken_names: TakenNames::new(&config.names.reserved),
         ids: IdGenerator::new(adapters.lease, last_id_ms),
         degrade,
         cursor_key: CursorKey::new(&cursor_secret),

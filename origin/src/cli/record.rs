@@ -5,7 +5,7 @@
 
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::limits;
-use gailou_shared::wire::Author;
+use gailou_shared::wire::{Author, StaffRole};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -69,7 +69,7 @@ impl ImportLine {
 
     /// Writes the line, without a line break. Fields with their default are left out.
     pub(super) fn to_json(&self) -> serde_json::Result<String> {
-        let Author { id, name, level, .. } = &self.author;
+        let Author { id, name, level, role, .. } = &self.author;
         serde_json::to_string(&WrittenLine {
             subject: format_args!("{}:{}", self.subject.kind(), self.subject.key()),
             id: &self.id,
@@ -78,6 +78,7 @@ impl ImportLine {
             author: name,
             author_id: (*id != MemberId::imported(name)).then_some(*id),
             author_level: *level,
+            author_role: *role,
             content: &self.content,
             likes: self.likes,
             dislikes: self.dislikes,
@@ -106,6 +107,8 @@ struct WrittenLine<'a> {
     author_id: Option<MemberId>,
     #[serde(skip_serializing_if = "is_zero")]
     author_level: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author_role: Option<StaffRole>,
     content: &'a str,
     likes: u64,
     dislikes: u64,
@@ -197,7 +200,13 @@ impl Fields {
             None => MemberId::imported(name),
         };
         let level = self.number("author_level", u8::MAX.into())?.unwrap_or(0);
-        Ok(Author { id, name: name.to_owned(), avatar: None, level: u8::try_from(level).unwrap_or(u8::MAX) })
+        let role = match self.text("author_role")? {
+            None => None,
+            Some("moderator") => Some(StaffRole::Moderator),
+            Some("admin") => Some(StaffRole::Admin),
+            Some(_) => return Err("`author_role` must be moderator or admin".into()),
+        };
+        Ok(Author::new(id, name.to_owned(), None, u8::try_from(level).unwrap_or(u8::MAX), role))
     }
 
     /// Content may be empty: other systems have such comments.
@@ -255,6 +264,7 @@ mod tests {
         check("author", "\" Bob \"", |l| l.author.name == "Bob" && l.author.id == MemberId::imported("Bob"));
         check("author_id", "\"7\"", |l| l.author.id.get() == 7);
         check("author_level", "6", |l| l.author.level == 6);
+        check("author_role", "\"admin\"", |l| l.author.role == Some(StaffRole::Admin));
         check("content", "\"a\\r\\n\\tb\"", |l| l.content == "a\r\n\tb");
         check("likes", "null", |l| l.likes == 0);
         check("dislikes", "3", |l| l.dislikes == 3);
@@ -286,6 +296,7 @@ mod tests {
         check("author_id", "7");
         check("author_id", "\"07\"");
         check("author_level", "256");
+        check("author_role", "\"member\"");
         check("author_level", "-1");
         check("content", &format!("{:?}", "字".repeat(5_001)));
         check("content", "\"\\u0007\"");
@@ -320,27 +331,34 @@ mod tests {
         let source = || proptest::option::of("[^\\p{C}]{1,20}");
         let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), MIN_MILLISECONDS..MAX_EXACT_NUMBER];
         let text = ("[a-z0-9_-]{1,32}", "[^\\p{C}]{1,100}", "[^\\p{C}]{1,100}", "[^\\p{Cc}]{0,200}|(\\r|\\n|\\t){1,9}");
-        let names =
-            ("[^\\p{C}\\p{Z}]([^\\p{C}]{0,62}[^\\p{C}\\p{Z}])?", proptest::option::of(1u64..1 << 62), any::<u8>());
+        let role = proptest::option::of(prop_oneof![Just(StaffRole::Moderator), Just(StaffRole::Admin)]);
+        let names = (
+            "[^\\p{C}\\p{Z}]([^\\p{C}]{0,62}[^\\p{C}\\p{Z}])?",
+            proptest::option::of(1u64..1 << 62),
+            any::<u8>(),
+            role,
+        );
         let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 2]>());
-        (text, (source(), source()), names, more).prop_map(|(text, (root, parent), (name, number, level), more)| {
-            let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
-            let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
-            ImportLine {
-                subject: SubjectKey::new(&text.0, &text.1).unwrap(),
-                root: root.filter(|root| *root != text.2),
-                id: text.2,
-                parent,
-                author: Author { id: member, name, avatar: None, level },
-                content: text.3,
-                likes,
-                dislikes,
-                created_at,
-                edited_at,
-                deleted,
-                pinned,
-            }
-        })
+        (text, (source(), source()), names, more).prop_map(
+            |(text, (root, parent), (name, number, level, role), more)| {
+                let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
+                let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
+                ImportLine {
+                    subject: SubjectKey::new(&text.0, &text.1).unwrap(),
+                    root: root.filter(|root| *root != text.2),
+                    id: text.2,
+                    parent,
+                    author: Author::new(member, name, None, level, role),
+                    content: text.3,
+                    likes,
+                    dislikes,
+                    created_at,
+                    edited_at,
+                    deleted,
+                    pinned,
+                }
+            },
+        )
     }
 
     proptest! {

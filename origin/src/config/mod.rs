@@ -11,6 +11,7 @@ mod connections;
 mod degrade;
 mod edge;
 mod limits;
+mod names;
 pub mod reference;
 mod retention;
 mod secret;
@@ -36,6 +37,7 @@ pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
+pub use names::NameSettings;
 pub use retention::RetentionSettings;
 pub use secret::Secret;
 use settings::Settings;
@@ -67,6 +69,7 @@ pub struct Config {
     pub connections: ConnectionSettings,
     pub retention: RetentionSettings,
     pub degrade: DegradeSettings,
+    pub names: NameSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
@@ -152,6 +155,7 @@ impl Config {
             connections,
             retention,
             degrade,
+            names,
             auth,
             cors,
             edge,
@@ -165,6 +169,7 @@ impl Config {
             connections,
             retention,
             degrade,
+            names,
             auth,
             cursor_secret,
             edge,

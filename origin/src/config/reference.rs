@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
-    LimitSettings, RetentionSettings, SubjectType,
+    LimitSettings, NameSettings, RetentionSettings, SubjectType,
 };
 
 /// One setting.
@@ -34,6 +34,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<RetentionSettings>("retention.", &defaults.retention));
     entries.extend(section::<DegradeSettings>("degrade.", &defaults.degrade));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
+    entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, switch};
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
-    RetentionSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    NameSettings, RetentionSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -57,6 +57,8 @@ pub(super) struct Settings {
     pub(super) degrade: DegradeSettings,
     /// `auth`
     pub(super) auth: AuthSettings,
+    /// `names`
+    pub(super) names: NameSettings,
     /// `cors`
     pub(super) cors: CorsSettings,
     /// `edge`
@@ -83,6 +85,7 @@ impl Default for Settings {
             retention: RetentionSettings::default(),
             degrade: DegradeSettings::default(),
             auth: AuthSettings::default(),
+            names: NameSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             cluster: ClusterTuning::default(),

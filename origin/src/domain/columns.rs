@@ -5,7 +5,7 @@
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::wire::{CommentFlag, CommentState, Reaction, SubjectState, Visibility};
+use gailou_shared::wire::{CommentFlag, CommentState, Reaction, StaffRole, SubjectState, Visibility};
 
 use crate::domain::damaged_data::{DamagedData, Result};
 
@@ -55,6 +55,7 @@ stored_enum!("state", CommentState { Published = 0, Review = 1, Rejected = 2, Hi
 stored_enum!("visibility", Visibility { Everyone = 0, Author = 1 });
 stored_enum!("subject state", SubjectState { Open = 0, Closed = 1, Hidden = 2 });
 stored_enum!("mode", Mode { Flat = 0, TwoLevel = 1, Tree = 2, Building = 3 });
+stored_enum!("role", StaffRole { Moderator = 1, Admin = 2 });
 stored_enum!("reaction", Reaction { Like = 1, Dislike = 2 });
 
 pub(crate) fn damaged(what: impl std::fmt::Display) -> DamagedData {
@@ -75,6 +76,16 @@ pub(crate) fn path(bytes: &[u8]) -> Result<Path> {
 
 pub(crate) fn flags(bits: i64) -> Vec<CommentFlag> {
     FLAG_BITS.into_iter().filter_map(|(bit, flag)| (bits & bit != 0).then_some(flag)).collect()
+}
+
+/// The role of an author; 0 for none.
+pub(crate) fn role(number: i64) -> Result<Option<StaffRole>> {
+    if number == 0 { Ok(None) } else { StaffRole::from_number(number).map(Some) }
+}
+
+/// The number of an author's role.
+pub(crate) fn role_number(role: Option<StaffRole>) -> i64 {
+    role.map_or(0, StaffRole::number)
 }
 
 /// A count, which no database stores below 0.

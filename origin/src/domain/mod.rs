@@ -9,6 +9,7 @@ pub mod damaged_data;
 pub(crate) mod descendants;
 pub(crate) mod fold;
 pub mod id_generator;
+pub mod name_digest;
 pub mod operation;
 pub mod positions;
 pub mod reaction_state;

@@ -9,6 +9,7 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{CommentState, Reaction, SubjectState};
 use gailou_shared::word_filter::Term;
 
+use crate::domain::name_digest::NameDigest;
 use crate::domain::row::NewCommentRow;
 
 /// A command to the tables.
@@ -37,6 +38,11 @@ pub enum Operation {
     },
     /// Replaces the dictionary of the word filter.
     Dictionary(Vec<Term>),
+    /// Records that a member has a name with this digest.
+    MemberName {
+        digest: NameDigest,
+        member: MemberId,
+    },
     /// Deletes expired rows.
     DeleteExpired,
     /// Deletes some of the earlier texts of comments that were replaced before this moment (Unix

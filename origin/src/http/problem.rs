@@ -104,6 +104,10 @@ impl From<&ServiceError> for Refusal {
                 let errors = vec![FieldError::blocked_words(categories)];
                 return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
             }
+            ServiceError::NameRejected(detail) => {
+                let errors = vec![FieldError::new("name", *detail)];
+                return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
+            }
             ServiceError::RateLimited(limited) => return limited.clone().into(),
             ServiceError::NotAdmitted(not_admitted) => return (*not_admitted).into(),
             ServiceError::NoNodeNumber => {

@@ -81,6 +81,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(reactions::put_dislike, reactions::delete_dislike))
         .routes(routes!(comments::pin_comment, comments::unpin_comment))
         .routes(routes!(guests::create_guest))
+        .routes(routes!(guests::rename_guest))
         .routes(routes!(me::get_overlay))
         .routes(routes!(admin::decide))
         .routes(routes!(admin::put_subject))

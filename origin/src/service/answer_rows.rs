@@ -17,7 +17,7 @@ use crate::state::AppState;
 /// take 8 MB.
 const FIRST_READ: usize = (1 + limits::TOP_REPLIES) * limits::DEFAULT_PAGE_SIZE;
 /// What a comment takes in JSON beside its texts and its path: names of fields, ids, numbers.
-const COMMENT_OVERHEAD_BYTES: usize = 900;
+const COMMENT_OVERHEAD_BYTES: usize = 950;
 /// An id on a path, in quotes and with its comma.
 const PATH_ID_BYTES: usize = 22;
 /// A mention or the author of the parent, beside the name.

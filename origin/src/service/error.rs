@@ -46,6 +46,9 @@ pub enum ServiceError {
     /// The categories of the blocked words, never the words.
     #[error("the comment contains words that are not allowed here: {}", .0.join(", "))]
     ContentRejected(Vec<String>),
+    /// Why a guest cannot have a name, and what to do.
+    #[error("this name cannot be taken: it {0}")]
+    NameRejected(&'static str),
     #[error("this Idempotency-Key was used for another request; use a new key")]
     IdempotencyMismatch,
     #[error(transparent)]

@@ -1,12 +1,14 @@
-//! Guests: members that this installation names and signs for.
+//! Guests: members that choose a name of their own, and that this installation signs for.
 
 use std::net::IpAddr;
 
-use gailou_shared::id::MemberId;
-use gailou_shared::limits;
+use gailou_shared::id::{MemberId, MemberKind};
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{GuestCreated, MemberRef};
+use gailou_shared::word_filter::FilterVerdict;
+use gailou_shared::{limits, visible_text};
 
+use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -18,13 +20,53 @@ pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
     if app.config.auth.guests { Ok(()) } else { Err(ServiceError::GuestsNotAllowed("guests are not allowed here")) }
 }
 
-/// Makes a guest of this name. It counts for the network that asks.
+/// Makes a guest of this name, or without one. It counts for the network that asks.
 ///
 /// # Errors
-/// [`ServiceError::RateLimited`].
-pub async fn create(app: &AppState, network: Option<IpAddr>, name: String) -> ServiceResult<GuestCreated> {
+/// [`ServiceError::RateLimited`], `NameRejected`, or the store's.
+pub async fn create(app: &AppState, network: Option<IpAddr>, name: Option<String>) -> ServiceResult<GuestCreated> {
     app.rate_limits.count_guest(network).await?;
-    let guest = Member { id: MemberId::guest(rand::random()), name, avatar: None, level: 0, role: Role::Member };
+    if let Some(name) = &name {
+        check_name(app, name).await?;
+    }
+    sign(app, MemberId::guest(rand::random()), name.unwrap_or_default())
+}
+
+/// Gives a guest another name, for what it writes from then on. It counts like a new guest.
+///
+/// # Errors
+/// [`ServiceError::Forbidden`] for who is no guest, else as [`create`].
+pub async fn rename(
+    app: &AppState,
+    guest: &Member,
+    network: Option<IpAddr>,
+    name: String,
+) -> ServiceResult<GuestCreated> {
+    if guest.id.kind() != MemberKind::Guest {
+        return Err(ServiceError::Forbidden("only guests choose their name here; yours is the site's"));
+    }
+    app.rate_limits.count_guest(network).await?;
+    check_name(app, &name).await?;
+    sign(app, guest.id, name)
+}
+
+/// Refuses a name that cannot be seen, that the word filter finds anything in (a name cannot be masked or wait
+/// for a moderator), or that passes for a member's or a reserved one.
+async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
+    visible_text::check_name(name).map_err(|problem| ServiceError::NameRejected(problem.detail()))?;
+    if app.dictionary().check(name) != FilterVerdict::Pass {
+        return Err(ServiceError::NameRejected("contains words that are not allowed here; choose another"));
+    }
+    let digest = NameDigest::of(name);
+    let since = app.now().saturating_sub(NAME_TAKEN_MS);
+    if app.taken_names.is_reserved(digest) || app.tables.is_name_seen(digest, since).await? {
+        return Err(ServiceError::NameRejected("is taken, or looks like one that is; choose another"));
+    }
+    Ok(())
+}
+
+fn sign(app: &AppState, id: MemberId, name: String) -> ServiceResult<GuestCreated> {
+    let guest = Member { id, name, avatar: None, level: 0, role: Role::Member };
     let expires = app.now() / 1_000 + limits::MAX_TOKEN_LIFETIME_SECONDS;
     let key = app.member_keys.guests();
     let token = key.and_then(|key| key.sign(&guest, &app.config.auth.audience, expires));

@@ -89,9 +89,10 @@ mod tests {
     }
 
     proptest! {
-        /// Plain words come through as they are, whatever markup stands between them.
+        /// Plain words come through as they are, whatever markup stands between them. Three marks could fence code,
+        /// whose language is not seen.
         #[test]
-        fn every_written_letter_is_seen(words in prop::collection::vec("[a-z]{1,8}", 1..12), marks in prop::collection::vec("[*_`~>#\n -]{0,4}", 12)) {
+        fn every_written_letter_is_seen(words in prop::collection::vec("[a-z]{1,8}", 1..12), marks in prop::collection::vec("[*_`~>#\n -]{0,2}", 12)) {
             let written: String = words.iter().zip(&marks).map(|(word, mark)| format!("{word}{mark}")).collect();
             let letters = |text: &str| text.chars().filter(char::is_ascii_lowercase).collect::<String>();
             prop_assert_eq!(letters(&readable_text(&markdown::html(&written))), letters(&words.concat()));

@@ -10,6 +10,7 @@ pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
+pub mod taken_names;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::taken_names::TakenNames;
 use crate::telemetry;
 use crate::telemetry::Collector;
 
@@ -94,6 +96,7 @@ pub struct AppState {
     pub writes: Arc<Admission>,
     /// What is left out to spare the databases.
     pub degrade: Arc<DegradeSwitches>,
+    pub taken_names: TakenNames,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

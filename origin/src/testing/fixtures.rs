@@ -25,7 +25,7 @@ pub(crate) fn member(number: u64) -> MemberId {
 }
 
 fn author() -> Author {
-    Author { id: member(1), name: "a".into(), avatar: None, level: 0 }
+    Author::new(member(1), "a".into(), None, 0, None)
 }
 
 /// A new root of member 1.

@@ -12,9 +12,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CommentId, MemberId, SubjectKey};
+use crate::id::{CommentId, MemberId, MemberKind, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
+use crate::token::Role;
 
 pub use change_feed::{ChangeFeedPage, ChangedComment, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
@@ -52,6 +53,44 @@ pub struct Author {
     /// The host's level of the member; 0 when the host gives none.
     #[cfg_attr(feature = "openapi", schema(maximum = 255))]
     pub level: u8,
+    /// Whether the author has no account: the name is the guest's own choice.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    #[serde(default)]
+    pub guest: bool,
+    /// The role when the comment was written; `null` for members and guests.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    #[serde(default)]
+    pub role: Option<StaffRole>,
+}
+
+impl Author {
+    /// The author with this id, which says whether it is a guest.
+    #[must_use]
+    pub fn new(id: MemberId, name: String, avatar: Option<String>, level: u8, role: Option<StaffRole>) -> Self {
+        Self { id, name, avatar, level, guest: id.kind() == MemberKind::Guest, role }
+    }
+}
+
+/// A role that may moderate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the contract's own words")]
+pub enum StaffRole {
+    Moderator,
+    Admin,
+}
+
+impl StaffRole {
+    /// The role of staff; `None` for members.
+    #[must_use]
+    pub const fn of(role: Role) -> Option<Self> {
+        match role {
+            Role::Member => None,
+            Role::Moderator => Some(Self::Moderator),
+            Role::Admin => Some(Self::Admin),
+        }
+    }
 }
 
 /// A member, with the last name that is known.

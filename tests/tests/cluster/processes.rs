@@ -194,7 +194,7 @@ async fn acknowledged_comment_works_on_the_other_origin_before_it_is_a_row() {
 
 /// A new comment as an origin appends it.
 pub(crate) fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u64, text: &str) -> Vec<u8> {
-    let author = Author { id: MemberId::new(author).expect("an id"), name: "A".into(), avatar: None, level: 1 };
+    let author = Author::new(MemberId::new(author).expect("an id"), "A".into(), None, 1, None);
     let row = NewCommentRow {
         subject: subject.clone(),
         path: Path::root(id),

@@ -11,6 +11,7 @@ mod edits;
 mod errors;
 mod event_stream;
 mod fake_worker;
+mod guest_names;
 mod html;
 mod http_headers;
 mod idempotency;

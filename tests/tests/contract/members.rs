@@ -140,7 +140,10 @@ async fn guests_have_ids_of_their_own_and_edit_only_their_comments() {
     let all: BTreeSet<u64> = [&one, &two].map(|g| g.id.parse().unwrap()).into();
     assert!(all.len() == 2 && all.iter().all(|id| (1 << 62..3 << 61).contains(id)), "{all:?}");
     let comment = origin.post(&one, "article/guests", "x").await;
-    assert_eq!(comment["author"], json!({"id": one.id, "name": "visitor", "avatar": null, "level": 0}));
+    assert_eq!(
+        comment["author"],
+        json!({"id": one.id, "name": "visitor", "avatar": null, "level": 0, "guest": true, "role": null})
+    );
     origin.like(&two, &comment).await;
     origin.edit(&one, &comment, "y").await.expect(200);
     assert_eq!(origin.edit(&two, &comment, "z").await.status, 403);

@@ -34,7 +34,7 @@ async fn every_mode_assigns_levels_and_floors_to_a_chain() {
             let replied_to = (n > 0).then(|| if n % 2 == 1 { ann() } else { bob() });
             let expected = json!({
                 "id": all[n], "subject": {"type": kind, "key": "chain"},
-                "author": {"id": if n % 2 == 0 { "7" } else { "8" }, "name": if n % 2 == 0 { "Ann" } else { "Bob" }, "avatar": null, "level": 3},
+                "author": {"id": if n % 2 == 0 { "7" } else { "8" }, "name": if n % 2 == 0 { "Ann" } else { "Bob" }, "avatar": null, "level": 3, "guest": false, "role": null},
                 "parent_id": n.checked_sub(1).map(|p| &all[p]), "root_id": path[0], "path": path,
                 "reply_to": replied_to.map(|m| json!({"id": m.id, "name": m.name})),
                 "level": levels[n], "floor": floors[n], "content": n.to_string(), "html": format!("<p>{n}</p>\n"),

@@ -38,7 +38,7 @@ fn without(name: &str) -> String {
 
 /// Valid and invalid lines, in an order in which replies come before their parents.
 const IMPORTED_LINES: &str = r#"{"subject":"article:a:b","id":"r2","root":null,"parent":null,"author":"zoe","content":"second","likes":3,"created_at":1700000200}
-{"subject":"article:a:b","id":"r1","root":null,"parent":null,"author":"yan","author_id":"77","author_level":4,"content":"first","likes":1,"dislikes":2,"created_at":1700000100000,"pinned":true}
+{"subject":"article:a:b","id":"r1","root":null,"parent":null,"author":"yan","author_id":"77","author_level":4,"author_role":"admin","content":"first","likes":1,"dislikes":2,"created_at":1700000100000,"pinned":true}
 not json
 {"subject":"article:a:b","id":"c1","root":"r1","parent":"r1","author":"zoe","content":"","created_at":1700000300}
 {"subject":"article:a:b","id":"c2","root":"r1","parent":"c1","author":"yan","content":"deeper","created_at":1700000400,"edited_at":1700000500}
@@ -62,7 +62,10 @@ async fn check_imported(data: &Path) {
         (&roots[0]["likes"], &roots[0]["dislikes"], &roots[0]["created_at"]),
         (&json!(1), &json!(2), &json!(1_700_000_100_000_u64))
     );
-    assert_eq!(roots[0]["author"], json!({"id": "77", "name": "yan", "avatar": null, "level": 4}));
+    assert_eq!(
+        roots[0]["author"],
+        json!({"id": "77", "name": "yan", "avatar": null, "level": 4, "guest": false, "role": "admin"})
+    );
     assert_eq!((&roots[0]["flags"], &roots[2]["author"]), (&json!(["pinned"]), &json!(null)));
     assert_eq!((&page["subject"]["roots"], &page["subject"]["comments"]), (&json!(2), &json!(6)));
     let path = format!("/v1/comments/{}/replies?sort=old", id(&roots[0]));
@@ -159,6 +162,7 @@ async fn every_invalid_line_is_named_with_its_number() {
         line(&json!({"author_id": "0"})),
         line(&json!({"author_level": -1})),
         line(&json!({"author_level": 300})),
+        line(&json!({"author_role": "king"})),
         line(&json!({"likes": -1})),
         line(&json!({"likes": 1.5})),
         line(&json!({"likes": "5"})),

@@ -162,7 +162,10 @@ async fn token_of_the_command_has_its_name_role_and_level() {
     assert_eq!((output.code, output.stdout.lines().count()), (Some(0), 1), "{}", output.stderr);
     let ann = TestMember { token: output.last_line().to_owned(), ..ann() };
     let comment = server.post(&ann, "post/1", "x").await;
-    assert_eq!(comment["author"], json!({"id": "7", "name": "Ann 楼", "avatar": null, "level": 5}));
+    assert_eq!(
+        comment["author"],
+        json!({"id": "7", "name": "Ann 楼", "avatar": null, "level": 5, "guest": false, "role": "moderator"})
+    );
     server.set_flag(&ann, "PUT", id(&comment), "pin").await.expect(200);
 }
 

@@ -41,6 +41,11 @@ export class CommentHeader {
     for (const badge of this.node.querySelectorAll('.badge')) badge.remove();
     const { text } = this.#locale;
     const badges: HTMLElement[] = [];
+    if (comment.author?.guest) {
+      badges.push(h('span', { class: 'badge guest', title: text.guestLabel }, text.guest));
+    }
+    const role = comment.author?.role;
+    if (role) badges.push(h('span', { class: 'badge staff' }, text.roles[role]));
     const level = comment.author?.level;
     if (level) {
       badges.push(h('span', { class: 'badge', title: text.levelLabel(level) }, text.level(level)));

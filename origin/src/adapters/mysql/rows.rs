@@ -13,9 +13,10 @@ use crate::ports::store::{Result, StoreError};
 /// The columns that [`comment_row`] reads, from a comment `c` and [`COMMENT_JOINS`].
 pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.reacted, \
-     c.replies, c.created_at, c.edited_at, s.type, s.`key`, s.mode, t.content, t.html, t.mentions, p.state, s.version";
+     c.replies, c.created_at, c.edited_at, s.type, s.`key`, s.mode, t.content, t.html, t.mentions, p.state, s.version, \
+     c.author_role";
 /// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
-pub(super) const COLUMN_COUNT: usize = 26;
+pub(super) const COLUMN_COUNT: usize = 27;
 /// A comment's subject, its content, and the comment that it answers, joined in this order whatever the
 /// statistics say.
 pub(super) const COMMENT_JOINS: &str = "STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
@@ -80,12 +81,13 @@ pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
         state: CommentState::from_number(number_at(r, 3)?)?,
         visibility: Visibility::from_number(number_at(r, 4)?)?,
         flags: flags(number_at(r, 5)?),
-        author: Author {
-            id: member_id(number_at(r, 6)?)?,
-            name: r.try_get(7)?,
-            avatar: r.try_get(8)?,
-            level: number_at(r, 9)?.try_into().map_err(damaged)?,
-        },
+        author: Author::new(
+            member_id(number_at(r, 6)?)?,
+            r.try_get(7)?,
+            r.try_get(8)?,
+            number_at(r, 9)?.try_into().map_err(damaged)?,
+            role(number_at(r, 26)?)?,
+        ),
         likes: count_at(r, 12)?,
         dislikes: count_at(r, 13)?,
         reactions_offset: count_at(r, 14)?,

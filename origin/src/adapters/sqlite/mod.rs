@@ -7,6 +7,7 @@ mod change_feed;
 mod comments;
 mod descendants;
 mod health;
+mod member_names;
 mod members;
 mod query;
 mod reconcile;
@@ -79,6 +80,8 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0003_indexes.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0004_edits.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0005_author_role.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0006_member_name.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

@@ -12,9 +12,9 @@ use crate::ports::store::{Result, StoreError};
 /// The columns that [`comment_row`] reads, from a comment `c` and [`COMMENT_JOINS`].
 pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
-     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version";
+     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version, c.author_role";
 /// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
-pub(super) const COLUMN_COUNT: usize = 25;
+pub(super) const COLUMN_COUNT: usize = 26;
 /// A comment's subject, its content, and the comment that it answers.
 pub(super) const COMMENT_JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
      LEFT JOIN comment p ON p.id = c.parent_id";
@@ -47,12 +47,13 @@ pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
         state: CommentState::from_number(r.get(3)?)?,
         visibility: Visibility::from_number(r.get(4)?)?,
         flags: flags(r.get(5)?),
-        author: Author {
-            id: member_id(r.get(6)?)?,
-            name: r.get(7)?,
-            avatar: r.get(8)?,
-            level: r.get::<_, i64>(9)?.try_into().map_err(damaged)?,
-        },
+        author: Author::new(
+            member_id(r.get(6)?)?,
+            r.get(7)?,
+            r.get(8)?,
+            r.get::<_, i64>(9)?.try_into().map_err(damaged)?,
+            role(r.get(25)?)?,
+        ),
         likes: count(r.get(12)?),
         dislikes: count(r.get(13)?),
         reactions_offset: 0,

@@ -1,5 +1,5 @@
 //! Operations that are written into the tables at once: decisions and edits, subjects, snapshots, the
-//! dictionary.
+//! dictionary, names.
 
 use std::time::Duration;
 

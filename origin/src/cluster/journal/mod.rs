@@ -121,6 +121,7 @@ impl Journal for ClusterJournal {
             Operation::Subject { .. }
             | Operation::Snapshot { .. }
             | Operation::Dictionary(_)
+            | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }

@@ -54,9 +54,11 @@ impl<'a> FlatAuthor<'a> {
         Self { named, avatar: author.avatar.as_deref(), level: author.level }
     }
 
-    pub(super) fn parse(&self) -> Option<Author> {
+    /// The role is at the end of what has an author: formats grow there.
+    pub(super) fn parse(&self, role: Option<u8>) -> Option<Author> {
         let MemberRef { id, name } = self.named.parse()?;
-        Some(Author { id, name, avatar: self.avatar.map(str::to_owned), level: self.level })
+        let role = parse_option(role, parse_enum)?;
+        Some(Author::new(id, name, self.avatar.map(str::to_owned), self.level, role))
     }
 }
 

@@ -12,8 +12,10 @@ use crate::domain::codec::flat_types::{
 };
 use crate::domain::row::{CommentRow, SubjectRow};
 
-/// The format of the bytes. It changes with every field below, and with their order.
+/// The format of the bytes of subjects and lists. It changes with every field below, and with their order.
 const ROW_FORMAT: u8 = 1;
+/// The same of comments. Format 1 has no role of the author.
+const COMMENT_FORMAT: u8 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct FlatSubject<'a> {
@@ -55,16 +57,17 @@ struct FlatComment<'a> {
     html: &'a str,
     #[serde(borrow)]
     mentions: Vec<FlatNamed<'a>>,
+    role: Option<u8>,
 }
 
-fn encode(value: &impl Serialize) -> Vec<u8> {
+fn encode(format: u8, value: &impl Serialize) -> Vec<u8> {
     // Writing these structs into memory cannot fail; an empty value would be a miss.
-    postcard::to_extend(value, vec![ROW_FORMAT]).unwrap_or_default()
+    postcard::to_extend(value, vec![format]).unwrap_or_default()
 }
 
-fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+fn decode<'a, T: Deserialize<'a>>(format: u8, bytes: &'a [u8]) -> Option<T> {
     match bytes.split_first() {
-        Some((&ROW_FORMAT, body)) => match postcard::take_from_bytes(body) {
+        Some((first, body)) if *first == format => match postcard::take_from_bytes(body) {
             Ok((value, [])) => Some(value),
             _ => None,
         },
@@ -74,7 +77,7 @@ fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
 
 /// The bytes of a subject; `None` is a subject without comments.
 pub fn encode_subject(row: Option<&SubjectRow>) -> Vec<u8> {
-    encode(&row.map(|row| FlatSubject {
+    let flat = row.map(|row| FlatSubject {
         title: row.title.as_deref(),
         url: row.url.as_deref(),
         owner_id: row.owner_id.map(MemberId::get),
@@ -84,12 +87,13 @@ pub fn encode_subject(row: Option<&SubjectRow>) -> Vec<u8> {
         roots: row.roots,
         comments: row.comments,
         pinned: row.pinned.iter().map(|id| id.get()).collect(),
-    }))
+    });
+    encode(ROW_FORMAT, &flat)
 }
 
 /// The subject in these bytes. The outer `None` is a miss.
 pub fn decode_subject(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRow>> {
-    let Some(flat) = decode::<Option<FlatSubject<'_>>>(bytes)? else { return Some(None) };
+    let Some(flat) = decode::<Option<FlatSubject<'_>>>(ROW_FORMAT, bytes)? else { return Some(None) };
     Some(Some(SubjectRow {
         key: key.clone(),
         title: flat.title.map(str::to_owned),
@@ -106,7 +110,7 @@ pub fn decode_subject(key: &SubjectKey, bytes: &[u8]) -> Option<Option<SubjectRo
 
 /// The bytes of a comment.
 pub fn encode_comment(row: &CommentRow) -> Vec<u8> {
-    encode(&FlatComment {
+    let flat = FlatComment {
         subject: FlatSubjectKey::of(&row.subject),
         version: row.version,
         mode: row.mode.map(enum_number),
@@ -128,12 +132,14 @@ pub fn encode_comment(row: &CommentRow) -> Vec<u8> {
         content: &row.content,
         html: &row.html,
         mentions: row.mentions.iter().map(FlatNamed::of).collect(),
-    })
+        role: row.author.role.map(enum_number),
+    };
+    encode(COMMENT_FORMAT, &flat)
 }
 
 /// The comment in these bytes; `None` is a miss.
 pub fn decode_comment(bytes: &[u8]) -> Option<CommentRow> {
-    let flat: FlatComment<'_> = decode(bytes)?;
+    let flat: FlatComment<'_> = decode(COMMENT_FORMAT, bytes)?;
     Some(CommentRow {
         subject: flat.subject.parse()?,
         version: flat.version,
@@ -146,7 +152,7 @@ pub fn decode_comment(bytes: &[u8]) -> Option<CommentRow> {
         state: parse_enum(flat.state)?,
         visibility: parse_enum(flat.visibility)?,
         flags: parse_flags(&flat.flags)?,
-        author: flat.author.parse()?,
+        author: flat.author.parse(flat.role)?,
         likes: flat.likes,
         dislikes: flat.dislikes,
         reactions_offset: flat.reactions_offset,
@@ -161,12 +167,12 @@ pub fn decode_comment(bytes: &[u8]) -> Option<CommentRow> {
 
 /// The bytes of ids in their order.
 pub fn encode_ids(ids: &[CommentId]) -> Vec<u8> {
-    encode(&ids.iter().map(|id| id.get()).collect::<Vec<_>>())
+    encode(ROW_FORMAT, &ids.iter().map(|id| id.get()).collect::<Vec<_>>())
 }
 
 /// The ids in these bytes; `None` is a miss.
 pub fn decode_ids(bytes: &[u8]) -> Option<Vec<CommentId>> {
-    parse_ids(&decode::<Vec<u64>>(bytes)?)
+    parse_ids(&decode::<Vec<u64>>(ROW_FORMAT, bytes)?)
 }
 
 fn parse_ids(numbers: &[u64]) -> Option<Vec<CommentId>> {
@@ -176,7 +182,7 @@ fn parse_ids(numbers: &[u64]) -> Option<Vec<CommentId>> {
 #[cfg(test)]
 mod tests {
     use gailou_shared::path::Mode;
-    use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, Visibility};
+    use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, StaffRole, Visibility};
     use proptest::prelude::*;
 
     use super::*;
@@ -199,7 +205,7 @@ mod tests {
             state: CommentState::Hidden,
             visibility: Visibility::Author,
             flags: vec![CommentFlag::Pinned, CommentFlag::Edited],
-            author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
+            author: Author::new(MemberId::new(7).unwrap(), "n".into(), Some("a".into()), 4, Some(StaffRole::Moderator)),
             likes: 1,
             dislikes: 2,
             reactions_offset: 3,
@@ -229,11 +235,11 @@ mod tests {
 
     /// Processes of the previous release read and write these bytes.
     #[test]
-    fn bytes_are_those_of_format_1() {
+    fn bytes_are_those_of_their_format() {
         assert_eq!(
             hex_of(&encode_comment(&comment())),
-            "0105766964656f05e4b8ad2f3280808080802001031000000000000000057fffffffffffffff0105010903e4b99d0101030301020\
-             00307016e0101610401020304050106077772697474656e0e3c703e7772697474656e3c2f703e020100020178"
+            "0205766964656f05e4b8ad2f3280808080802001031000000000000000057fffffffffffffff0105010903e4b99d0101030301020\
+             00307016e0101610401020304050106077772697474656e0e3c703e7772697474656e3c2f703e0201000201780101"
         );
         assert_eq!(hex_of(&encode_subject(Some(&subject()))), "01010101540001030101020701020105");
         assert_eq!(hex_of(&encode_subject(None)), "0100");
@@ -262,8 +268,11 @@ mod tests {
     proptest! {
         #[test]
         fn invalid_bytes_are_a_miss(mut bytes: Vec<u8>, at: prop::sample::Index, to: u8) {
-            bytes.insert(0, 1);
-            let _ = (decode_comment(&bytes), decode_ids(&bytes));
+            for format in [ROW_FORMAT, COMMENT_FORMAT] {
+                bytes.insert(0, format);
+                let _ = (decode_comment(&bytes), decode_ids(&bytes));
+                bytes.remove(0);
+            }
             let mut bytes = encode_comment(&comment());
             let at = at.index(bytes.len());
             bytes[at] = to;

@@ -86,6 +86,7 @@ impl<'b> LoadedRows<'b> {
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
                 Operation::Snapshot { .. }
                 | Operation::Dictionary(_)
+                | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. } => {}
             }

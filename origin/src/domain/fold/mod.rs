@@ -202,6 +202,7 @@ impl<'b> BatchFold<'b> {
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. }
             | Operation::Dictionary(_)
+            | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. } => OperationOutcome::Done,
         };

@@ -46,6 +46,7 @@ impl FromRequestParts<HttpState> for Moderator {
         }
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
+        state.app.taken_names.record(&state.app.journal, &member);
         Ok(Self(member))
     }
 }

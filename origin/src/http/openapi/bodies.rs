@@ -25,6 +25,15 @@ pub(in crate::http) struct CommentEdit {
 #[expect(dead_code, reason = "`content::parse_guest_name` reads it")]
 pub(in crate::http) struct NewGuest {
     /// 1 to 64 characters, not blank, without control characters; spaces around the name are removed.
+    #[schema(min_length = 1, max_length = 64, nullable = false)]
+    name: Option<String>,
+}
+
+/// The new name of a guest.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`content::parse_guest_name` reads it")]
+pub(in crate::http) struct GuestChanges {
+    /// The new name; the rules are those of a new guest.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
 }

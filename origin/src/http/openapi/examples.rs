@@ -4,8 +4,8 @@ use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{
-    Author, Comment, CommentPage, CommentState, CommentTree, MemberRef, PageInfo, Reaction, ReactionResult, Subject,
-    SubjectRef, SubjectState, Visibility,
+    Author, Comment, CommentPage, CommentState, CommentTree, MemberRef, PageInfo, Reaction, ReactionResult, StaffRole,
+    Subject, SubjectRef, SubjectState, Visibility,
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(in crate::http) fn root() -> Comment {
         id,
         version: 0,
         subject: SubjectRef { r#type: "video".into(), key: "2".into() },
-        author: Some(Author { id: member_id(7), name: "Alice".into(), avatar: None, level: 3 }),
+        author: Some(Author::new(member_id(7), "Alice".into(), None, 3, None)),
         parent_id: None,
         root_id: id,
         reply_to: None,
@@ -57,7 +57,7 @@ pub(in crate::http) fn reply() -> Comment {
     let (root, id) = (root(), comment_id(REPLY_ID));
     Comment {
         id,
-        author: Some(Author { id: member_id(9), name: "Bo".into(), avatar: None, level: 0 }),
+        author: Some(Author::new(member_id(9), "Bo".into(), None, 0, Some(StaffRole::Moderator))),
         parent_id: Some(root.id),
         reply_to: Some(MemberRef { id: member_id(7), name: "Alice".into() }),
         path: vec![root.id, id],

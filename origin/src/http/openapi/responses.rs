@@ -20,7 +20,7 @@ struct SharedRefusal {
     headers: &'static [&'static str],
 }
 
-const SHARED_REFUSALS: [SharedRefusal; 12] = [
+const SHARED_REFUSALS: [SharedRefusal; 13] = [
     SharedRefusal {
         name: "BadRequest",
         codes: &[Code::InvalidRequest, Code::BadCursor],
@@ -91,6 +91,14 @@ const SHARED_REFUSALS: [SharedRefusal; 12] = [
         description: "The text has words that are not allowed here (`errors` names their categories, never the words), or the `Idempotency-Key` was used for another request.",
         detail: "the comment contains words that are not allowed here: abuse",
         error: Some(("content", "abuse")),
+        headers: &[],
+    },
+    SharedRefusal {
+        name: "NameRejected",
+        codes: &[Code::ContentRejected],
+        description: "The name cannot be seen, deceives, has words that are not allowed here, or is taken: a member of the last 30 days or a reserved one has it, or one that looks like it.",
+        detail: "this name cannot be taken: it is taken, or looks like one that is; choose another",
+        error: Some(("name", "is taken, or looks like one that is; choose another")),
         headers: &[],
     },
     SharedRefusal {
@@ -192,6 +200,7 @@ response_groups! {
     NotFound: NotFound;
     Conflict: Conflict;
     Gone: Gone;
+    NameRejected: NameRejected;
     Unprocessable: Unprocessable;
     /// An answer that all readers share: its `200` has an `ETag` and the headers for caches.
     NotModified: NotModified;

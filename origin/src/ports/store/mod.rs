@@ -13,6 +13,7 @@ mod comments;
 mod error;
 mod health;
 mod idempotency;
+mod member_names;
 mod members;
 mod node_leases;
 mod reaction_states;
@@ -29,6 +30,7 @@ pub use comments::CommentReader;
 pub use error::{Result, StoreError};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
+pub use member_names::MemberNameReader;
 pub use members::MemberReader;
 pub use node_leases::NodeLeases;
 pub use reaction_states::ReactionStateReader;
@@ -46,11 +48,14 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
-    Store + BatchWriter + ChangeFeedReader + HealthCheck + Reconciler + StoredSettings + Transfer
+    Store + BatchWriter + ChangeFeedReader + HealthCheck + MemberNameReader + Reconciler + StoredSettings + Transfer
 {
 }
 
-impl<T: Store + BatchWriter + ChangeFeedReader + HealthCheck + Reconciler + StoredSettings + Transfer> Tables for T {}
+impl<T> Tables for T where
+    T: Store + BatchWriter + ChangeFeedReader + HealthCheck + MemberNameReader + Reconciler + StoredSettings + Transfer
+{
+}
 
 /// What the caches of a cluster are filled from.
 pub trait CacheSource: Store + ReactionStateReader {}

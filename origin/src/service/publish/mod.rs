@@ -13,7 +13,7 @@ use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, SubjectState};
+use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, SubjectState};
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
@@ -59,6 +59,7 @@ pub async fn publish(
     };
     match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
         OperationOutcome::Published { floor } => {
+            app.taken_names.record(&app.journal, member);
             let held = row.state == CommentState::Review;
             Ok(Published {
                 comment: comment_view::for_author(&new_row(row, floor, threading), threading),
@@ -110,7 +111,13 @@ async fn check_and_build_row(
         reply_to: parent.map(|parent| MemberRef { id: parent.author.id, name: parent.author.name }),
         state: filtered.state,
         visibility: new.visibility,
-        author: Author { id: member.id, name: member.name.clone(), avatar: member.avatar.clone(), level: member.level },
+        author: Author::new(
+            member.id,
+            member.name.clone(),
+            member.avatar.clone(),
+            member.level,
+            StaffRole::of(member.role),
+        ),
         created_at: now,
         html: filtered.html,
         content: filtered.content,
@@ -125,6 +132,10 @@ async fn check_and_build_row(
 /// Refuses a member that may not post here; the subject's own mode.
 async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> ServiceResult<Option<Mode>> {
     let kind = app.config.types.get(key.kind());
+    if member.name.is_empty() {
+        let detail = "a guest without a name cannot post; choose one with PATCH /v1/guests/me";
+        return Err(ServiceError::wrong_field("name", detail));
+    }
     let is_guest = member.id.kind() == MemberKind::Guest;
     if is_guest && !(app.config.auth.guests && kind.is_some_and(|kind| kind.guests)) {
         return Err(ServiceError::GuestsNotAllowed("guests may not post here"));

@@ -26,7 +26,10 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_) | Operation::DeleteExpired | Operation::DeleteEditHistory { .. } => Slot::FIRST,
+        Operation::Dictionary(_)
+        | Operation::MemberName { .. }
+        | Operation::DeleteExpired
+        | Operation::DeleteEditHistory { .. } => Slot::FIRST,
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         reply_to: None,
         state: CommentState::Published,
         visibility: Visibility::Everyone,
-        author: Author { id: member(1 + n % 50), name: format!("Zoë {n} 😀"), avatar: None, level: 1 },
+        author: Author::new(member(1 + n % 50), format!("Zoë {n} 😀"), None, 1, None),
         created_at: NOW + n,
         content: format!("it's 中文 {n} 😀 \\ ?"),
         html: "<p>".into(),

@@ -5,7 +5,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
-use crate::adapters::mysql::rows::{StoredEnum, damaged};
+use crate::adapters::mysql::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{
     BatchScript, RowValues, group_by_table, json_numbers, json_table, signed,
@@ -88,8 +88,8 @@ async fn insert_comments(
 ) -> Result<()> {
     let statement = "INSERT INTO comment_{n} (id, subject, list, root_id, parent_id, path, depth, floor, listed_floor, floors, \
                      state, visibility, flags, pinned_at, author_id, author_name, author_avatar, author_level, reply_to_id, \
-                     reply_to_name, likes, dislikes, base_likes, base_dislikes, reacted, replies, created_at, edited_at) \
-                     VALUES {rows}";
+                     reply_to_name, likes, dislikes, base_likes, base_dislikes, reacted, replies, created_at, edited_at, \
+                     author_role) VALUES {rows}";
     let rows = inserts.iter().map(|comment| (comment.id.slot(), comment_row(comment, subjects[comment.subject])));
     script.add_rows(statement, group_by_table(db, rows)).await?;
     let mut rows = Vec::with_capacity(inserts.len());
@@ -135,6 +135,7 @@ fn comment_row(comment: &CommentInsert<'_>, subject: i64) -> String {
         .count(row.counts.replies)
         .count(row.created_at)
         .count(row.edited_at)
+        .number(role_number(new.author.role))
         .end()
 }
 

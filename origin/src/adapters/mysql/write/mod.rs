@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use batch_sql::{BatchScript, RowValues};
 use futures_util::future::{join_all, try_join_all};
-use gailou_shared::id::Slot;
+use gailou_shared::id::{MemberId, Slot};
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
 use member_rows::MemberRows;
@@ -28,6 +28,7 @@ use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
+use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
@@ -51,6 +52,7 @@ impl BatchWriter for MysqlStore {
         for (index, logged) in batch.iter().enumerate() {
             match &logged.operation {
                 Operation::Dictionary(terms) => replace_dictionary(self, terms).await?,
+                Operation::MemberName { digest, member } => record_name(self, *digest, *member, logged.at).await?,
                 Operation::DeleteExpired => delete_expired(self, logged.at).await?,
                 Operation::DeleteEditHistory { before } => delete_edit_history(self, *before).await?,
                 _ => {
@@ -117,7 +119,10 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
         Operation::Subject { key, .. } => key.slot(),
         Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_) | Operation::DeleteExpired | Operation::DeleteEditHistory { .. } => Slot::FIRST,
+        Operation::Dictionary(_)
+        | Operation::MemberName { .. }
+        | Operation::DeleteExpired
+        | Operation::DeleteEditHistory { .. } => Slot::FIRST,
     }
 }
 
@@ -249,6 +254,15 @@ async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
     session.finish(done).await
 }
 
+/// Records the name of a member, in the first database.
+async fn record_name(db: &MysqlStore, digest: NameDigest, member: MemberId, at: u64) -> Result<()> {
+    let text = "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?, ?, ?) \
+                ON DUPLICATE KEY UPDATE seen_at = VALUES(seen_at)";
+    let statement = sql(text).bind(digest.as_bytes()).bind(member.signed()).bind(batch_sql::signed(at));
+    db.first_pool().session("record_name").await?.execute(statement).await?;
+    Ok(())
+}
+
 /// Deletes expired rows, a few at a time.
 async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
     let ages = [
@@ -260,7 +274,8 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
         let tables = ages
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
-        for (table, column, age) in tables.chain([("feed".to_owned(), "at", CHANGE_FEED_RETENTION_MS)]) {
+        let single = [("feed", "at", CHANGE_FEED_RETENTION_MS), ("member_name", "seen_at", NAME_TAKEN_MS)];
+        for (table, column, age) in tables.chain(single.map(|(table, column, age)| (table.to_owned(), column, age))) {
             let before = batch_sql::signed(at.saturating_sub(age));
             let text = format!("DELETE FROM {table} WHERE {column} < ? LIMIT {ROWS_PER_DELETE}");
             while session.execute(sql(text.clone()).bind(before)).await? >= ROWS_PER_DELETE as u64 {}

@@ -30,7 +30,7 @@ fn operation(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         reply_to: None,
         state: CommentState::Published,
         visibility: Visibility::Everyone,
-        author: Author { id: member(), name: "楼主".into(), avatar: None, level: 1 },
+        author: Author::new(member(), "楼主".into(), None, 1, None),
         created_at: at,
         content: format!("comment {number}"),
         html: format!("<p>comment {number}</p>"),

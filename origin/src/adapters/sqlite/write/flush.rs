@@ -3,7 +3,7 @@
 use gailou_shared::id::{CommentId, MemberId};
 use rusqlite::{Transaction, params};
 
-use crate::adapters::sqlite::rows::{StoredEnum, damaged};
+use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
 use crate::domain::fold::{CommentInsert, CommentUpdate, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
@@ -94,9 +94,9 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
     tx.prepare_cached(
         "INSERT INTO comment (id, subject, root_id, parent_id, path, depth, floor, floors, state, visibility, listed, flags, \
          pinned_at, author_id, author_name, author_avatar, author_level, reply_to_id, reply_to_name, likes, dislikes, \
-         base_likes, base_dislikes, replies, created_at, edited_at) \
+         base_likes, base_dislikes, replies, created_at, edited_at, author_role) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, \
-         ?24, ?25, ?26)",
+         ?24, ?25, ?26, ?27)",
     )?
     .execute(params![
         comment.id.signed(),
@@ -125,6 +125,7 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
         row.counts.replies,
         row.created_at,
         row.edited_at,
+        role_number(new.author.role),
     ])?;
     let mentions =
         if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };

@@ -16,6 +16,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
+use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
@@ -66,11 +67,19 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
             .execute(params![snapshot.id(), snapshot.to_bytes(), logged.at])?;
         }
         Operation::Dictionary(terms) => replace_dictionary(tx, terms)?,
+        Operation::MemberName { digest, member } => {
+            tx.prepare_cached(
+                "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at",
+            )?
+            .execute(params![digest.as_bytes(), member.signed(), logged.at])?;
+        }
         Operation::DeleteExpired => {
             let before = |age| logged.at.saturating_sub(age);
             tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_LIFETIME_MS)])?;
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
+            tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
         }
         Operation::DeleteEditHistory { before } => {
             let oldest = "SELECT comment_id, edit, edited_at FROM content_history INDEXED BY content_history_age \
@@ -154,7 +163,7 @@ mod tests {
             reply_to: None,
             state: CommentState::Published,
             visibility: Visibility::Everyone,
-            author: Author { id: MemberId::new(7).unwrap(), name: "reader".into(), avatar: None, level: 1 },
+            author: Author::new(MemberId::new(7).unwrap(), "reader".into(), None, 1, None),
             created_at: NOW,
             content: "text".into(),
             html: String::new(),

@@ -1,7 +1,8 @@
 //! Operations in the broker and among the pending comments.
 //!
 //! Promise: a reader accepts this format and the one before, and invalid bytes are an error, never a
-//! panic or another operation.
+//! panic or another operation. A new field stands at the end of a comment, so that a comment in the format before
+//! is one in this format without its last byte.
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Path;
@@ -16,7 +17,9 @@ use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
-const OPERATION_FORMAT: u8 = 1;
+const OPERATION_FORMAT: u8 = 2;
+/// The format before: its comments have no role of the author.
+const FORMER_OPERATION_FORMAT: u8 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct FlatLoggedOperation<'a> {
@@ -57,6 +60,7 @@ struct FlatNewComment<'a> {
     idempotency: Option<(&'a str, [u8; 32])>,
     #[serde(borrow)]
     imported: Option<FlatImported<'a>>,
+    role: Option<u8>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,6 +84,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Subject { .. }
         | Operation::Snapshot { .. }
         | Operation::Dictionary(_)
+        | Operation::MemberName { .. }
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. } => return None,
     };
@@ -93,14 +98,25 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
 /// For bytes that are not an operation, or in an unknown format.
 pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
-        Some((&OPERATION_FORMAT, body)) => match postcard::take_from_bytes::<FlatLoggedOperation<'_>>(body) {
-            Ok((flat, [])) => parse_operation(&flat).ok_or_else(|| damaged("a field is invalid")),
-            Ok(_) => Err(damaged("there are bytes after the end")),
-            Err(error) => Err(damaged(&error.to_string())),
-        },
+        Some((&OPERATION_FORMAT, body)) => decode_body(body, |_| 0),
+        Some((&FORMER_OPERATION_FORMAT, body)) => {
+            // No role; a reaction has the same bytes in both formats, and leaves this one over.
+            let body = [body, &[0]].concat();
+            decode_body(&body, |operation| usize::from(matches!(operation, FlatOperation::React { .. })))
+        }
         Some((format, _)) => Err(damaged(&format!("format {format} is unknown"))),
         None => Err(damaged("there are no bytes")),
     }
+}
+
+/// The operation in these bytes, which has so many bytes after its end.
+fn decode_body(body: &[u8], bytes_after: impl Fn(&FlatOperation<'_>) -> usize) -> Result<LoggedOperation, DamagedData> {
+    let (flat, rest) =
+        postcard::take_from_bytes::<FlatLoggedOperation<'_>>(body).map_err(|error| damaged(&error.to_string()))?;
+    if rest.len() != bytes_after(&flat.operation) {
+        return Err(damaged("there are bytes after the end"));
+    }
+    parse_operation(&flat).ok_or_else(|| damaged("a field is invalid"))
 }
 
 fn damaged(what: &str) -> DamagedData {
@@ -123,6 +139,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         mentions: row.mentions.iter().map(FlatNamed::of).collect(),
         idempotency: row.idempotency.as_ref().map(|idempotency| (idempotency.key.as_str(), idempotency.request)),
         imported: row.imported.as_ref().map(flat_imported),
+        role: row.author.role.map(enum_number),
     }
 }
 
@@ -151,7 +168,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
         reply_to: parse_option(flat.reply_to.as_ref(), FlatNamed::parse)?,
         state: parse_enum(flat.state)?,
         visibility: parse_enum(flat.visibility)?,
-        author: flat.author.parse()?,
+        author: flat.author.parse(flat.role)?,
         created_at: flat.created_at,
         content: flat.content.to_owned(),
         html: flat.html.to_owned(),

@@ -1,7 +1,7 @@
 //! Round trips, damaged bytes, and the golden bytes of each operation.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{Author, CommentState, MemberRef, Visibility};
+use gailou_shared::wire::{Author, CommentState, MemberRef, StaffRole, Visibility};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -33,12 +33,9 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
     let subject = ("[a-z0-9_-]{1,32}", "[a-z0-9中 ]{1,40}").prop_map(|(k, v)| SubjectKey::new(&k, &v).unwrap());
     let path = prop::collection::vec(id(), 1..128)
         .prop_map(|ids| ids[1..].iter().fold(Path::root(ids[0]), |path, id| path.child(*id).unwrap()));
-    let author = (named(), any::<Option<String>>(), any::<u8>()).prop_map(|(named, avatar, level)| Author {
-        id: named.id,
-        name: named.name,
-        avatar,
-        level,
-    });
+    let role = of(prop_oneof![Just(StaffRole::Moderator), Just(StaffRole::Admin)]);
+    let author = (named(), any::<Option<String>>(), any::<u8>(), role)
+        .prop_map(|(named, avatar, level, role)| Author::new(named.id, named.name, avatar, level, role));
     let place = (subject, path, of(id()), of(named()), state(), any::<bool>(), author, any::<u64>());
     let texts = (any::<String>(), any::<String>(), any::<Option<String>>());
     let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
@@ -118,7 +115,7 @@ fn publish() -> Operation {
         reply_to: Some(named(9, "九")),
         state: CommentState::Hidden,
         visibility: Visibility::Author,
-        author: Author { id: MemberId::new(7).unwrap(), name: "n".into(), avatar: Some("a".into()), level: 4 },
+        author: Author::new(MemberId::new(7).unwrap(), "n".into(), Some("a".into()), 4, Some(StaffRole::Admin)),
         created_at: 5,
         content: "written".into(),
         html: "<p>written</p>".into(),
@@ -129,25 +126,39 @@ fn publish() -> Operation {
     }))
 }
 
-/// Records of the previous release have these bytes.
+/// A comment in format 1, as the previous release has written it.
+const FORMER_COMMENT: &str = "01090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e0101610405\
+    077772697474656e0e3c703e7772697474656e3c2f703e010372617702010002017801016b07070707070707070707070707\
+    0707070707070707070707070707070707070701037372630102010301";
+
+/// Readers of this release and of the next see these bytes.
 #[test]
-fn bytes_are_those_of_format_1() {
-    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [1, 9, 1, 5, 7, 0]);
+fn bytes_are_those_of_format_2() {
+    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [2, 9, 1, 5, 7, 0]);
     let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
-    let hex = bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
-    assert_eq!(
-        hex,
-        "01090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e010161040507777269747\
-         4656e0e3c703e7772697474656e3c2f703e010372617702010002017801016b0707070707070707070707070707070707070707070707070\
-         70707070707070701037372630102010301"
-    );
+    assert_eq!(hex::encode(bytes), format!("02{}0102", FORMER_COMMENT.strip_prefix("01").unwrap()));
+}
+
+#[test]
+fn operation_of_the_format_before_is_read() {
+    let reaction = decode(&[1, 9, 1, 5, 7, 0]).unwrap();
+    assert_eq!(text_of(&reaction), text_of(&LoggedOperation::new(9, react())));
+    let former = hex::decode(FORMER_COMMENT).unwrap();
+    let Operation::Publish(mut expected) = publish() else { unreachable!("it is a comment") };
+    expected.author.role = None;
+    assert_eq!(text_of(&decode(&former).unwrap()), text_of(&LoggedOperation::new(9, Operation::Publish(expected))));
+    for damaged in
+        [&former[..former.len() - 1], &[former.as_slice(), &[0]].concat(), &[1, 9, 1, 5, 7], &[1, 9, 1, 5, 7, 0, 0]]
+    {
+        assert!(decode(damaged).is_err(), "{damaged:?}");
+    }
 }
 
 #[test]
 fn unknown_formats_and_other_operations_are_refused() {
     let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
-    bytes[0] = 2;
-    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 2 is unknown");
+    bytes[0] = 3;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 3 is unknown");
     assert!(decode(&[]).is_err());
     assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
 }

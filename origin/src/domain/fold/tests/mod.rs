@@ -88,7 +88,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
         reply_to: None,
         state: CommentState::Published,
         visibility: Visibility::Everyone,
-        author: Author { id: MemberId::new(7).unwrap(), name: "reader".into(), avatar: None, level: 1 },
+        author: Author::new(MemberId::new(7).unwrap(), "reader".into(), None, 1, None),
         created_at: NOW + n,
         content: format!("comment {n}"),
         html: String::new(),

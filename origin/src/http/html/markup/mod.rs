@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{Comment, CommentFlag, CommentPage, Subject, SubjectState};
+use gailou_shared::wire::{Comment, CommentFlag, CommentPage, StaffRole, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -199,6 +199,14 @@ fn head(comment: &Comment) -> Markup {
     html! {
         header.head {
             strong.author { bdi { (author.map_or("Deleted · 已删除", |author| &author.name)) } }
+            @if author.is_some_and(|author| author.guest) {
+                span.badge.guest title="Has no account here · 没有本站账号" { "Guest · 访客" }
+            }
+            @match author.and_then(|author| author.role) {
+                Some(StaffRole::Moderator) => { span.badge.staff { "Moderator · 版主" } }
+                Some(StaffRole::Admin) => { span.badge.staff { "Admin · 管理员" } }
+                None => {}
+            }
             @if level > 0 { span.badge { "Lv " (level) } }
             @if is_pinned { span.badge { "Pinned · 置顶" } }
             @if comment.flags.contains(&CommentFlag::Featured) { span.badge { "Featured · 神评论" } }

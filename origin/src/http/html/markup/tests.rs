@@ -59,6 +59,23 @@ fn comment_has_the_elements_of_the_embed_element() {
 }
 
 #[test]
+fn guests_and_staff_are_marked() {
+    for (author, mark) in [
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0}), None),
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "guest": true}), Some(">Guest · 访客<")),
+        (
+            json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "moderator"}),
+            Some(">Moderator · 版主<"),
+        ),
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "admin"}), Some(">Admin · 管理员<")),
+    ] {
+        let html = head(&comment(5, &json!({"author": author}))).into_string();
+        assert_eq!(html.matches("badge").count(), usize::from(mark.is_some()), "{html}");
+        assert!(mark.is_none_or(|mark| html.contains(mark)), "{html}");
+    }
+}
+
+#[test]
 fn hostile_texts_add_no_tag() {
     let hostile = "\"'`></bdi></script></style></title><img src=x onerror=alert(1)><!--";
     let author = json!({"id": "7", "name": hostile, "avatar": hostile, "level": 3});

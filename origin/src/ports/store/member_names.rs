@@ -1,0 +1,15 @@
+//! The port to the names that members were seen with.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+
+use crate::domain::name_digest::NameDigest;
+use crate::ports::store::Result;
+
+/// Finds names; [`crate::domain::operation::Operation::MemberName`] records them.
+#[async_trait]
+pub trait MemberNameReader: Send + Sync + Debug {
+    /// Whether a member was seen with such a name since `since` (Unix ms).
+    async fn is_name_seen(&self, digest: NameDigest, since: u64) -> Result<bool>;
+}
