@@ -4,7 +4,7 @@
 use std::fmt;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::token::TokenKey;
 
@@ -76,7 +76,10 @@ impl EdgeConfig {
             secret => Ok(secret.map(String::into_bytes)),
         };
         let public = text("TOKEN_PUBLIC_KEY").map(|key| {
-            let key = STANDARD.decode(key).ok().and_then(|bytes| TokenKey::public(&bytes));
+            let key = key.trim_end_matches('=');
+            // As the origin reads it.
+            let bytes = STANDARD_NO_PAD.decode(key).or_else(|_| URL_SAFE_NO_PAD.decode(key)).ok();
+            let key = bytes.and_then(|bytes| TokenKey::public(&bytes));
             let must_be = "the 32 bytes of an Ed25519 public key in base64";
             key.ok_or(InvalidVariable { name: "TOKEN_PUBLIC_KEY", must_be })
         });
@@ -119,7 +122,9 @@ mod tests {
                 assert!(refused.to_string().contains(name) && !refused.to_string().contains(short), "{refused}");
             }
         }
-        assert!(read(&[("TOKEN_PUBLIC_KEY", PUBLIC_KEY)]).is_ok());
+        for spelling in [PUBLIC_KEY, PUBLIC_KEY.trim_end_matches('='), &PUBLIC_KEY.replace('/', "_")] {
+            assert!(read(&[("TOKEN_PUBLIC_KEY", spelling)]).unwrap().member_keys.is_some(), "{spelling}");
+        }
         for wrong in ["no base64!", "AAAA", &PUBLIC_KEY[..40]] {
             assert_eq!(read(&[("TOKEN_PUBLIC_KEY", wrong)]).unwrap_err().name, "TOKEN_PUBLIC_KEY", "{wrong}");
             // Also beside a secret, which would be used instead.

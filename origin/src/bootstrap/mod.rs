@@ -270,6 +270,7 @@ fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
         read_counters: state.read_counters.clone(),
         hot_per_minute: edge.hot_per_minute,
         fresh_for: edge.fresh_for,
+        max_writes_per_day: edge.max_writes_per_day.into(),
         metrics,
     })
 }

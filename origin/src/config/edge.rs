@@ -31,14 +31,27 @@ pub struct EdgeSettings {
     /// asking the origin.
     #[serde(deserialize_with = "within::<5, 60, _, _>")]
     pub fresh_for: u8,
-    /// Reads a minute at the origin, from 1 to 1000000, that make a subject popular.
-    #[serde(deserialize_with = "within::<1, 1_000_000, _, _>")]
+    /// How many networks a minute, from 1 to 30000, make a subject popular by reading it at the origin.
+    #[serde(deserialize_with = "within::<1, 30_000, _, _>")]
     pub hot_per_minute: u32,
+    /// Most pages a day, from 0 to 1000000000, that are pushed to the edge's store, which is paid by the write.
+    /// Beyond them only the dictionary is pushed until the next day.
+    #[serde(deserialize_with = "within::<0, 1_000_000_000, _, _>")]
+    pub max_writes_per_day: u32,
 }
 
 impl Default for EdgeSettings {
     fn default() -> Self {
-        Self { url: None, secret: None, secret_previous: None, require_edge: false, fresh_for: 10, hot_per_minute: 600 }
+        Self {
+            url: None,
+            secret: None,
+            secret_previous: None,
+            require_edge: false,
+            fresh_for: 10,
+            hot_per_minute: 600,
+            // 5 dollars, by the price list of Workers KV.
+            max_writes_per_day: 1_000_000,
+        }
     }
 }
 

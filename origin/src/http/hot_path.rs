@@ -12,11 +12,12 @@ use axum::extract::Request;
 use axum::http::{Method, header};
 use axum::response::Response;
 use futures_util::future::{Either, Ready, ready};
+use gailou_shared::edge_protocol::SIGNATURE_HEADER;
 use metrics::{Counter, counter, describe_counter};
 use tower_service::Service;
 
 use crate::http::cached_page::send;
-use crate::http::middleware::{NO_SNIFFING, cors, request_id};
+use crate::http::middleware::{NO_SNIFFING, cors, network_of_socket, request_id};
 use crate::state::AppState;
 
 /// Pages answered in front of the routes, which the durations of requests do not include.
@@ -40,11 +41,14 @@ impl HotPath {
     fn ready_page(&self, request: &Request) -> Option<Response> {
         // A token may be a moderator's, who sees more than every reader.
         let is_public = *request.method() == Method::GET && !request.headers().contains_key(header::AUTHORIZATION);
-        if !is_public || self.app.config.edge.require_edge {
+        let edge = &self.app.config.edge;
+        // The reader of a signed request counts for popularity, so its signature is checked.
+        let is_signed = edge.secret.is_some() && request.headers().contains_key(SIGNATURE_HEADER);
+        if !is_public || edge.require_edge || is_signed {
             return None;
         }
         let page = self.app.page_cache.get_now(request.uri().path_and_query()?.as_str())?;
-        page.count_read();
+        page.count_read(network_of_socket(&self.app, request));
         self.answered.increment(1);
         let mut response = send(&page, request.headers().get(header::IF_NONE_MATCH));
         let headers = response.headers_mut();

@@ -1,6 +1,6 @@
 //! The port to the popularity of subjects: one sum of reads over all processes.
 //!
-//! A sum halves every minute, so that it represents the reads of the last minutes. Which subjects
+//! A sum halves every minute, so that it represents the readers of the last minutes. Which subjects
 //! are popular, and what follows from it, is decided in [`crate::state::read_counters`].
 
 use std::time::Duration;
@@ -15,6 +15,8 @@ use crate::ports::failure::Failure;
 pub const MAX_SUBJECTS_COUNTED: usize = 10_000;
 /// How long a list counts as requested after the last request.
 pub const LIST_MEMORY: Duration = Duration::from_secs(600);
+/// How long writes to the edge's store count.
+pub(crate) const STORE_WRITES_DAY: Duration = Duration::from_secs(86_400);
 /// The time in which a sum halves.
 pub(crate) const HALF_LIFE: Duration = Duration::from_secs(60);
 
@@ -69,6 +71,7 @@ impl ReadLists {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubjectReads {
     pub subject: SubjectKey,
+    /// How many networks read them that have not counted before.
     pub count: u64,
     /// The lists that were read.
     pub lists: ReadLists,
@@ -78,7 +81,7 @@ pub struct SubjectReads {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PopularSubject {
     pub subject: SubjectKey,
-    /// The decayed sum of its reads: a read of a minute ago counts half.
+    /// The decayed sum of the networks that read it: one of a minute ago counts half.
     pub reads: u64,
     /// The lists that were requested within [`LIST_MEMORY`].
     pub lists: ReadLists,
@@ -94,4 +97,6 @@ pub trait Popularity: Send + Sync + std::fmt::Debug {
     /// Claims names for this process for `lease` from now on, and says which of them it holds. No
     /// other process holds them before the lease ends. A repeated claim prolongs it.
     async fn claim(&self, names: &[String], lease: Duration) -> Result<Vec<bool>, PopularityError>;
+    /// Adds writes to the edge's store, and answers how many it took from all processes this day.
+    async fn add_store_writes(&self, writes: u64) -> Result<u64, PopularityError>;
 }

@@ -9,6 +9,7 @@
 //! Not here: how a page is sent. Texts that become headers are kept as they are sent.
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,10 +96,10 @@ pub struct ReadyPage {
 }
 
 impl ReadyPage {
-    /// Counts a read. A page of many subjects is a read of none of them.
-    pub fn count_read(&self) {
+    /// Counts a read of this network. A page of many subjects is a read of none of them.
+    pub fn count_read(&self, network: Option<IpAddr>) {
         if let [counter] = &self.counters[..] {
-            counter.count_read(self.reads);
+            counter.count_read(self.reads, network);
         }
     }
 

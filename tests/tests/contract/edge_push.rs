@@ -8,6 +8,8 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{TestOrigin, ann, id, poll_until};
 use serde_json::{Value, json};
 
+use crate::signed_request::signed;
+
 use super::fake_worker::{EDGE_SECRET, FakeWorker, PushBehavior, text};
 
 const TEST_SUBJECT: &str = "article/a b";
@@ -20,7 +22,7 @@ const SLOW_PUSH: Duration = Duration::from_millis(1_500);
 /// The pause between two posts of a flood, so that the flood outlasts several pushes.
 const PAUSE_BETWEEN_POSTS: Duration = Duration::from_millis(50);
 
-/// An origin that pushes to this Worker; one read a minute makes a subject hot.
+/// An origin that pushes to this Worker; one network a minute makes a subject hot.
 async fn start_origin(worker: &FakeWorker) -> TestOrigin {
     let url = worker.url.clone();
     TestOrigin::start_with(move |config: &mut Config| {
@@ -32,11 +34,17 @@ async fn start_origin(worker: &FakeWorker) -> TestOrigin {
     .await
 }
 
+/// Reads a page from so many networks, as the edge does for its readers.
+async fn read_from_networks(origin: &TestOrigin, path: &str, networks: u8) {
+    for network in 0..networks {
+        let client = format!("198.51.100.{network}");
+        signed(origin, &format!("GET {path}"), "", &client, EDGE_SECRET).send().await.expect(200);
+    }
+}
+
 /// Reads a page until its subject is hot and the page is pushed.
 async fn make_hot(origin: &TestOrigin, worker: &FakeWorker, path: &str) {
-    for _ in 0..20 {
-        origin.page(path).await;
-    }
+    read_from_networks(origin, path, 20).await;
     poll_until(async || worker.pages(path).len(), |pages| *pages > 0).await;
 }
 
@@ -75,6 +83,20 @@ async fn pushed_page_equals_the_response_of_the_origin() {
     assert_eq!(html.header("x-gailou-hot-for"), "", "HTML is not pushed");
     let other = origin.get("/v1/subjects/article/other/comments").await;
     assert_eq!(other.header("x-gailou-hot-for"), "", "another subject is not hot");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_reads_of_one_network_make_no_subject_hot() {
+    let worker = FakeWorker::start().await;
+    let origin = start_origin(&worker).await;
+    let list = format!("{SUBJECT_PATH}/comments");
+    origin.post(&ann(), TEST_SUBJECT, "one").await;
+    for _ in 0..50 {
+        read_from_networks(&origin, &list, 1).await;
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(origin.get(&list).await.header("x-gailou-hot-for"), "");
+    assert_eq!(worker.pages(&list).len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

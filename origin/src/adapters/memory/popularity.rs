@@ -9,7 +9,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::ports::popularity::{
-    HALF_LIFE, LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists, SubjectReads,
+    HALF_LIFE, LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists,
+    STORE_WRITES_DAY, SubjectReads,
 };
 
 /// The sum below which a subject is forgotten, in reads.
@@ -23,6 +24,8 @@ pub struct MemoryPopularity(Mutex<PopularitySums>);
 struct PopularitySums {
     subjects: HashMap<SubjectKey, PopularitySum>,
     decayed_at: Option<Instant>,
+    /// Since when writes to the edge's store are counted, and how many there were.
+    store_writes: Option<(Instant, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -100,5 +103,13 @@ impl Popularity for MemoryPopularity {
 
     async fn claim(&self, names: &[String], _: Duration) -> Result<Vec<bool>, PopularityError> {
         Ok(vec![true; names.len()])
+    }
+
+    async fn add_store_writes(&self, writes: u64) -> Result<u64, PopularityError> {
+        let mut sums = self.sums();
+        let (since, count) = *sums.store_writes.get_or_insert_with(|| (Instant::now(), 0));
+        let (since, count) = if since.elapsed() < STORE_WRITES_DAY { (since, count) } else { (Instant::now(), 0) };
+        sums.store_writes = Some((since, count + writes));
+        Ok(count + writes)
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, 
 }
 
 /// The network of the client behind the trusted proxies.
-pub(super) fn network_of_socket(app: &AppState, request: &Request) -> Option<IpAddr> {
+pub(in crate::http) fn network_of_socket(app: &AppState, request: &Request) -> Option<IpAddr> {
     let socket = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|connected| connected.0.ip());
     socket.map(|socket| client_network(forwarded_client(app, request, socket)))
 }

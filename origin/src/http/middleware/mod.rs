@@ -1,8 +1,8 @@
 //! What every request goes through that no ready page answers, in this order:
 //!
 //! 1. it gets an id ([`request_id`]) and its CORS headers ([`cors`]);
-//! 2. a path with a dot segment is refused, a preflight ends here; any other request gets its sender's address, and its edge's signature is
-//!    checked ([`edge_signature`]);
+//! 2. a path with a dot segment is refused, a preflight ends here; any other request gets its sender's
+//!    address, and its edge's signature is checked ([`edge_signature`]);
 //! 3. its route answers; a page that is sent counts as read;
 //! 4. a refusal becomes a problem that names the request's id;
 //! 5. its duration is recorded ([`metrics`]).
@@ -15,6 +15,8 @@ mod edge_signature;
 mod metrics;
 pub(super) mod request_id;
 
+pub(super) use edge_signature::network_of_socket;
+
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -23,6 +25,7 @@ use gailou_shared::request_path::{DOT_SEGMENT_DETAIL, has_dot_segment};
 use tokio::time::Instant;
 
 use crate::http::cached_page::SentPage;
+use crate::http::extract::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
@@ -32,7 +35,7 @@ pub(super) const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
 /// The CORS headers and the answer, which is a bare status for a refusal.
 async fn answer(state: &HttpState, method: &Method, path: &str, request: Request, next: Next) -> (HeaderMap, Response) {
     let app = &state.app;
-    let network = edge_signature::network_of_socket(app, &request);
+    let network = network_of_socket(app, &request);
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
     let cors = cors::headers(&app.config, method, path, kind.as_deref().unwrap_or_default(), request.headers());
     let response = match kind {
@@ -40,7 +43,14 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
         Err(refused) => refused.into_response(),
         Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
         Ok(_) => match edge_signature::verify(app, request).await {
-            Ok(request) => next.run(request).await,
+            Ok(request) => {
+                let reader = request.extensions().get::<RequestClient>().and_then(|client| client.network);
+                let mut response = next.run(request).await;
+                if let Some(SentPage(page)) = response.extensions_mut().remove() {
+                    page.count_read(reader);
+                }
+                response
+            }
             Err(refused) => refused.into_response(),
         },
     };
@@ -53,9 +63,6 @@ pub(super) async fn handle(State(state): State<HttpState>, request: Request, nex
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let (cors, mut response) = answer(&state, &method, &path, request, next).await;
-    if let Some(SentPage(page)) = response.extensions_mut().remove() {
-        page.count_read();
-    }
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         response = refusal.into_problem(&id, &method, route.as_ref());
     }

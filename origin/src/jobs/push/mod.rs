@@ -2,7 +2,8 @@
 //!
 //! The pages of a subject are pushed together, the next ones after the last were answered. In a
 //! cluster one process pushes a subject, by a lease; if two do so for a moment, the edge keeps the
-//! newer pages. Promise: a change is pushed until the edge has acknowledged it, and every pushed page
+//! newer pages. The edge's store is paid by the write: beyond `edge.max_writes_per_day` only the dictionary
+//! is pushed, and readers are served from the edge's other caches and the origin. Promise: within that, a change is pushed until the edge has acknowledged it, and every pushed page
 //! equals the origin's own answer.
 
 #[cfg(test)]
@@ -20,7 +21,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
 use gailou_shared::page_key::{page_key, subject_segments, unless_default};
 use gailou_shared::rank::Sort;
-use metrics::{counter, describe_counter};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -84,6 +85,8 @@ pub struct PushMetrics {
     pub stored: AtomicU64,
     pub older: AtomicU64,
     pub failed: AtomicU64,
+    /// Writes of all processes this day, as far as this process knows.
+    pub writes_today: AtomicU64,
 }
 
 impl Collector for PushMetrics {
@@ -92,6 +95,8 @@ impl Collector for PushMetrics {
         for (result, count) in [("stored", &self.stored), ("older", &self.older)] {
             counter!("gailou_pushed_pages_total", "result" => result).absolute(count.load(Ordering::Relaxed));
         }
+        describe_gauge!("gailou_push_writes_today", "Writes to the edge's store this day, of all processes.");
+        gauge!("gailou_push_writes_today").set(self.writes_today.load(Ordering::Relaxed) as f64);
         describe_counter!("gailou_push_failures_total", "Pushes that the edge did not accept.");
         counter!("gailou_push_failures_total").absolute(self.failed.load(Ordering::Relaxed));
     }
@@ -105,10 +110,12 @@ pub struct Pusher {
     pub source: Arc<dyn PageSource>,
     /// Marks popular subjects before their pages are rendered, because the pages say so.
     pub read_counters: Arc<ReadCounters>,
-    /// Reads per minute that make a subject popular.
+    /// Networks per minute that make a subject popular.
     pub hot_per_minute: u32,
     /// For how many seconds the pages of a popular subject are fresh.
     pub fresh_for: u8,
+    /// Most writes to the edge's store in a day, by all processes.
+    pub max_writes_per_day: u64,
     pub metrics: Arc<PushMetrics>,
 }
 
@@ -135,6 +142,7 @@ pub async fn run(pusher: Arc<Pusher>) {
         dictionary_checked_at: None,
         backoff: None,
         outage: OutageLog::default(),
+        spent: OutageLog::default(),
     };
     let mut running = RunningPushes::default();
     let mut tick = interval(PUSH_INTERVAL);
@@ -191,6 +199,8 @@ struct PushLoop {
     /// The pauses since the last success.
     backoff: Option<PushBackoff>,
     outage: OutageLog,
+    /// The days on which the budget of writes is spent.
+    spent: OutageLog,
 }
 
 /// The pauses after failures of the edge.
@@ -224,7 +234,32 @@ impl PushLoop {
         } else {
             self.dictionary = None;
         }
+        if self.is_budget_spent().await? {
+            return Ok(());
+        }
         self.start_subject_pushes(owned, running).await
+    }
+
+    /// Whether the edge's store has taken all writes of this day.
+    async fn is_budget_spent(&self) -> Result<bool, PushError> {
+        let (pusher, max) = (&self.pusher, self.pusher.max_writes_per_day);
+        if pusher.metrics.writes_today.load(Ordering::Relaxed) < max {
+            return Ok(false);
+        }
+        // The day may have ended.
+        let writes = count_writes(pusher, 0).await?;
+        if writes < max {
+            self.spent.end(|| tracing::info!("The edge's store takes writes again; pushing pages"));
+            return Ok(false);
+        }
+        self.spent.begin(|| {
+            tracing::warn!(
+                writes,
+                max,
+                "The edge's store took {writes} writes today, and edge.max_writes_per_day is {max}; pushing only the dictionary until tomorrow"
+            );
+        });
+        Ok(true)
     }
 
     /// Finds the popular subjects and claims them. Returns those that this process owns, and whether it
@@ -357,12 +392,20 @@ async fn send(pusher: &Pusher, pages: &[PushedPage]) -> Result<(), PushError> {
     let stored = pusher.edge.push(pages, None).await?;
     pusher.metrics.stored.fetch_add(stored.stored, Ordering::Relaxed);
     pusher.metrics.older.fetch_add(stored.older, Ordering::Relaxed);
-    Ok(())
+    count_writes(pusher, stored.stored).await.map(drop)
+}
+
+/// Adds writes to those of all processes; returns how many there are this day.
+async fn count_writes(pusher: &Pusher, writes: u64) -> Result<u64, PushError> {
+    let writes = pusher.popularity.add_store_writes(writes).await?;
+    pusher.metrics.writes_today.store(writes, Ordering::Relaxed);
+    Ok(writes)
 }
 
 async fn push_dictionary(pusher: &Pusher) -> Result<u64, PushError> {
     let dictionary = pusher.source.dictionary().await?;
     pusher.edge.push(&[], Some(&dictionary)).await?;
+    count_writes(pusher, 1).await?;
     Ok(dictionary.version)
 }
 

@@ -13,6 +13,9 @@ use gailou_shared::edge_protocol::PushOutcome;
 /// Keys with their versions, and when they were pushed.
 type Push = (Instant, Vec<(String, u64)>);
 
+/// Writes a day: more than any test makes but the one that reaches them.
+const MAX_WRITES: u64 = 5_000;
+
 /// One subject, a recording edge, and the lease of the process that pushes.
 #[derive(Debug, Default)]
 struct PushTestBed {
@@ -22,6 +25,8 @@ struct PushTestBed {
     /// Bytes of the default list, and of every other page.
     sizes: [AtomicUsize; 2],
     fails: AtomicBool,
+    /// Writes of this day.
+    writes: AtomicU64,
     pushes: Mutex<Vec<Push>>,
     /// The lease: its process, and its end.
     lease: Mutex<Option<(usize, Instant)>>,
@@ -98,6 +103,10 @@ impl Popularity for PushProcess {
         }
         Ok(vec![mine; names.len()])
     }
+
+    async fn add_store_writes(&self, writes: u64) -> Result<u64, PopularityError> {
+        Ok(self.0.writes.fetch_add(writes, Ordering::SeqCst) + writes)
+    }
 }
 
 impl PushTestBed {
@@ -115,6 +124,7 @@ impl PushTestBed {
             read_counters: Arc::default(),
             hot_per_minute: 1,
             fresh_for: 10,
+            max_writes_per_day: MAX_WRITES,
             metrics: Arc::default(),
         })))
     }
@@ -191,6 +201,23 @@ async fn dictionary_is_pushed_at_the_start_and_hourly() {
     let dictionary = pushes.iter().filter(|(_, keys)| keys.iter().any(|(key, _)| key == DICTIONARY_LEASE_NAME));
     let hours: Vec<_> = dictionary.map(|(at, _)| (*at - begun).as_secs() / 3_600).collect();
     assert_eq!(hours, [0, 1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn spent_budget_ends_pushes_of_pages_until_the_next_day() {
+    let (bed, begun) = (PushTestBed::start(), Instant::now());
+    bed.writes.store(MAX_WRITES - 4, Ordering::SeqCst);
+    let _process = bed.process(1);
+    sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(bed.pushed(begun), [(0, 5)], "three pages and the dictionary");
+    bed.version.store(6, Ordering::SeqCst);
+    sleep(Duration::from_secs(7_300)).await;
+    assert_eq!(bed.pushed(begun), [(0, 5)]);
+    let is_dictionary = |(_, keys): &&Push| keys.iter().any(|(key, _)| key == DICTIONARY_LEASE_NAME);
+    assert_eq!(bed.pushes.lock().unwrap().iter().filter(is_dictionary).count(), 3, "hourly, as ever");
+    bed.writes.store(0, Ordering::SeqCst);
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!(bed.pushed(begun).last().map(|(_, version)| *version), Some(6));
 }
 
 #[tokio::test(start_paused = true)]

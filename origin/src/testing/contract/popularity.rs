@@ -7,7 +7,7 @@ use gailou_shared::rank::Sort;
 
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::ports::popularity::{
-    HALF_LIFE, LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, ReadLists, SubjectReads,
+    HALF_LIFE, LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, ReadLists, STORE_WRITES_DAY, SubjectReads,
 };
 
 fn subject(key: &str) -> SubjectKey {
@@ -36,11 +36,17 @@ async fn check_sums(popularity: &dyn Popularity) {
     assert_eq!(most_read[0], PopularSubject { lists: new_50.and(ReadLists::DEFAULT_LIST), ..popular("a/b", 11) });
     assert_eq!(most_read[1], popular("中", 5));
     assert_eq!(popularity.most_read(9).await.unwrap().len(), 3);
+    let writes = async |count| popularity.add_store_writes(count).await.unwrap();
+    assert_eq!([writes(3).await, writes(0).await, writes(4).await], [3, 3, 7]);
     assert!(claims(popularity, "words").await && claims(popularity, "words").await, "prolonged");
 }
 
 #[tokio::test(start_paused = true)]
 async fn contract_holds_in_memory() {
+    let popularity = MemoryPopularity::default();
+    check_sums(&popularity).await;
+    tokio::time::advance(STORE_WRITES_DAY).await;
+    assert_eq!(popularity.add_store_writes(1).await.unwrap(), 1, "the next day");
     let popularity = MemoryPopularity::default();
     check_sums(&popularity).await;
     tokio::time::advance(HALF_LIFE).await;

@@ -1,7 +1,8 @@
 //! The popularity in Redis, and claims: what one process does, no other does meanwhile.
 //!
 //! Keys: `{name}:hot` is a sorted set of subjects by their decayed sums, `{name}:asked` a sorted set
-//! of requested lists by the time of the last request, `{name}:own:<claim>` the holder of a claim.
+//! of requested lists by the time of the last request, `{name}:own:<claim>` the holder of a claim, and
+//! `{name}:writes` a hash of a day and the writes to the edge's store in it.
 //!
 //! A process that was suspended for longer than its lease may still believe that it holds a claim, so
 //! work under a claim must be safe to do twice.
@@ -14,7 +15,8 @@ use gailou_shared::id::SubjectKey;
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript};
 use crate::ports::failure::Failure;
 use crate::ports::popularity::{
-    LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists, SubjectReads,
+    LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, Popularity, PopularityError, ReadLists, STORE_WRITES_DAY,
+    SubjectReads,
 };
 
 /// How long the sums are kept after the last read.
@@ -29,6 +31,7 @@ pub struct RedisPopularity {
     holder: String,
     add_reads: RedisScript,
     claim: RedisScript,
+    add_store_writes: RedisScript,
 }
 
 impl From<RedisCallError> for PopularityError {
@@ -46,6 +49,7 @@ impl RedisPopularity {
             holder: format!("{:016x}", rand::random::<u64>()),
             add_reads: RedisScript::new("popularity.add_reads", include_str!("add_reads.lua")),
             claim: RedisScript::new("popularity.claim", include_str!("claim.lua")),
+            add_store_writes: RedisScript::new("popularity.add_store_writes", include_str!("add_store_writes.lua")),
         }
     }
 
@@ -89,6 +93,12 @@ impl Popularity for RedisPopularity {
         let keys: Vec<_> = names.iter().map(|name| format!("{{{}}}:own:{name}", self.name)).collect();
         let mut call = self.claim.call(&keys);
         call.arg(&self.holder).arg(lease.as_millis() as u64);
+        Ok(self.connection.run_script(&call).await?)
+    }
+
+    async fn add_store_writes(&self, writes: u64) -> Result<u64, PopularityError> {
+        let mut call = self.add_store_writes.call(&[format!("{{{}}}:writes", self.name)]);
+        call.arg(writes).arg(STORE_WRITES_DAY.as_secs());
         Ok(self.connection.run_script(&call).await?)
     }
 }

@@ -1,15 +1,20 @@
-//! The reads that this process counts, and which subjects are popular.
+//! The networks that read subjects of this process lately, and which subjects are popular.
 //!
-//! Counting a read is one addition. [`crate::jobs::share_read_counts`] adds the counts to the sums
-//! of all processes. No IO here.
+//! A network counts once a minute for a subject, however often it reads: one client must not make a subject
+//! popular. Counting a read is one hash and one bit. [`crate::jobs::share_read_counts`] adds the counts to
+//! the sums of all processes; a network that reads from several processes counts in each. No IO here.
+
+mod network_sketch;
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use gailou_shared::id::SubjectKey;
 
 use crate::ports::popularity::{LIST_MEMORY, MAX_SUBJECTS_COUNTED, PopularSubject, ReadLists, SubjectReads};
+use network_sketch::NetworkSketch;
 
 /// Subjects that can be popular at a time.
 pub const MAX_POPULAR_SUBJECTS: usize = 100;
@@ -17,15 +22,15 @@ pub const MAX_POPULAR_SUBJECTS: usize = 100;
 /// The reads of one subject in this process. Pages hold it.
 #[derive(Debug, Default)]
 pub struct ReadCounter {
-    count: AtomicU64,
+    networks: NetworkSketch,
     lists: AtomicU8,
     fresh_for_seconds: AtomicU8,
 }
 
 impl ReadCounter {
-    /// Counts a read.
-    pub fn count_read(&self, lists: ReadLists) {
-        self.count.fetch_add(1, Ordering::Relaxed);
+    /// Counts a read of this network; readers whose address is unknown are one network.
+    pub fn count_read(&self, lists: ReadLists, network: Option<IpAddr>) {
+        self.networks.add(network);
         self.lists.fetch_or(lists.bits(), Ordering::Relaxed);
     }
 
@@ -50,14 +55,21 @@ impl ReadCounters {
         self.0.get_with_by_ref(subject, Arc::default)
     }
 
-    /// The reads since the last call.
+    /// The reads since the last call: of each subject the networks that have not counted before.
     pub fn take_reads(&self) -> Vec<SubjectReads> {
         let taken = self.0.iter().map(|(subject, counter)| SubjectReads {
             subject: SubjectKey::clone(&subject),
-            count: counter.count.swap(0, Ordering::Relaxed),
+            count: counter.networks.take_count(),
             lists: ReadLists::from_bits(counter.lists.swap(0, Ordering::Relaxed)),
         });
-        taken.filter(|reads| reads.count > 0).collect()
+        taken.filter(|reads| reads.count > 0 || reads.lists != ReadLists::default()).collect()
+    }
+
+    /// Lets every network count again.
+    pub fn forget_networks(&self) {
+        for (_, counter) in &self.0 {
+            counter.networks.forget();
+        }
     }
 
     /// Declares these subjects popular, and no other, with pages that are fresh for so many seconds.
@@ -79,8 +91,8 @@ impl Default for ReadCounters {
     }
 }
 
-/// Which of the most read subjects are popular: read at least `per_minute` times a minute, or half
-/// as often if they were popular `before`, so that a subject near the limit does not alternate.
+/// Which of the most read subjects are popular: read by at least `per_minute` networks a minute, or half
+/// as many if they were popular `before`, so that a subject near the limit does not alternate.
 ///
 /// A sum that halves every minute and grows evenly settles at 1 / ln 2 = 1.44 times what is added in
 /// a minute.
@@ -123,14 +135,40 @@ mod tests {
         check(431, true, false);
     }
 
+    fn network(number: u32) -> Option<IpAddr> {
+        Some(IpAddr::from(number.to_be_bytes()))
+    }
+
     #[test]
-    fn taken_reads_are_counted_once() {
+    fn network_counts_once_until_networks_are_forgotten() {
         let counters = ReadCounters::new();
-        counters.counter_of(&subject("a")).count_read(ReadLists::DEFAULT_LIST);
-        counters.counter_of(&subject("a")).count_read(ReadLists::default());
-        let reads = SubjectReads { subject: subject("a"), count: 2, lists: ReadLists::DEFAULT_LIST };
-        assert_eq!(counters.take_reads(), [reads]);
+        let read = |network| counters.counter_of(&subject("a")).count_read(ReadLists::DEFAULT_LIST, network);
+        let taken = |count| vec![SubjectReads { subject: subject("a"), count, lists: ReadLists::DEFAULT_LIST }];
+        (0..10_000).for_each(|_| read(network(1)));
+        assert_eq!(counters.take_reads(), taken(1));
         assert_eq!(counters.take_reads(), []);
+        for network in [network(1), network(2), None, None] {
+            read(network);
+        }
+        assert_eq!(counters.take_reads(), taken(2));
+        read(network(1));
+        assert_eq!(counters.take_reads(), taken(0), "the list is requested, the network is known");
+        counters.forget_networks();
+        read(network(1));
+        assert_eq!(counters.take_reads(), taken(1));
+    }
+
+    #[test]
+    fn one_network_makes_no_subject_popular_and_many_do() {
+        let reads_of = |networks: u32| {
+            let counters = ReadCounters::new();
+            for read in 0..20_000 {
+                counters.counter_of(&subject("a")).count_read(ReadLists::DEFAULT_LIST, network(read % networks));
+            }
+            counters.take_reads()[0].count
+        };
+        assert!(select_popular(vec![popular("a", reads_of(1))], &[], 600).is_empty());
+        assert!(!select_popular(vec![popular("a", reads_of(1_000))], &[], 600).is_empty());
     }
 
     #[test]
