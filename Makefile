@@ -21,7 +21,7 @@ check: ## run the fast ones: format, lints, unit tests
 bench: ## run the benchmarks
 	@scripts/bench.sh
 
-fuzz: ## fuzz the parsers of the edge; SECONDS=60 for each target
+fuzz: ## fuzz what strangers send; SECONDS=60 for each target
 	@scripts/fuzz.sh $(or $(SECONDS),60)
 
 services: ## start MariaDB, Redis and Kafka for a cluster on this machine, until Ctrl-C

@@ -36,4 +36,5 @@ mod state;
 mod subjects;
 
 pub use local_renderer::LocalRenderer;
+pub use router::routes;
 pub use server::serve;

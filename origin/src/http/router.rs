@@ -1,7 +1,7 @@
 //! The routes: public reads that every reader shares, and calls that belong to one member. Each is
 //! registered with its description, so `/openapi.json` describes what is served and nothing else.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::http::header;
@@ -19,12 +19,18 @@ use crate::http::{
     admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, reactions,
     subjects,
 };
+use crate::state::AppState;
 
 /// `/openapi.json`, the same bytes for every request.
 static OPENAPI_JSON: LazyLock<String> = LazyLock::new(|| {
     let calls = public_reads().merge(personal_calls()).merge(probes());
     openapi::to_json(OpenApiRouter::with_openapi(openapi::frame()).merge(calls).into_openapi())
 });
+
+/// Every route of the contract behind the middleware, without a listener.
+pub fn routes(app: Arc<AppState>) -> Router {
+    router(&HttpState::new(app))
+}
 
 /// Every route, behind the middleware.
 pub(super) fn router(state: &HttpState) -> Router {

@@ -21,6 +21,8 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     cleaner
         .tags(HashSet::from(["p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"]))
         .tag_attributes([("a", HashSet::from(["href"])), ("ol", HashSet::from(["start"]))].into())
+        // A title would be text that no reader sees and the word filter neither.
+        .generic_attributes(HashSet::new())
         .url_schemes(HashSet::from(["http", "https", "mailto"]))
         .url_relative(ammonia::UrlRelative::Deny)
         .link_rel(Some("nofollow ugc noopener"));

@@ -1,5 +1,8 @@
-//! The documents match the repository: their links, paths, types and functions exist, and the runbook
-//! explains every metric, warning and error of the origin, and no others.
+//! The documents match the repository: their links, paths, types and functions exist, the runbook
+//! explains every metric, warning and error of the origin, and no others, and the tables of errors and
+//! limits are those of the code.
+
+mod limits;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
