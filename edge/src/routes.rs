@@ -50,6 +50,8 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/members/{id}/comments", page())
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/guests/me", patch(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/me", delete(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/me/export", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))

@@ -57,6 +57,9 @@ fn errors_follow_the_order_of_the_contract() {
     check("POST", POST, &[TOKEN, ("content-length", "65537")], "", (413, "body_too_large"));
     check("POST", POST, &[TOKEN], "{", (415, "unsupported_media_type"));
     check("POST", POST, &[TOKEN, ("content-type", "text/plain")], "{", (415, "unsupported_media_type"));
+    // A member's erasure, and the export before it.
+    check("DELETE", "/v1/me", &[TOKEN], "", (201, ""));
+    check("GET", "/v1/me/export", &[TOKEN], "", (201, ""));
     // The origin explains what is wrong with a body.
     check("POST", POST, &[TOKEN, JSON], "{", (201, ""));
     check("POST", POST, &[TOKEN, ("content-type", "Application/JSON; charset=utf-8")], "{}", (201, ""));
@@ -72,7 +75,6 @@ fn errors_follow_the_order_of_the_contract() {
     check("GET", "/v1/me/overlay?ids=1", &[], "", (401, "token_missing"));
     check("GET", "/v1/me/overlay?ids=1", &[TOKEN], "", (201, ""));
     check("GET", "/v1/me/something/new", &[], "", (404, "not_found"));
-    check("DELETE", "/v1/me", &[TOKEN], "", (404, "not_found"));
     check("GET", "/v1/admin/something/new", &[], "", (404, "not_found"));
     for path in ["/metrics", "/v1/edge/changes", "/v1/edge/changes?day=1", "//metrics", "/docs/x", "/console"] {
         check("GET", path, &[], "", (404, "not_found"));

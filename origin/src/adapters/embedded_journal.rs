@@ -120,6 +120,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Dictionary(terms) => format!("a dictionary of {} terms", terms.len()),
         Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
+        Operation::Erasure { member, .. } => format!("the erasure of member {member}"),
         Operation::DeleteEditHistory { .. } => "the deletion of old texts".to_owned(),
     }
 }

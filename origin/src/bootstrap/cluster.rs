@@ -43,6 +43,7 @@ use crate::ports::revisions::Revisions;
 use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _, StoredSettings as _};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::erased_members::ErasedMembers;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
 use crate::state::{AppState, ProcessRole};
@@ -119,7 +120,8 @@ pub(super) async fn open(
         local: vec![page_cache.clone()],
     };
     let journal = build_journal(&servers, &cached_store, &recovery, &listeners, clock);
-    let job = build_job(&servers, settings, listeners, clock);
+    let erased_members = Arc::<ErasedMembers>::default();
+    let job = build_job(&servers, settings, listeners, erased_members.clone(), clock);
     let holder = format!("{:016x}", rand::random::<u64>());
     let lease = if role.serves() {
         let lease = take_lease(&servers.tables, &holder).await?;
@@ -152,6 +154,7 @@ pub(super) async fn open(
         page_cache,
         change_feed,
         read_counters,
+        erased_members,
         popularity,
         revisions,
         shared_rates: Some(shared_rates),
@@ -238,12 +241,14 @@ fn build_job(
     servers: &Servers,
     settings: &ClusterSettings,
     listeners: CommitListeners,
+    erased_members: Arc<ErasedMembers>,
     clock: &Clock,
 ) -> Arc<PersistJob> {
     Arc::new(PersistJob {
         broker: servers.broker.clone(),
         tables: servers.tables.clone(),
         clock: clock.clone(),
+        erased_members,
         settings: persist::PersistSettings {
             batch: settings.tuning.batch,
             comments_wait: Duration::from_millis(settings.tuning.comments_ms),

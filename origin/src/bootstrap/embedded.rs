@@ -62,6 +62,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
         page_cache,
         change_feed: Arc::new(ChangeFeed::new(1)),
         read_counters,
+        erased_members: Arc::default(),
         popularity: Arc::new(MemoryPopularity::default()),
         revisions,
         shared_rates: None,

@@ -16,6 +16,7 @@ use std::time::Duration;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::CommentId;
 use parking_lot::RwLock;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,7 +28,7 @@ use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
 use crate::jobs::push::{PushMetrics, Pusher};
-use crate::jobs::{follow_change_feed, push, share_read_counts, sweep};
+use crate::jobs::{erase_members, follow_change_feed, follow_erasures, push, share_read_counts, sweep};
 use crate::ports::broker::Broker;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
@@ -38,10 +39,12 @@ use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
+use crate::state::erased_members::ErasedMembers;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::redacted_store::RedactedStore;
 use crate::state::taken_names::TakenNames;
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
@@ -49,6 +52,8 @@ use crate::telemetry::Collector;
 
 /// How long a subject's state may be served from memory.
 const SUBJECT_STATE_TTL: Duration = Duration::from_secs(1);
+/// Exports of members in progress: 12 MB of texts each at most.
+const MAX_EXPORTS: usize = 4;
 /// Subjects whose state is kept in memory: about 2 MB.
 const MAX_SUBJECT_STATES: u64 = 10_000;
 /// Comments whose subject is kept in memory: about 10 MB.
@@ -65,6 +70,7 @@ struct Adapters {
     page_cache: Arc<PageCache>,
     change_feed: Arc<ChangeFeed>,
     read_counters: Arc<ReadCounters>,
+    erased_members: Arc<ErasedMembers>,
     popularity: Arc<dyn Popularity>,
     revisions: Arc<dyn Revisions>,
     /// The counts of all processes; `None` where this one is alone.
@@ -147,7 +153,9 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         popularity: adapters.popularity,
         revisions: adapters.revisions,
         journal: adapters.journal,
-        store: adapters.store,
+        store: Arc::new(RedactedStore::new(adapters.store, adapters.erased_members.clone())),
+        erased_members: adapters.erased_members,
+        exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
         tables: adapters.tables,
         dependencies: adapters.dependencies,
         collectors,
@@ -156,6 +164,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         role,
     });
     state.reload_dictionary().await?;
+    state.erased_members.follow(&*state.tables).await?;
     let process = Process {
         #[cfg(feature = "cluster")]
         cluster: adapters.cluster,
@@ -186,6 +195,7 @@ impl Process {
     async fn start(&self, push_metrics: Option<Arc<PushMetrics>>) -> anyhow::Result<()> {
         let state = &self.state;
         self.spawn(telemetry::run_upkeep());
+        self.spawn(follow_erasures::run(Arc::downgrade(&state.erased_members), state.tables.clone()));
         if state.role.serves() {
             for database in 0..state.change_feed.databases() {
                 state.change_feed.read_database(&*state.tables, &state.clock, database).await?;
@@ -204,6 +214,7 @@ impl Process {
         }
         if state.role.runs_jobs() {
             self.spawn(sweep::run(Arc::downgrade(state)));
+            self.spawn(erase_members::run(Arc::downgrade(state)));
         }
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {

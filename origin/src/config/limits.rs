@@ -49,6 +49,9 @@ pub struct LimitSettings {
     /// Writes in a second, all that one process gets, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub writes_per_second: u32,
+    /// Exports of a member's data in an hour, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub exports_per_hour_member: u32,
     /// New guests from an address in an hour, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub guests_per_hour_address: u32,
@@ -75,6 +78,7 @@ impl Default for LimitSettings {
             decisions_per_minute_member: 600,
             writes_per_minute_address: 1_200,
             writes_per_second: 50_000,
+            exports_per_hour_member: 10,
             guests_per_hour_address: 30,
             reads_per_minute_address: 3_000,
             reads_per_second: 50_000,

@@ -14,6 +14,8 @@ pub(crate) const FLAG_PINNED: i64 = 1;
 pub(crate) const FLAG_OWNER_PINNED: i64 = 2;
 pub(crate) const FLAG_FEATURED: i64 = 4;
 pub(crate) const FLAG_EDITED: i64 = 8;
+/// Its author is erased: nothing brings it back. Readers do not see this flag.
+pub(crate) const FLAG_ERASED: i64 = 16;
 
 const FLAG_BITS: [(i64, CommentFlag); 4] = [
     (FLAG_PINNED, CommentFlag::Pinned),

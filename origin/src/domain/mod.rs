@@ -7,6 +7,7 @@ pub mod codec;
 pub(crate) mod columns;
 pub mod damaged_data;
 pub(crate) mod descendants;
+pub mod erasure;
 pub(crate) mod fold;
 pub mod id_generator;
 pub mod name_digest;

@@ -50,6 +50,22 @@ pub enum Operation {
     DeleteEditHistory {
         before: u64,
     },
+    /// A step in the erasure of a member, beside the changes of single comments.
+    Erasure {
+        member: MemberId,
+        step: ErasureStep,
+    },
+}
+
+/// A step in the erasure of a member. Each may be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErasureStep {
+    /// Remembers that the member is erased.
+    Begin,
+    /// Overwrites their last known name.
+    Name,
+    /// Remembers that nothing is left of them.
+    Finish,
 }
 
 /// A member's change to their reaction to a comment.
@@ -89,6 +105,14 @@ pub enum CommentChange {
     /// Pins, or unpins: `None`.
     Pin(Option<PinnedBy>),
     Feature(bool),
+    /// Deletes the comment and overwrites what its author wrote and who they are. Nothing changes it again.
+    Erase,
+    /// Removes the name of an erased member from it: from its mentions, and where it answers them. `is_shown`:
+    /// readers may have seen it.
+    Forget {
+        member: MemberId,
+        is_shown: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -168,6 +168,23 @@ pub struct NewCommentRow {
     pub imported: Option<ImportedFrom>,
 }
 
+/// The texts of a comment that readers do not see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherTexts {
+    /// The text as it was typed, where the filter masked part of it.
+    pub original_text: Option<String>,
+    /// Earlier texts, the first one first.
+    pub earlier: Vec<EarlierText>,
+}
+
+/// A text that an edit replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierText {
+    pub content: String,
+    /// When it was replaced, Unix milliseconds.
+    pub replaced_at: u64,
+}
+
 /// The idempotency key of a request that must not be carried out twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {

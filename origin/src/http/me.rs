@@ -1,12 +1,16 @@
-//! `/v1/me/overlay`: the reader's own layer over shared pages.
+//! `/v1/me`: the reader's own layer over shared pages, the export of their data, and their erasure.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::TryStreamExt as _;
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::wire::{Code, Overlay};
@@ -15,13 +19,16 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
 use utoipa::{IntoParams, PartialSchema};
 
-use crate::http::cached_page::PRIVATE_CACHING;
-use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters};
+use crate::http::cached_page::{JSON_TYPE, PRIVATE_CACHING};
+use crate::http::extract::{
+    AuthenticatedMember, CountedRead, Deletions, LimitedMember, QueryParameters, RequestClient, UnreadBody,
+};
+use crate::http::openapi::bodies::MemberData;
 use crate::http::openapi::responses::MemberRefusals;
 use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::member;
+use crate::service::{member, member_data};
 use crate::state::AppState;
 
 /// When a reader whose layer is left out may ask again.
@@ -55,6 +62,58 @@ pub(super) async fn get_overlay(
     let _place = app.reads.admit().await?;
     let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());
     Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(member::read_overlay(&app, &reader, &ids, site).await?)))
+}
+
+/// Everything that is stored of the reader.
+///
+/// Comments in every state, with earlier texts and the text as it was typed; reactions. The answer is streamed: it is
+/// complete when it is valid JSON.
+#[utoipa::path(
+    get, path = "/v1/me/export", tag = "me",
+    responses(
+        (
+            status = 200, description = "The member's data.", body = inline(MemberData),
+            headers(("Cache-Control" = String, description = "`private, no-store`: no cache may keep the answer.")),
+        ),
+        MemberRefusals,
+    ),
+    security(("bearer" = [])),
+)]
+pub(super) async fn export_member(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(member): AuthenticatedMember,
+    client: RequestClient,
+) -> Result<Response, Refusal> {
+    app.rate_limits.count_export(member.id, client.network).await?;
+    let id = member.id;
+    let chunks = member_data::export(app, member)?.map_err(move |error| {
+        tracing::debug!(member = %id, %error, "Could not finish the export of member {id}");
+        io::Error::other("the export cannot be finished")
+    });
+    let headers = [
+        (header::CACHE_CONTROL, PRIVATE_CACHING),
+        (header::CONTENT_TYPE, HeaderValue::from_static(JSON_TYPE)),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"gailou-export.json\"")),
+    ];
+    Ok((headers, Body::from_stream(chunks)).into_response())
+}
+
+/// Erase the reader.
+///
+/// What they wrote, their names and the earlier texts of their comments are overwritten for ever; their comments stay
+/// as tombstones, their reactions as numbers. Every token of the member is refused from then on: a repetition is `401`.
+#[utoipa::path(
+    delete, path = "/v1/me", tag = "me",
+    responses((status = 204, description = "The member is erased."), MemberRefusals),
+    security(("bearer" = [])),
+)]
+pub(super) async fn erase_member(
+    State(app): State<Arc<AppState>>,
+    LimitedMember { member, .. }: LimitedMember<Deletions>,
+    _: UnreadBody,
+) -> Result<StatusCode, Refusal> {
+    member_data::erase(&app, &member).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The comments of the parameter `ids`.

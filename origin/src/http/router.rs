@@ -89,6 +89,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(guests::create_guest))
         .routes(routes!(guests::rename_guest))
         .routes(routes!(me::get_overlay))
+        .routes(routes!(me::export_member))
+        .routes(routes!(me::erase_member))
         .routes(routes!(admin::decide))
         .routes(routes!(admin::put_subject))
         .routes(routes!(edge::get_changes))

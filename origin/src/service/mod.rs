@@ -13,6 +13,7 @@ mod filter;
 pub mod guest;
 pub mod markdown;
 pub mod member;
+pub mod member_data;
 pub mod moderate;
 pub mod page;
 pub mod publish;

@@ -6,10 +6,12 @@
 pub mod admission;
 pub mod change_feed;
 pub mod degrade;
+pub mod erased_members;
 pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
+pub mod redacted_store;
 pub mod taken_names;
 
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_gauge, gauge};
 use parking_lot::RwLock;
+use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -35,6 +38,7 @@ use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
+use crate::state::erased_members::ErasedMembers;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -85,6 +89,9 @@ pub struct AppState {
     pub popularity: Arc<dyn Popularity>,
     pub revisions: Arc<dyn Revisions>,
     pub snapshots: RankedSnapshots,
+    pub erased_members: Arc<ErasedMembers>,
+    /// Exports of members in progress.
+    pub exports: Arc<Semaphore>,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
     /// The subjects of comments, which never change.

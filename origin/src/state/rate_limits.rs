@@ -45,6 +45,7 @@ pub struct RateLimits {
     decisions_member: Option<RatePolicy>,
     writes_network: Option<RatePolicy>,
     writes_all: Option<RatePolicy>,
+    exports_member: Option<RatePolicy>,
     guests_network: Option<RatePolicy>,
     reads_network: Option<RatePolicy>,
     reads_all: Option<RatePolicy>,
@@ -69,6 +70,7 @@ impl RateLimits {
             decisions_member: limit("decisions-member", settings.decisions_per_minute_member, ONE_MINUTE),
             writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
             writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
+            exports_member: limit("exports-member", settings.exports_per_hour_member, ONE_HOUR),
             guests_network: limit("guests-address", settings.guests_per_hour_address, ONE_HOUR),
             reads_network: limit("reads-address", settings.reads_per_minute_address, ONE_MINUTE),
             reads_all: limit("reads", settings.reads_per_second, ONE_SECOND),
@@ -127,6 +129,18 @@ impl RateLimits {
     /// [`RateLimited`] with the time to wait.
     pub async fn count_edit_of(&self, id: CommentId) -> Result<(), RateLimited> {
         self.count([check(self.edits_comment, Some(RateKey::Comment(id)))]).await
+    }
+
+    /// Counts an export of a member's data.
+    ///
+    /// # Errors
+    /// [`RateLimited`] with the time to wait.
+    pub async fn count_export(&self, member: MemberId, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let checks = [
+            check(self.exports_member, Some(RateKey::Member(member))),
+            check(self.reads_network, network.map(RateKey::Network)),
+        ];
+        self.count(checks).await
     }
 
     /// Counts a new guest.

@@ -1,5 +1,7 @@
 //! Edits: a comment takes so many of them, however many are sent at once.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use gailou_tests::{TestOrigin, ann, comments_path, id};
 
@@ -49,5 +51,21 @@ async fn sixty_edits_are_the_default_and_none_is_no_bound() {
             origin.edit(&ann(), &comment, &format!("edit {n}")).await.expect(200);
         }
         assert_eq!(origin.edit(&ann(), &comment, "the 61st").await.status, last);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn earlier_texts_are_kept_for_the_configured_days() {
+    let origin = TestOrigin::start_with(|config| config.retention.edit_history_days = 7).await;
+    let comment = origin.post(&ann(), "article/1", "first").await;
+    origin.with_floor(&comment).await;
+    for text in ["second", "third"] {
+        origin.edit(&ann(), &comment, text).await.expect(200);
+    }
+    for (days, expected) in [(6, 2), (2, 0)] {
+        origin.advance(Duration::from_secs(days * 86_400));
+        origin.sweep().await;
+        let data = origin.request("GET /v1/me/export").by(&ann()).send().await.expect(200);
+        assert_eq!(data["comments"][0]["history"].as_array().unwrap().len(), expected, "{data}");
     }
 }

@@ -8,6 +8,7 @@ mod concurrency;
 mod degrade;
 mod edge_push;
 mod edits;
+mod erasure;
 mod errors;
 mod event_stream;
 mod fake_worker;

@@ -18,7 +18,11 @@ const ADMIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a new topic may take until every broker knows it.
 const TOPIC_CREATION_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long records must be kept at least, in milliseconds.
-const RETENTION_MS: i64 = 7 * 86_400_000;
+const RETENTION_MS: i64 = 6 * 86_400_000;
+/// A segment is kept until its newest record has expired, so its oldest stays longer by what the segment spans.
+const SEGMENT_MS: i64 = 86_400_000;
+/// How long the texts of erased members may stay, in milliseconds.
+const MAX_RETENTION_MS: i64 = RETENTION_MS + SEGMENT_MS;
 /// How long requests to load a list into the cache are kept, in milliseconds: later ones are of no use.
 const REBUILD_RETENTION_MS: i64 = 3_600_000;
 /// Replicas from which a write needs two in-sync ones.
@@ -93,6 +97,7 @@ pub(super) async fn create_missing(client: &KafkaClient, partitions: u32, replic
     }
     let in_sync = if usize::from(replication) >= SAFE_REPLICAS { "2" } else { "1" };
     let retentions: Vec<String> = missing.iter().map(|plan| plan.retention_ms.to_string()).collect();
+    let segment = SEGMENT_MS.to_string();
     let topics: Vec<NewTopic<'_>> = missing
         .iter()
         .zip(&retentions)
@@ -102,6 +107,7 @@ pub(super) async fn create_missing(client: &KafkaClient, partitions: u32, replic
                 .set("min.insync.replicas", in_sync)
                 .set("retention.ms", retention)
                 .set("retention.bytes", "-1")
+                .set("segment.ms", &segment)
                 .set("cleanup.policy", "delete")
                 .set("unclean.leader.election.enable", "false")
         })
@@ -178,6 +184,16 @@ fn find_problems<'s>(
     if let Some(kept) = number("retention.ms").filter(|kept| is_too_short(*kept)) {
         add(format!("retention.ms is {kept}, must be {} or more", plan.retention_ms));
     }
+    let is_too_long = |kept: i64, spans: i64| kept < 0 || kept.saturating_add(spans) > MAX_RETENTION_MS;
+    if let (Some(kept), Some(spans)) = (number("retention.ms"), number("segment.ms"))
+        && plan.retention_ms == RETENTION_MS
+        && is_too_long(kept, spans)
+    {
+        add(format!(
+            "retention.ms is {kept} and segment.ms {spans}: texts of erased members stay for longer than 7 days; \
+             must be {RETENTION_MS} and {SEGMENT_MS}"
+        ));
+    }
     if let Some(kept) = number("retention.bytes").filter(|kept| *kept >= 0) {
         add(format!("retention.bytes is {kept}: a busy hour may delete records that are not stored yet; must be -1"));
     }
@@ -240,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_that_can_lose_records_is_a_problem() {
+    fn every_setting_that_can_lose_records_or_keep_them_too_long_is_a_problem() {
         let topic = |replicas| TopicState { partitions: 4, replicas, leaderless: 0 };
         let good = [("min.insync.replicas", "2"), ("retention.ms", "-1"), ("cleanup.policy", "delete")];
         check(&topic(3), &good, &[]);
@@ -248,6 +264,9 @@ mod tests {
         check(&topic(3), &[("min.insync.replicas", "1")], &["min.insync.replicas is 1"]);
         check(&topic(3), &[("min.insync.replicas", "3")], &["needs every replica"]);
         check(&topic(3), &[("retention.ms", "3600000")], &["retention.ms"]);
+        check(&topic(3), &[("retention.ms", "604800000"), ("segment.ms", "604800000")], &["erased members"]);
+        check(&topic(3), &[("retention.ms", "-1"), ("segment.ms", "86400000")], &["erased members"]);
+        check(&topic(3), &[("retention.ms", "518400000"), ("segment.ms", "86400000")], &[]);
         check(&topic(3), &[("retention.bytes", "1000")], &["retention.bytes"]);
         check(&topic(3), &[("unclean.leader.election.enable", "true")], &["unclean"]);
         check(&TopicState { leaderless: 2, ..topic(3) }, &[("cleanup.policy", "compact")], &["no leader", "cleanup"]);

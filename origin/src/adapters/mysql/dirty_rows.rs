@@ -17,7 +17,7 @@ pub(super) enum DirtyRow {
     Subject(i64),
     /// The comment and its ranks.
     Comment(CommentId),
-    /// Its text, its former texts, and its import source.
+    /// Its text, its former texts, whom it mentions, and its import source.
     Content(CommentId),
     Reaction(CommentId, MemberId),
     Idempotency(MemberId, String),

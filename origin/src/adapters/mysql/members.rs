@@ -80,7 +80,7 @@ impl MemberReader for MysqlStore {
 
     async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
         let text = format!(
-            "SELECT m.id, m.name FROM {IDS_TABLE} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id"
+            "SELECT m.id, m.name FROM {IDS_TABLE} STRAIGHT_JOIN member_{{n}} m FORCE INDEX (PRIMARY) ON m.id = j.id WHERE m.name <> ''"
         );
         let ids = members.iter().map(|member| (member_slot(*member), member.signed()));
         let found = self.rows_by_id("read_names", ids, &text, |s| s).await?;

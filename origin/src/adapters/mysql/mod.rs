@@ -11,6 +11,7 @@ mod comments;
 mod dirty_rows;
 mod error;
 mod health;
+mod member_data;
 mod member_names;
 mod members;
 mod migrate;

@@ -35,7 +35,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 13] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 14] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
@@ -47,12 +47,13 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 13] = [
     table("import_source", SlotLookup::Subject("subject"), "PRIMARY", &["subject", "source"]),
     table("member_comment", SlotLookup::Slot, "member_comment_slot", &["slot", "member_id", "comment_id"]),
     table("member", SlotLookup::Slot, "member_slot", &["slot", "id"]),
+    table("mention", SlotLookup::Comment("comment_id"), "PRIMARY", &["member_id", "comment_id"]),
     table("content", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
     table("content_history", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "edit", "edited_at"]),
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 11;
+pub(super) const INDEPENDENT_TABLES: usize = 12;
 
 impl NumberedTable {
     /// The condition for the rows of a slot.

@@ -49,7 +49,7 @@ impl MemberReader for SqliteStore {
     async fn read_names(&self, members: &[MemberId]) -> Result<HashMap<MemberId, String>> {
         let members = json_array(members.iter().map(|member| member.signed()));
         self.read("read_names", move |c| {
-            let sql = "SELECT m.id, m.name FROM json_each(?1) j JOIN member m ON m.id = j.value";
+            let sql = "SELECT m.id, m.name FROM json_each(?1) j JOIN member m ON m.id = j.value AND m.name <> ''";
             let found = fetch_all(c, sql, [members], |r| Ok((member_id(r.get(0)?)?, r.get(1)?)))?;
             Ok(found.into_iter().collect())
         })

@@ -7,6 +7,7 @@ mod change_feed;
 mod comments;
 mod descendants;
 mod health;
+mod member_data;
 mod member_names;
 mod members;
 mod query;
@@ -73,7 +74,8 @@ impl SqliteStore {
         writer.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
         writer.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA cache_size = -32768; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;",
+             PRAGMA cache_size = -32768; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
+             PRAGMA secure_delete = ON;",
         )?;
         let migrations = vec![
             M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
@@ -82,6 +84,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0004_edits.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0005_author_role.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0006_member_name.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0007_member_data.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

@@ -123,7 +123,8 @@ impl Journal for ClusterJournal {
             | Operation::Dictionary(_)
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
-            | Operation::DeleteEditHistory { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
+            | Operation::DeleteEditHistory { .. }
+            | Operation::Erasure { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }
     }
 

@@ -3,10 +3,10 @@
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::{CommentState, Reaction};
 
-use crate::domain::columns::{FLAG_EDITED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
+use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::BatchFold;
-use crate::domain::fold::row_changes::{AuditRow, HistoryRow, SubjectPatchRow, TextEdit};
+use crate::domain::fold::row_changes::{AuditRow, ForgottenName, HistoryRow, SubjectPatchRow, TextEdit};
 use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 
 impl<'b> BatchFold<'b> {
@@ -80,10 +80,30 @@ impl<'b> BatchFold<'b> {
                 return Ok(OperationOutcome::TooManyEdits);
             }
         }
+        let is_erased = comment.row.flags & FLAG_ERASED != 0;
+        match change {
+            CommentChange::Erase if is_erased => return Ok(OperationOutcome::Done),
+            CommentChange::Forget { member, is_shown } => {
+                self.changes.forgotten.push(ForgottenName { id, member: *member });
+                if !is_shown {
+                    return Ok(OperationOutcome::Done);
+                }
+            }
+            _ if is_erased => return Ok(OperationOutcome::NoComment),
+            _ => {}
+        }
         comment.changed = true;
         comment.more_than_counts = true;
         let subject = comment.subject;
         match change {
+            CommentChange::Erase => {
+                comment.row.flags = FLAG_ERASED;
+                comment.row.pinned_at = None;
+                comment.row.edited_at = None;
+                self.set_state(id, CommentState::Deleted, false, at)?;
+                self.changes.erased.push(id);
+            }
+            CommentChange::Forget { .. } => comment.takedown = comment.row.is_visible().then_some(at),
             CommentChange::Pin(by) => {
                 comment.row.flags &= !(FLAG_PINNED | FLAG_OWNER_PINNED);
                 comment.row.flags |= match by {

@@ -88,7 +88,8 @@ impl<'b> LoadedRows<'b> {
                 | Operation::Dictionary(_)
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
-                | Operation::DeleteEditHistory { .. } => {}
+                | Operation::DeleteEditHistory { .. }
+                | Operation::Erasure { .. } => {}
             }
         }
         request.sort_and_deduplicate();

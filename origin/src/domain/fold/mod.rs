@@ -27,7 +27,7 @@ use gailou_shared::wire::{Author, Reaction};
 pub(crate) use loaded_rows::LoadedRows;
 #[cfg(feature = "cluster")]
 pub(crate) use row_changes::HistoryRow;
-pub(crate) use row_changes::{CommentInsert, CommentUpdate, RowChanges};
+pub(crate) use row_changes::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 pub(crate) use row_request::RowRequest;
 pub(crate) use stored_rows::{
     FoldedRow, ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
@@ -204,7 +204,8 @@ impl<'b> BatchFold<'b> {
             | Operation::Dictionary(_)
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
-            | Operation::DeleteEditHistory { .. } => OperationOutcome::Done,
+            | Operation::DeleteEditHistory { .. }
+            | Operation::Erasure { .. } => OperationOutcome::Done,
         };
         self.positions.advance(logged);
         Ok(outcome)

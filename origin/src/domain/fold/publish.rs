@@ -5,7 +5,7 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::CommentState;
 
-use crate::domain::columns::{FLAG_EDITED, FLAG_PINNED, damaged};
+use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_PINNED, damaged};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_changes::{AliasRow, HistoryRow, SourceRow};
 use crate::domain::fold::{
@@ -73,7 +73,10 @@ impl<'b> BatchFold<'b> {
             (Some(made), _) => Some(&made.row.content),
             (None, text) => text,
         };
-        (stored.author, stored.row.created_at) == (new.author.id, new.created_at) && text == Some(&new.content)
+        // One of the two may have been erased since.
+        let is_erased = stored.row.flags & FLAG_ERASED != 0 || new.is_erased();
+        (stored.author, stored.row.created_at) == (new.author.id, new.created_at)
+            && (is_erased || text == Some(&new.content))
     }
 
     fn claim_idempotency_key(&mut self, key: ScopedIdempotencyKey<'b>, stored: StoredIdempotencyKey) {
@@ -86,12 +89,9 @@ impl<'b> BatchFold<'b> {
         let path = self.resolve_path(&new.path)?;
         self.subjects[subject].used = true;
         let visible = is_visible(new.state, new.visibility);
-        // An imported tombstone was published in its former system.
-        let floor = if visible || (new.imported.is_some() && new.state == CommentState::Deleted) {
-            Some(self.next_floor(subject, &path)?)
-        } else {
-            None
-        };
+        // A tombstone was published before: in its former system, or until its author was erased.
+        let floor =
+            if visible || new.state == CommentState::Deleted { Some(self.next_floor(subject, &path)?) } else { None };
         let imported = new.imported.as_ref();
         let base =
             imported.map_or_else(ReactionCounts::default, |i| ReactionCounts { likes: i.likes, dislikes: i.dislikes });
@@ -106,7 +106,10 @@ impl<'b> BatchFold<'b> {
             floors: 0,
             state: new.state,
             visibility: new.visibility,
-            flags: if pinned { FLAG_PINNED } else { 0 } | if edited_at.is_some() { FLAG_EDITED } else { 0 },
+            flags: [(pinned, FLAG_PINNED), (edited_at.is_some(), FLAG_EDITED), (new.is_erased(), FLAG_ERASED)]
+                .into_iter()
+                .filter_map(|(is_set, flag)| is_set.then_some(flag))
+                .sum(),
             pinned_at: pinned.then_some(new.created_at),
             edited_at,
             edits: 0,
@@ -165,7 +168,7 @@ impl<'b> BatchFold<'b> {
         }
         let held = !is_visible(new.state, new.visibility);
         self.changes.history.push(HistoryRow { member: new.author.id, id, held });
-        if new.imported.is_none() {
+        if new.imported.is_none() && !new.is_erased() {
             self.authors.insert(new.author.id, &new.author);
         }
     }

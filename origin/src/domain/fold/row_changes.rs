@@ -19,6 +19,10 @@ pub(crate) struct RowChanges<'b> {
     pub updates: Vec<CommentUpdate>,
     /// New texts, in the order of their operations; written after `inserts`.
     pub edits: Vec<TextEdit<'b>>,
+    /// Comments whose content and author are overwritten, after `edits`.
+    pub erased: Vec<CommentId>,
+    /// Names that are removed from comments, after `inserts`.
+    pub forgotten: Vec<ForgottenName>,
     pub reactions: Vec<ReactionRow>,
     pub root_ranks: Vec<RootRank>,
     /// Ranks of replies to delete before `added_reply_ranks` are inserted.
@@ -87,6 +91,13 @@ pub(crate) struct TextEdit<'b> {
     pub content: &'b str,
     pub html: &'b str,
     pub original_text: Option<&'b str>,
+}
+
+/// A comment that names a member who is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ForgottenName {
+    pub id: CommentId,
+    pub member: MemberId,
 }
 
 /// A member's reaction; `None`: its row is deleted.

@@ -28,7 +28,11 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
         };
         let app = &state.app;
         let member = app.member_keys.verify(token, &app.config.auth.audience, app.now() / 1_000);
-        member.map(Self).map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))
+        let member = member.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
+        if app.erased_members.contains(member.id) {
+            return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
+        }
+        Ok(Self(member))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Descriptions of bodies that have no type of their own: those of requests are parsed field by field,
 //! so that a refusal names every wrong field, and some answers are narrower than their type.
 
-use gailou_shared::id::MemberId;
+use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{Comment, PageInfo, SubjectState};
+use gailou_shared::wire::{Comment, PageInfo, Reaction, SubjectState};
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
@@ -75,6 +75,75 @@ pub(in crate::http) struct SubjectChanges {
     /// Its address; no control characters.
     #[schema(max_length = 1000)]
     url: Option<String>,
+}
+
+/// Everything that is stored of a member.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed part by part")]
+pub(in crate::http) struct MemberData {
+    /// The member, as the token says.
+    member: ExportedMember,
+    /// Their comments in every state, oldest first.
+    comments: Vec<MemberComment>,
+    /// Their reactions.
+    reactions: Vec<MemberReaction>,
+    /// Always empty: there are no reports.
+    #[schema(value_type = Vec<Object>)]
+    reports: Vec<()>,
+    /// Always empty: there are no notifications.
+    #[schema(value_type = Vec<Object>)]
+    notifications: Vec<()>,
+}
+
+/// The member of an export.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct ExportedMember {
+    /// Their id.
+    id: MemberId,
+    /// Their name.
+    name: String,
+    /// The address of their picture.
+    avatar: Option<String>,
+    /// The host's level of them.
+    level: u8,
+    /// `member`, `moderator` or `admin`.
+    role: String,
+    /// Whether they have no account.
+    guest: bool,
+}
+
+/// A comment of an export, with the texts that readers do not see.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct MemberComment {
+    #[schema(inline = false)]
+    #[serde(flatten)]
+    comment: Comment,
+    /// The text as it was typed, where the word filter masked part of it.
+    written: Option<String>,
+    /// Earlier texts, the first one first.
+    history: Vec<ReplacedText>,
+}
+
+/// A text that an edit replaced.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct ReplacedText {
+    /// The text.
+    content: String,
+    /// When it was replaced, Unix milliseconds.
+    replaced_at: u64,
+}
+
+/// A reaction of an export.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct MemberReaction {
+    /// The comment.
+    comment_id: CommentId,
+    /// The reaction.
+    reaction: Reaction,
 }
 
 /// A page of comments on various subjects.

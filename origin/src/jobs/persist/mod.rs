@@ -37,6 +37,7 @@ use crate::outage_log::OutageLog;
 use crate::ports::broker::{Broker, BrokerError, Consumer, Record, Topic};
 use crate::ports::journal::CommitListeners;
 use crate::ports::store::SlotTables;
+use crate::state::erased_members::ErasedMembers;
 use crate::telemetry::Collector;
 
 /// How long the loops may go on writing what they have taken, after the stop. The rest is not
@@ -49,6 +50,8 @@ pub struct PersistJob {
     pub broker: Arc<dyn Broker>,
     pub tables: Arc<dyn SlotTables>,
     pub clock: Clock,
+    /// What they wrote before they were erased is stored without its content.
+    pub erased_members: Arc<ErasedMembers>,
     pub settings: PersistSettings,
     pub listeners: CommitListeners,
     pub metrics: Arc<PersistMetrics>,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use gailou_shared::wire::CommentState;
 use tokio::time::sleep;
 
 use crate::domain::codec::operation::encode;
@@ -10,7 +11,7 @@ use crate::jobs::persist::*;
 use crate::ports::store::StoreError;
 use crate::testing::counting_listener::CountingListener;
 use crate::testing::faults::FaultPoint;
-use crate::testing::fixtures::{comment, like, publish, subject_in};
+use crate::testing::fixtures::{comment, like, member, publish, subject_in};
 use crate::testing::memory_broker::MemoryBroker;
 use crate::testing::memory_store::MemoryStore;
 
@@ -31,6 +32,7 @@ impl PersistTestBed {
             broker: Arc::new(log.clone()),
             tables: tables.clone(),
             clock: Clock::from_fn(|| 7),
+            erased_members: Arc::default(),
             settings: PersistSettings {
                 batch: 100,
                 comments_wait: Duration::from_millis(50),
@@ -250,6 +252,7 @@ fn clone(bed: &PersistTestBed) -> Arc<PersistJob> {
         broker: Arc::new(bed.log.clone()),
         tables: bed.tables.clone(),
         clock: Clock::from_fn(|| 7),
+        erased_members: bed.job.erased_members.clone(),
         settings: PersistSettings { batch: 70, ..bed.job.settings },
         listeners: CommitListeners { shared: vec![bed.listener.clone()], local: vec![] },
         metrics: Arc::default(),
@@ -296,4 +299,22 @@ async fn stop_stores_what_was_taken_and_waits_for_no_database() {
     assert_eq!(bed.tables.count_likes(comment(604, 1)), 10);
     assert_eq!(bed.log.commits(Topic::Reactions)[&0], 10, "up to the record that could not be stored");
     assert!(took > PERSIST_DRAIN_TIMEOUT && took < PERSIST_DRAIN_TIMEOUT * 2, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn comment_of_an_erased_member_is_stored_without_its_content() {
+    let bed = PersistTestBed::new(1);
+    let subject = subject_in(5);
+    bed.log.put(Topic::Comments, 1, encode(&publish(&subject, comment(5, 0))).unwrap());
+    bed.job.erased_members.add(member(1));
+    bed.runs(async {
+        while bed.tables.applied().is_empty() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let applied = bed.tables.applied();
+    let Operation::Publish(row) = &applied[0].operation else { panic!("{applied:?}") };
+    assert_eq!((row.content.as_str(), row.author.name.as_str(), row.state), ("", "", CommentState::Deleted));
+    assert_eq!(row.author.id, member(1));
 }

@@ -55,7 +55,8 @@ pub(crate) async fn write(
             PositionCheck::Recreated(topic) => return Err(topic.into()),
         }
     }
-    let batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
+    let mut batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
+    batch.iter_mut().for_each(|logged| job.erased_members.redact_operation(&mut logged.operation));
     let mut tries = 0;
     loop {
         let error = match job.tables.persist(&batch).await {

@@ -10,9 +10,11 @@
 mod batch_writer;
 mod change_feed;
 mod comments;
+mod erasures;
 mod error;
 mod health;
 mod idempotency;
+mod member_data;
 mod member_names;
 mod members;
 mod node_leases;
@@ -27,9 +29,11 @@ mod transfer;
 pub use batch_writer::BatchWriter;
 pub use change_feed::ChangeFeedReader;
 pub use comments::CommentReader;
+pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
+pub use member_data::MemberDataReader;
 pub use member_names::MemberNameReader;
 pub use members::MemberReader;
 pub use node_leases::NodeLeases;
@@ -48,12 +52,31 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
-    Store + BatchWriter + ChangeFeedReader + HealthCheck + MemberNameReader + Reconciler + StoredSettings + Transfer
+    Store
+    + BatchWriter
+    + ChangeFeedReader
+    + ErasureReader
+    + HealthCheck
+    + MemberDataReader
+    + MemberNameReader
+    + Reconciler
+    + StoredSettings
+    + Transfer
 {
 }
 
-impl<T> Tables for T where
-    T: Store + BatchWriter + ChangeFeedReader + HealthCheck + MemberNameReader + Reconciler + StoredSettings + Transfer
+impl<
+    T: Store
+        + BatchWriter
+        + ChangeFeedReader
+        + ErasureReader
+        + HealthCheck
+        + MemberDataReader
+        + MemberNameReader
+        + Reconciler
+        + StoredSettings
+        + Transfer,
+> Tables for T
 {
 }
 

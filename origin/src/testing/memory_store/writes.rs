@@ -29,7 +29,8 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::Dictionary(_)
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. } => Slot::FIRST,
+        | Operation::DeleteEditHistory { .. }
+        | Operation::Erasure { .. } => Slot::FIRST,
     }
 }
 

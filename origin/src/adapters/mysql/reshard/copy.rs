@@ -145,7 +145,7 @@ impl SlotRows {
     ) -> Result<()> {
         for TableCondition { table, condition } in dirty_conditions(from, self.number, self.slot, dirty).await? {
             // No row of another table is ever deleted, except for expired ones.
-            if matches!(table, "reaction" | "root_rank" | "reply_rank") {
+            if matches!(table, "reaction" | "root_rank" | "reply_rank" | "content_history") {
                 to.execute_text(format!("DELETE FROM {table}_{} WHERE {condition}", self.number)).await?;
             }
             self.copy_matching(from, to, table, &condition).await?;

@@ -91,6 +91,7 @@ pub(super) async fn dirty_conditions(
         ("comment", is_in("id", &keys.comments)),
         ("content", is_in("id", &keys.contents)),
         ("content_history", is_in("comment_id", &keys.contents)),
+        ("mention", is_in("comment_id", &keys.contents)),
         ("import_source", is_in("comment_id", &keys.contents)),
         ("root_rank", is_pair("subject", "id", &root_ranks)),
         ("reply_rank", is_pair("root_id", "id", &reply_ranks)),

@@ -10,7 +10,7 @@ use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{
     BatchScript, RowValues, group_by_table, json_numbers, json_table, signed,
 };
-use crate::domain::fold::{CommentInsert, CommentUpdate, RowChanges};
+use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
@@ -31,6 +31,7 @@ pub(super) async fn flush(
     insert_comments(db, &mut script, &changes.inserts, subjects).await?;
     update_comments(db, &mut script, &changes.updates).await?;
     write_edits(db, &mut script, changes).await?;
+    erase(db, &mut script, changes).await?;
     write_reactions(db, &mut script, changes).await?;
     write_ranks(db, &mut script, changes, subjects).await?;
     write_keys(db, &mut script, changes, subjects).await?;
@@ -100,6 +101,14 @@ async fn insert_comments(
         rows.push((id.slot(), row.text(mentions.as_deref()).text(new.original_text.as_deref()).end()));
     }
     let statement = "INSERT INTO content_{n} (id, content, html, mentions, written) VALUES {rows}";
+    script.add_rows(statement, group_by_table(db, rows)).await?;
+    let mentioned = inserts.iter().flat_map(|comment| comment.new.mentions.iter().map(|m| (m.id, comment.id)));
+    let mut mentioned: Vec<_> = mentioned.collect();
+    mentioned.sort_unstable();
+    let rows = mentioned
+        .into_iter()
+        .map(|(member, id)| (id.slot(), RowValues::new().number(member.signed()).number(id.signed()).end()));
+    let statement = "INSERT IGNORE INTO mention_{n} (member_id, comment_id) VALUES {rows}";
     script.add_rows(statement, group_by_table(db, rows)).await
 }
 
@@ -200,6 +209,38 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
                 value(Some(edit.content)),
                 value(Some(edit.html)),
                 value(edit.original_text)
+            ))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Overwrites erased comments, and the names of erased members in the comments of others.
+async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    for id in &changes.erased {
+        let n = db.table_number(id.slot());
+        for statement in [
+            format!(
+                "UPDATE comment_{n} SET author_name = '', author_avatar = NULL, author_level = 0, author_role = 0 \
+                 WHERE id = {id}"
+            ),
+            format!("UPDATE content_{n} SET content = '', html = '', mentions = NULL, written = NULL WHERE id = {id}"),
+            format!("DELETE FROM content_history_{n} WHERE comment_id = {id}"),
+        ] {
+            script.add(&statement).await?;
+        }
+    }
+    for ForgottenName { id, member } in &changes.forgotten {
+        let n = db.table_number(id.slot());
+        script
+            .add(&format!("UPDATE comment_{n} SET reply_to_name = '' WHERE id = {id} AND reply_to_id = {member}"))
+            .await?;
+        // The path of the id is the path of the mention and `.id`.
+        let place = format!("JSON_SEARCH(mentions, 'one', '{member}', NULL, '$[*].id')");
+        script
+            .add(&format!(
+                "UPDATE content_{n} SET mentions = JSON_REMOVE(mentions, REPLACE(JSON_UNQUOTE({place}), '.id', '')) \
+                 WHERE id = {id} AND mentions IS NOT NULL AND {place} IS NOT NULL"
             ))
             .await?;
     }
@@ -336,7 +377,10 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     let inserted = changes.inserts.iter().map(|c| c.id);
     let comments = inserted.chain(changes.updates.iter().map(|c| c.id)).chain(changes.edits.iter().map(|e| e.id));
     dirty.extend(comments.map(|id| (id.slot(), DirtyRow::Comment(id))));
+    let forgotten = || changes.forgotten.iter().map(|row| row.id);
+    dirty.extend(forgotten().map(|id| (id.slot(), DirtyRow::Comment(id))));
     let texts = changes.inserts.iter().map(|c| c.id).chain(changes.edits.iter().map(|e| e.id));
+    let texts = texts.chain(changes.erased.iter().copied()).chain(forgotten());
     dirty.extend(texts.map(|id| (id.slot(), DirtyRow::Content(id))));
     dirty.extend(changes.reactions.iter().map(|row| (row.id.slot(), DirtyRow::Reaction(row.id, row.member))));
     let keys = changes.idempotency_keys.iter();

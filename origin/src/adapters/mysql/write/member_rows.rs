@@ -15,7 +15,7 @@ use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues, group_by_table};
 use crate::adapters::mysql::write::slot_locks;
 use crate::domain::fold::HistoryRow;
-use crate::ports::store::Result;
+use crate::ports::store::{Result, Sharding as _};
 
 /// Rows of members, as a fold returns them.
 #[derive(Debug, Default)]
@@ -76,4 +76,20 @@ impl<'b> MemberRows<'b> {
         let names = authors.iter().map(|author| (member_slot(author.id), DirtyRow::Member(author.id)));
         locked.record_dirty_rows(session, histories.chain(names)).await
     }
+}
+
+/// Overwrites the name of a member.
+pub(super) async fn erase_name(db: &MysqlStore, member: MemberId) -> Result<()> {
+    let slot = member_slot(member);
+    let mut session = db.session("erase_name", db.database_of(slot)).await?;
+    session.begin().await?;
+    let done = async {
+        let locked = slot_locks::share_slots(&mut session, [slot].into_iter()).await?;
+        let n = db.table_number(slot);
+        let text = format!("UPDATE member_{n} SET name = '', avatar = NULL, level = 0 WHERE id = {member}");
+        session.execute_text(text).await?;
+        locked.record_dirty_rows(&mut session, [(slot, DirtyRow::Member(member))].into_iter()).await
+    };
+    let done = done.await;
+    session.finish(done).await
 }

@@ -30,7 +30,7 @@ use crate::adapters::mysql::statement::sql;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::domain::operation::{
-    CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
+    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
 use crate::domain::positions::OperationStream;
 use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
@@ -55,6 +55,7 @@ impl BatchWriter for MysqlStore {
                 Operation::MemberName { digest, member } => record_name(self, *digest, *member, logged.at).await?,
                 Operation::DeleteExpired => delete_expired(self, logged.at).await?,
                 Operation::DeleteEditHistory { before } => delete_edit_history(self, *before).await?,
+                Operation::Erasure { member, step } => erase_member(self, *member, *step, logged.at).await?,
                 _ => {
                     remaining.push(index);
                     continue;
@@ -122,7 +123,8 @@ fn slot_of(operation: &Operation) -> Slot {
         Operation::Dictionary(_)
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. } => Slot::FIRST,
+        | Operation::DeleteEditHistory { .. }
+        | Operation::Erasure { .. } => Slot::FIRST,
     }
 }
 
@@ -296,5 +298,20 @@ async fn delete_edit_history(db: &MysqlStore, before: u64) -> Result<()> {
             while session.execute(sql(text.clone())).await? >= TEXTS_PER_DELETE as u64 {}
         }
     }
+    Ok(())
+}
+
+/// A step in the erasure of a member. Erased members are in the first database, names in those of the
+/// members' slots.
+async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: u64) -> Result<()> {
+    let statement = match step {
+        ErasureStep::Begin => {
+            let text = "INSERT IGNORE INTO erased_member (member_id, at) VALUES (?, ?)";
+            sql(text).bind(member.signed()).bind(at)
+        }
+        ErasureStep::Name => return member_rows::erase_name(db, member).await,
+        ErasureStep::Finish => sql("UPDATE erased_member SET done = 1 WHERE member_id = ?").bind(member.signed()),
+    };
+    db.first_pool().session("erase_member").await?.execute(statement).await?;
     Ok(())
 }

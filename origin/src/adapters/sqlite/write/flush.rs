@@ -4,7 +4,7 @@ use gailou_shared::id::{CommentId, MemberId};
 use rusqlite::{Transaction, params};
 
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
-use crate::domain::fold::{CommentInsert, CommentUpdate, RowChanges};
+use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
@@ -28,6 +28,7 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
             .execute(params![edit.id.signed(), edit.content, edit.html, edit.original_text])?;
     }
+    erase(tx, changes)?;
     write_reactions(tx, changes)?;
     write_ranks(tx, changes, &numbers)?;
     write_keys(tx, changes, &numbers)?;
@@ -131,6 +132,10 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
         if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
     tx.prepare_cached("INSERT INTO content (id, content, html, mentions, written) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![comment.id.signed(), new.content, new.html, mentions, new.original_text])?;
+    for mention in &new.mentions {
+        tx.prepare_cached("INSERT OR IGNORE INTO mention (member_id, comment_id) VALUES (?1, ?2)")?
+            .execute([mention.id.signed(), comment.id.signed()])?;
+    }
     Ok(())
 }
 
@@ -155,6 +160,30 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
             row.edited_at,
             row.edits
         ])?;
+    }
+    Ok(())
+}
+
+/// Overwrites erased comments, and the names of erased members in the comments of others.
+fn erase(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    for id in &changes.erased {
+        for sql in [
+            "UPDATE comment SET author_name = '', author_avatar = NULL, author_level = 0, author_role = 0 \
+             WHERE id = ?1",
+            "UPDATE content SET content = '', html = '', mentions = NULL, written = NULL WHERE id = ?1",
+            "DELETE FROM content_history WHERE comment_id = ?1",
+        ] {
+            tx.prepare_cached(sql)?.execute([id.signed()])?;
+        }
+    }
+    for ForgottenName { id, member } in &changes.forgotten {
+        tx.prepare_cached("UPDATE comment SET reply_to_name = '' WHERE id = ?1 AND reply_to_id = ?2")?
+            .execute([id.signed(), member.signed()])?;
+        tx.prepare_cached(
+            "UPDATE content SET mentions = (SELECT json_group_array(json(m.value)) FROM json_each(content.mentions) m \
+             WHERE json_extract(m.value, '$.id') <> ?2) WHERE id = ?1 AND mentions IS NOT NULL",
+        )?
+        .execute(params![id.signed(), member.to_string()])?;
     }
     Ok(())
 }

@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
 pub(super) use rank_replies::{insert_reply_ranks, rank_replies_again};
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
-    CHANGE_FEED_RETENTION_MS, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
+    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
 use crate::domain::positions::NextPositions;
 use crate::ports::store::{BatchWriter, Result, StoreError};
@@ -45,14 +45,22 @@ impl BatchWriter for SqliteStore {
         let mut outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<Vec<_>>>()?;
         let (persisted, changes) = fold.finish(|kind| self.weights_of(kind));
         flush::flush(&tx, &changes)?;
-        for (logged, outcome) in batch.into_iter().zip(&mut outcomes) {
+        for (logged, outcome) in batch.iter().zip(&mut outcomes) {
             if apply_unfolded(&tx, logged)? {
                 *outcome = OperationOutcome::Unfinished;
             }
         }
         tx.commit()?;
+        if batch.iter().any(|logged| is_end_of_erasure(&logged.operation)) {
+            // The log before the commit has the texts. Readers may keep some of it until the next erasure.
+            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).optional()?;
+        }
         Ok(PersistedBatch { outcomes, ..persisted })
     }
+}
+
+fn is_end_of_erasure(operation: &Operation) -> bool {
+    matches!(operation, Operation::Erasure { step: ErasureStep::Finish, .. })
 }
 
 /// Applies an operation that touches no folded row. Returns whether a part of it is left.
@@ -80,6 +88,21 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
+        }
+        Operation::Erasure { member, step } => {
+            let member = member.signed();
+            match step {
+                ErasureStep::Begin => tx.execute(
+                    "INSERT INTO erased_member (member_id, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                    params![member, logged.at],
+                )?,
+                ErasureStep::Name => {
+                    tx.execute("UPDATE member SET name = '', avatar = NULL, level = 0 WHERE id = ?1", [member])?
+                }
+                ErasureStep::Finish => {
+                    tx.execute("UPDATE erased_member SET done = 1 WHERE member_id = ?1", [member])?
+                }
+            };
         }
         Operation::DeleteEditHistory { before } => {
             let oldest = "SELECT comment_id, edit, edited_at FROM content_history INDEXED BY content_history_age \

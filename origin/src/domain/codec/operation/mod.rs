@@ -86,7 +86,8 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Dictionary(_)
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. } => return None,
+        | Operation::DeleteEditHistory { .. }
+        | Operation::Erasure { .. } => return None,
     };
     // Writing these structs into memory cannot fail.
     postcard::to_extend(&FlatLoggedOperation { at: logged.at, operation }, vec![OPERATION_FORMAT]).ok()

@@ -150,6 +150,7 @@ impl FoldTables {
         }
         changes.updates.iter().for_each(|c| self.comments.get_mut(&c.id).unwrap().row = c.row.clone());
         changes.edits.iter().for_each(|e| self.comments.get_mut(&e.id).unwrap().texts.1 = e.content.to_owned());
+        changes.erased.iter().for_each(|id| self.comments.get_mut(id).unwrap().texts = <_>::default());
         for ReactionRow { id, member, reaction } in &changes.reactions {
             match reaction {
                 Some(reaction) => _ = self.reactions.insert((*id, *member), *reaction),

@@ -58,6 +58,7 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
     let change = prop_oneof![
         prop::sample::select(states.to_vec()).prop_map(CommentChange::State),
         any::<bool>().prop_map(CommentChange::Feature),
+        Just(CommentChange::Erase),
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
@@ -317,6 +318,38 @@ fn two_comments_with_one_id_are_refused() {
     let other = NewCommentRow { content: "other".into(), ..new };
     let error = tables.persist(TableLayout::Sharded, &[logged(2, publish(&other))]).unwrap_err();
     assert_eq!(error.to_string(), format!("two comments have the id {}", other.path.id()));
+}
+
+#[test]
+fn erased_comment_is_a_tombstone_for_ever() {
+    let new = comment(0, &subject(0), None);
+    let answer = comment(1, &subject(0), Some(&new.path));
+    let id = new.path.id();
+    let mut tables = FoldTables::default();
+    let change = |change| LoggedOperation::new(NOW, Operation::Change { id, change, audit: None });
+    let publish = |position, new: &NewCommentRow| logged(position, Operation::Publish(Box::new(new.clone())));
+    tables.persist(TableLayout::Sharded, &[publish(0, &new), publish(1, &answer)]).unwrap();
+    let erase = tables.persist(TableLayout::Sharded, &[change(CommentChange::Erase)]).unwrap();
+    assert!(erase.touched.iter().any(|touched| touched.id == id && touched.takedown && touched.listed));
+    assert_eq!(tables.comments[&id].texts, (String::new(), String::new()));
+    let again = tables.persist(TableLayout::Sharded, &[change(CommentChange::Erase)]).unwrap();
+    assert!(again.changed.is_empty(), "the second time changes nothing");
+    for decision in
+        [CommentChange::State(CommentState::Published), CommentChange::Feature(true), CommentChange::Pin(None)]
+    {
+        let outcomes = tables.persist(TableLayout::Sharded, &[change(decision)]).unwrap().outcomes;
+        assert!(matches!(outcomes[..], [OperationOutcome::NoComment]), "{outcomes:?}");
+    }
+    // The comment is appended again, and another one of the member is stored after the erasure.
+    tables.persist(TableLayout::Sharded, &[publish(2, &new)]).unwrap();
+    let mut late = comment(2, &subject(0), Some(&new.path));
+    late.erase();
+    tables
+        .persist(TableLayout::Sharded, &[publish(3, &late), publish(4, &comment(2, &subject(0), Some(&new.path)))])
+        .unwrap();
+    let late = &tables.comments[&late.path.id()];
+    assert_eq!((late.row.state, late.row.floor), (CommentState::Deleted, Some(2)));
+    tables.check();
 }
 
 #[test]

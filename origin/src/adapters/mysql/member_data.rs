@@ -1,0 +1,133 @@
+//! Everything of one member, and who is erased. What is kept by comment is looked up in every table of
+//! every database.
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::wire::Reaction;
+use sqlx::Row as _;
+use sqlx::mysql::MySqlRow;
+
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::row_numbers::member_slot;
+use crate::adapters::mysql::rows::{StoredEnum, count_at, id_at, member_id, number_at};
+use crate::adapters::mysql::statement::{SqlStatement, sql};
+use crate::domain::erasure::ErasedMember;
+use crate::domain::row::{EarlierText, OtherTexts};
+use crate::ports::store::{ErasureReader, MemberDataReader, Result, Sharding as _};
+
+#[async_trait]
+impl MemberDataReader for MysqlStore {
+    async fn list_comments_of(
+        &self,
+        member: MemberId,
+        above: Option<CommentId>,
+        count: usize,
+    ) -> Result<Vec<CommentId>> {
+        let slot = member_slot(member);
+        let text = "SELECT comment_id FROM member_comment_{n} FORCE INDEX (PRIMARY) \
+                    WHERE member_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?";
+        let statement = bind_range(self.part(slot).sql(text), member.signed(), above, count);
+        self.rows_of("list_comments_of", slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
+    }
+
+    async fn list_reactions_of(
+        &self,
+        member: MemberId,
+        above: Option<CommentId>,
+        count: usize,
+    ) -> Result<Vec<(CommentId, Reaction)>> {
+        let text = "SELECT comment_id, reaction FROM reaction_{n} FORCE INDEX (reaction_member) \
+                    WHERE member_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?";
+        let found = self.rows_everywhere("list_reactions_of", text, member, above, count).await?;
+        found.iter().map(|r| Ok((id_at(r, 0)?, Reaction::from_number(number_at(r, 1)?)?))).collect()
+    }
+
+    async fn read_other_texts(&self, id: CommentId) -> Result<OtherTexts> {
+        let (slot, part) = (id.slot(), self.part(id.slot()));
+        let statement = part.sql("SELECT written FROM content_{n} WHERE id = ?").bind(id.signed());
+        let found = self.rows_of("read_other_texts", slot, statement).await?;
+        let original_text = found.first().map(|r| r.try_get(0)).transpose()?.flatten();
+        let text = "SELECT content, edited_at FROM content_history_{n} WHERE comment_id = ? ORDER BY edit, edited_at";
+        let found = self.rows_of("read_other_texts", slot, part.sql(text).bind(id.signed())).await?;
+        let read = |r: &MySqlRow| Ok(EarlierText { content: r.try_get(0)?, replaced_at: count_at(r, 1)? });
+        Ok(OtherTexts { original_text, earlier: found.iter().map(read).collect::<Result<_>>()? })
+    }
+}
+
+#[async_trait]
+impl ErasureReader for MysqlStore {
+    async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+        let (at, member) = after.map_or((0, 0), |after| (after.at, after.member.signed()));
+        let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_order) \
+                    WHERE at >= ? AND (at > ? OR member_id > ?) ORDER BY at, member_id LIMIT ?";
+        let statement = sql(text).bind(at).bind(at).bind(member).bind(count as i64);
+        let found = self.first_pool().session("list_erased").await?.fetch_all(statement).await?;
+        found.iter().map(erased_member).collect()
+    }
+
+    async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>> {
+        let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_unfinished) \
+                    WHERE done = 0 ORDER BY at, member_id LIMIT ?";
+        let mut session = self.first_pool().session("list_unfinished_erasures").await?;
+        session.fetch_all(sql(text).bind(count as i64)).await?.iter().map(erased_member).collect()
+    }
+
+    async fn list_mentioning(
+        &self,
+        member: MemberId,
+        above: Option<CommentId>,
+        count: usize,
+    ) -> Result<Vec<CommentId>> {
+        let text = "SELECT comment_id, 0 FROM mention_{n} FORCE INDEX (PRIMARY) \
+                    WHERE member_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?";
+        let found = self.rows_everywhere("list_mentioning", text, member, above, count).await?;
+        found.iter().map(|r| id_at(r, 0)).collect()
+    }
+
+    async fn list_answers(&self, parent: CommentId, above: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
+        let slot = parent.slot();
+        let text = "SELECT id FROM comment_{n} FORCE INDEX (comment_parent) \
+                    WHERE parent_id = ? AND id > ? ORDER BY id LIMIT ?";
+        let statement = bind_range(self.part(slot).sql(text), parent.signed(), above, count);
+        self.rows_of("list_answers", slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
+    }
+}
+
+impl MysqlStore {
+    /// The first rows of a statement on every numbered table, by the comment id in their first column.
+    async fn rows_everywhere(
+        &self,
+        operation: &'static str,
+        text: &str,
+        member: MemberId,
+        above: Option<CommentId>,
+        count: usize,
+    ) -> Result<Vec<MySqlRow>> {
+        let databases = (0..self.count_databases()).map(|shard| async move {
+            let parts: Vec<_> =
+                (0..self.tables).map(|n| format!("({})", text.replace("{n}", &n.to_string()))).collect();
+            let statement = (0..self.tables).fold(sql(parts.join(" UNION ALL ")), |statement, _| {
+                bind_range(statement, member.signed(), above, count)
+            });
+            let found = self.session(operation, shard).await?.fetch_all(statement).await?;
+            // The former copy of a slot that has moved is left out.
+            let rows = found.into_iter().map(|r| Ok((id_at(&r, 0)?, r)));
+            let rows = rows.filter(|row| row.as_ref().map_or(true, |(id, _)| self.database_of(id.slot()) == shard));
+            rows.collect::<Result<Vec<_>>>()
+        });
+        let mut rows: Vec<_> = try_join_all(databases).await?.into_iter().flatten().collect();
+        rows.sort_unstable_by_key(|(id, _)| *id);
+        rows.truncate(count);
+        Ok(rows.into_iter().map(|(_, r)| r).collect())
+    }
+}
+
+/// Binds what a list is of, the id above which it goes on, and how much of it is read.
+fn bind_range(statement: SqlStatement, of: i64, above: Option<CommentId>, count: usize) -> SqlStatement {
+    statement.bind(of).bind(above.map_or(0, CommentId::signed)).bind(count as i64)
+}
+
+fn erased_member(r: &MySqlRow) -> Result<ErasedMember> {
+    Ok(ErasedMember { at: count_at(r, 0)?, member: member_id(number_at(r, 1)?)? })
+}

@@ -1,0 +1,68 @@
+//! Erased members: what is removed from the rows that they wrote, and from those that name them.
+//!
+//! Pure: who is erased is decided elsewhere. An erased comment stays as a tombstone: its place, its id and
+//! the number of its author remain, so that threads and counts stay as they are.
+
+use gailou_shared::id::MemberId;
+use gailou_shared::wire::CommentState;
+
+use crate::domain::row::{CommentRow, NewCommentRow};
+
+/// A member who is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ErasedMember {
+    /// When the erasure was requested, Unix milliseconds.
+    pub at: u64,
+    pub member: MemberId,
+}
+
+impl CommentRow {
+    /// Removes what the author wrote, and who they are.
+    pub fn erase(&mut self) {
+        self.state = CommentState::Deleted;
+        self.flags.clear();
+        self.edited_at = None;
+        self.author.name.clear();
+        self.author.avatar = None;
+        self.author.level = 0;
+        self.author.role = None;
+        self.content.clear();
+        self.html.clear();
+        self.mentions.clear();
+    }
+
+    /// Whether nothing is left to erase.
+    pub fn is_erased(&self) -> bool {
+        self.state == CommentState::Deleted
+            && self.author.name.is_empty()
+            && self.content.is_empty()
+            && self.html.is_empty()
+            && self.mentions.is_empty()
+    }
+
+    /// Whether it names a member: as the one it answers, or in its mentions.
+    pub fn names(&self, member: MemberId) -> bool {
+        self.mentions.iter().any(|mention| mention.id == member)
+            || self.reply_to.as_ref().is_some_and(|answered| answered.id == member && !answered.name.is_empty())
+    }
+}
+
+impl NewCommentRow {
+    /// Removes what the author wrote, and who they are.
+    pub(crate) fn erase(&mut self) {
+        self.state = CommentState::Deleted;
+        self.author.name.clear();
+        self.author.avatar = None;
+        self.author.level = 0;
+        self.author.role = None;
+        self.content.clear();
+        self.html.clear();
+        self.original_text = None;
+        self.mentions.clear();
+    }
+
+    /// Whether its author was erased before it was stored. No comment is posted as a deleted one.
+    pub(crate) fn is_erased(&self) -> bool {
+        self.state == CommentState::Deleted && self.imported.is_none()
+    }
+}

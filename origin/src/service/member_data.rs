@@ -1,0 +1,179 @@
+//! Everything of one member: handed out, and erased.
+
+use std::sync::Arc;
+
+use futures_util::Stream;
+use futures_util::stream::try_unfold;
+use gailou_shared::id::{CommentId, MemberKind};
+use gailou_shared::path::{Mode, Threading};
+use gailou_shared::token::Member;
+use gailou_shared::wire::{Comment, Reaction};
+use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::domain::operation::{ErasureStep, Operation};
+use crate::domain::row::{CommentRow, EarlierText, OtherTexts};
+use crate::service::{ServiceError, ServiceResult, comment_view};
+use crate::state::AppState;
+use crate::state::admission::NotAdmitted;
+
+/// Comments that are in memory at a time: 60 earlier texts of 20 kB each make 12 MB at most.
+const COMMENTS_PER_CHUNK: usize = 10;
+/// Reactions that are in memory at a time.
+const REACTIONS_PER_CHUNK: usize = 1_000;
+
+/// A comment of an export.
+#[derive(Debug, Serialize)]
+pub struct ExportedMemberComment {
+    #[serde(flatten)]
+    pub comment: Comment,
+    /// The text as it was typed, where the word filter masked part of it.
+    pub written: Option<String>,
+    /// Earlier texts, the first one first.
+    pub history: Vec<ExportedText>,
+}
+
+/// An earlier text of an exported comment.
+#[derive(Debug, Serialize)]
+pub struct ExportedText {
+    pub content: String,
+    /// When an edit replaced it, Unix milliseconds.
+    pub replaced_at: u64,
+}
+
+#[derive(Serialize)]
+struct ExportedReaction {
+    comment_id: CommentId,
+    reaction: Reaction,
+}
+
+/// Where an export goes on.
+enum ExportStep {
+    Member,
+    /// `begins`: no comment was written yet.
+    Comments {
+        above: Option<CommentId>,
+        begins: bool,
+    },
+    Reactions {
+        above: Option<CommentId>,
+    },
+    End,
+}
+
+/// Begins the export of a member. Its chunks together are one JSON object; an error ends it in the middle.
+///
+/// # Errors
+/// [`ServiceError::NotAdmitted`] while too many others are in progress.
+pub fn export(
+    app: Arc<AppState>,
+    member: Member,
+) -> ServiceResult<impl Stream<Item = ServiceResult<String>> + Send + 'static> {
+    let place = app.exports.clone().try_acquire_owned().map_err(|_| ServiceError::from(NotAdmitted))?;
+    let export = MemberExport { app, member, _place: place };
+    Ok(try_unfold((export, ExportStep::Member), |(export, step)| async move {
+        let next = export.next(step).await?;
+        Ok(next.map(|(chunk, step)| (chunk, (export, step))))
+    }))
+}
+
+/// An export in progress.
+struct MemberExport {
+    app: Arc<AppState>,
+    member: Member,
+    _place: OwnedSemaphorePermit,
+}
+
+impl MemberExport {
+    /// The next part of the JSON, and where it goes on; `None` at the end.
+    async fn next(&self, step: ExportStep) -> ServiceResult<Option<(String, ExportStep)>> {
+        let (tables, id) = (&self.app.tables, self.member.id);
+        Ok(Some(match step {
+            ExportStep::Member => {
+                let Member { name, avatar, level, role, .. } = &self.member;
+                let guest = id.kind() == MemberKind::Guest;
+                let member = serde_json::json!({
+                    "id": id, "name": name, "avatar": avatar, "level": level, "role": role, "guest": guest,
+                });
+                (format!("{{\"member\":{member},\"comments\":["), ExportStep::Comments { above: None, begins: true })
+            }
+            ExportStep::Comments { above, begins } => {
+                let ids = tables.list_comments_of(id, above, COMMENTS_PER_CHUNK).await?;
+                match ids.last() {
+                    None => ("],\"reactions\":[".into(), ExportStep::Reactions { above: None }),
+                    Some(last) => {
+                        let comments = self.read_comments(&ids).await?;
+                        let next = ExportStep::Comments { above: Some(*last), begins: begins && comments.is_empty() };
+                        (items(&comments, begins)?, next)
+                    }
+                }
+            }
+            ExportStep::Reactions { above } => {
+                let found = tables.list_reactions_of(id, above, REACTIONS_PER_CHUNK).await?;
+                match found.last() {
+                    None => ("],\"reports\":[],\"notifications\":[]}".into(), ExportStep::End),
+                    Some((last, _)) => {
+                        let next = ExportStep::Reactions { above: Some(*last) };
+                        let reactions = found.iter();
+                        let reactions = reactions.map(|(comment_id, reaction)| ExportedReaction {
+                            comment_id: *comment_id,
+                            reaction: *reaction,
+                        });
+                        (items(&reactions.collect::<Vec<_>>(), above.is_none())?, next)
+                    }
+                }
+            }
+            ExportStep::End => return Ok(None),
+        }))
+    }
+
+    /// A history may name a comment before it has a row.
+    async fn read_comments(&self, ids: &[CommentId]) -> ServiceResult<Vec<ExportedMemberComment>> {
+        let rows = self.app.tables.read_comments(ids).await?;
+        let mut comments = Vec::with_capacity(rows.len());
+        for row in ids.iter().filter_map(|id| rows.get(id)) {
+            let OtherTexts { original_text, earlier } = self.app.tables.read_other_texts(row.id()).await?;
+            let text = |text: EarlierText| ExportedText { content: text.content, replaced_at: text.replaced_at };
+            comments.push(ExportedMemberComment {
+                comment: comment_view::for_author(row, threading(&self.app, row)),
+                written: original_text,
+                history: earlier.into_iter().map(text).collect(),
+            });
+        }
+        Ok(comments)
+    }
+}
+
+/// How the comment's thread is built; as a flat list where its type is not configured any more.
+fn threading(app: &AppState, row: &CommentRow) -> Threading {
+    let unknown = Threading { mode: Mode::Flat, level_limit: 1 };
+    app.threading_of(row.subject.kind(), row.mode).unwrap_or(unknown)
+}
+
+/// The items of a JSON array that begins or goes on with them.
+fn items<T: Serialize>(list: &[T], begins: bool) -> ServiceResult<String> {
+    let mut text = String::new();
+    for item in list {
+        let json = serde_json::to_string(item);
+        let json = json.map_err(|error| ServiceError::Bug(format!("an export cannot be written: {error}")))?;
+        if !begins || !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(&json);
+    }
+    Ok(text)
+}
+
+/// Erases a member: their tokens are refused from now on, and what they wrote and were called is not
+/// shown to anybody. It is overwritten a moment later, a large history within minutes ([`crate::jobs::erase_members`]).
+///
+/// # Errors
+/// The journal's.
+pub async fn erase(app: &AppState, member: &Member) -> ServiceResult<()> {
+    let _place = app.writes.admit().await?;
+    let (member, step) = (member.id, ErasureStep::Begin);
+    app.journal.append(Operation::Erasure { member, step }).await?;
+    app.erased_members.add(member);
+    tracing::info!(%member, "Member {member} asked to be erased");
+    Ok(())
+}
