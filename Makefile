@@ -1,10 +1,10 @@
 # The commands of a developer. Each one calls a script in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check bench fuzz services chaos clean
+.PHONY: help run build test check advisories bench fuzz services chaos clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start everything on this machine; PORT=8787 and ORIGIN_PORT=8080 change where
 	@scripts/run.sh
@@ -17,6 +17,9 @@ test: ## run every check and every test
 
 check: ## run the fast ones: format, lints, unit tests
 	@scripts/test.sh check
+
+advisories: ## ask RustSec and npm what is known about the dependencies
+	@scripts/advisories.sh
 
 bench: ## run the benchmarks
 	@scripts/bench.sh
