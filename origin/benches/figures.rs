@@ -124,7 +124,7 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
             visibility: Visibility::Everyone,
             author: author(n % 5_000),
             created_at: app.now(),
-            html: gailou::service::markdown::html(&content),
+            html: gailou::domain::markdown::html(&content),
             content,
             original_text: None,
             mentions: vec![],

@@ -14,7 +14,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gailou::config::{Config, Secret};
-use gailou::service::markdown;
+use gailou::domain::markdown;
 use gailou::{bootstrap, http};
 use gailou_shared::id::{MemberId, MemberKind};
 use gailou_shared::limits;

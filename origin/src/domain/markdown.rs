@@ -1,4 +1,4 @@
-//! A comment's text as safe HTML: a Markdown subset, rendered once, when it is written.
+//! A comment's text as safe HTML: a Markdown subset.
 //!
 //! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset;
 //! links open nothing of ours (`nofollow ugc noopener`).
@@ -9,12 +9,10 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use gailou_shared::limits;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
-use tokio::sync::Semaphore;
 
 static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     let mut cleaner = ammonia::Builder::empty();
@@ -28,25 +26,6 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
         .link_rel(Some("nofollow ugc noopener"));
     cleaner
 });
-
-/// Texts that are rendered at a time: one for each core. Writes wait, whose number is bounded.
-static RENDER_PLACES: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
-
-/// The HTML of a text, computed off the async threads: five thousand characters of markup take
-/// milliseconds.
-pub(super) async fn render(text: String) -> String {
-    if is_plain(&text) {
-        return plain(&text);
-    }
-    let place = RENDER_PLACES.acquire().await;
-    let rendered = tokio::task::spawn_blocking(move || html(&text)).await;
-    drop(place);
-    match rendered {
-        Ok(html) => html,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
-}
 
 /// The HTML of a text.
 pub fn html(text: &str) -> String {
@@ -123,7 +102,7 @@ impl fmt::Write for BoundedHtml {
 }
 
 /// Whether the text has nothing that Markdown or HTML could mean. Most comments are so.
-fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     let special = |b: u8| {
         matches!(
             b,

@@ -10,6 +10,7 @@ pub(crate) mod descendants;
 pub mod erasure;
 pub(crate) mod fold;
 pub mod id_generator;
+pub mod markdown;
 pub mod name_digest;
 pub mod operation;
 pub mod positions;

@@ -11,7 +11,7 @@ pub mod comment_view;
 pub mod edit;
 mod filter;
 pub mod guest;
-pub mod markdown;
+mod markdown;
 pub mod member;
 pub mod member_data;
 pub mod moderate;

@@ -1,6 +1,6 @@
 //! What readers see of a comment's HTML: its text without markup, and where its links lead.
 //!
-//! Reads the HTML that [`super::markdown`] has cleaned, so nothing that renders is left out. It is for the word
+//! Reads the HTML that [`crate::domain::markdown`] has cleaned, so nothing that renders is left out. It is for the word
 //! filter; not here: making HTML safe.
 
 use percent_encoding::percent_decode_str;
@@ -67,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::service::markdown;
+    use crate::domain::markdown;
 
     #[test]
     fn text_is_what_readers_see() {

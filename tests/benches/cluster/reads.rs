@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use gailou::domain::markdown;
 use gailou::domain::operation::{LoggedOperation, Operation};
 use gailou::domain::row::NewCommentRow;
 use gailou::ports::store::BatchWriter as _;
-use gailou::service::markdown;
 use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCE_COUNT, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, CommentState, Visibility};

@@ -15,10 +15,10 @@ use gailou_shared::wire::{CommentState, MemberRef, Visibility};
 use crate::cli::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
 use crate::cli::import::{ImportReport, stored};
 use crate::cli::output::Console;
+use crate::domain::markdown;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
-use crate::service::markdown;
 use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.

@@ -77,6 +77,31 @@ impl PersistTestBed {
 }
 
 #[tokio::test(start_paused = true)]
+async fn html_in_a_record_is_not_believed() {
+    let bed = PersistTestBed::new(1);
+    let contents = ["plain", "**marked** <script>alert(1)</script>"];
+    for (number, content) in (0..).zip(contents) {
+        let mut logged = publish(&subject_in(5), comment(5, number));
+        let Operation::Publish(row) = &mut logged.operation else { panic!("a comment") };
+        row.content = content.to_owned();
+        row.html = "<script>alert(1)</script>".to_owned();
+        bed.log.put(Topic::Comments, 1, encode(&logged).unwrap());
+    }
+    bed.runs(async {
+        while bed.tables.applied().len() < contents.len() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let html = |logged: &LoggedOperation| match &logged.operation {
+        Operation::Publish(row) => row.html.trim_end().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let stored: Vec<_> = bed.tables.applied().iter().map(html).collect();
+    assert_eq!(stored, ["<p>plain</p>", "<p><strong>marked</strong> &lt;script&gt;alert(1)&lt;/script&gt;</p>"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn records_are_stored_once_and_replays_change_nothing() {
     let bed = PersistTestBed::new(2);
     let subject = subject_in(5);

@@ -9,6 +9,7 @@ use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
 
+use crate::domain::markdown;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::positions::OperationStream;
 use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
@@ -57,6 +58,7 @@ pub(crate) async fn write(
     }
     let mut batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
     batch.iter_mut().for_each(|logged| job.erased_members.redact_operation(&mut logged.operation));
+    let batch = render_comments(batch).await;
     let mut tries = 0;
     loop {
         let error = match job.tables.persist(&batch).await {
@@ -86,6 +88,28 @@ pub(crate) async fn write(
             return Ok(give_up(job, stream, queued, &error).await);
         }
         sleep(RETRY_ALONE_INTERVAL).await;
+    }
+}
+
+/// Renders the texts of new comments. The HTML in a record is not believed: who can write to the broker would
+/// otherwise put scripts on pages.
+async fn render_comments(mut batch: Vec<LoggedOperation>) -> Vec<LoggedOperation> {
+    let has_markup = |logged: &LoggedOperation| matches!(&logged.operation, Operation::Publish(row) if !markdown::is_plain(&row.content));
+    let takes_long = batch.iter().any(has_markup);
+    let render = move || {
+        for logged in &mut batch {
+            if let Operation::Publish(row) = &mut logged.operation {
+                row.html = markdown::html(&row.content);
+            }
+        }
+        batch
+    };
+    if !takes_long {
+        return render();
+    }
+    match tokio::task::spawn_blocking(render).await {
+        Ok(batch) => batch,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
