@@ -5,8 +5,12 @@
 #   scripts/service.sh mariadb DIR PORT
 #   scripts/service.sh redis   DIR PORT
 #   scripts/service.sh kafka   DIR PORT CONTROLLER_PORT [ADVERTISED_PORT]
+#   scripts/service.sh kafka_user DIR PORT
 #
 # ADVERTISED_PORT is the port that the broker names to its clients: the port of a proxy in front of it.
+# With the variables TLS_DIR (ca.pem, server.pem, server.key, and the last two in server-both.pem) and TLS_PORT,
+# the server accepts TLS, too: MariaDB on the same port, the others on TLS_PORT. There Kafka wants a
+# login by PLAIN or SCRAM-SHA-512, of KAFKA_USER with KAFKA_PASSWORD.
 # `scripts/setup.sh services` installs the programs. The servers have no passwords, and not all of them
 # survive a power cut: do not use them in production.
 set -eu
@@ -15,6 +19,7 @@ PATH=$PATH:/usr/sbin
 root=$(cd "$(dirname "$0")/.." && pwd)
 kind=$1 dir=$2 port=$3
 mkdir -p "$dir"
+tls_dir=${TLS_DIR:-} tls_port=${TLS_PORT:-}
 
 # Temporary files are in its own directory: in a shared one, a MariaDB that starts deletes those of another.
 mariadb() {
@@ -23,28 +28,42 @@ mariadb() {
         mariadb-install-db --no-defaults --datadir="$dir/data" --tmpdir="$dir/tmp" --auth-root-authentication-method=normal \
             --skip-test-db --user="$(id -un)" >"$dir/install.log"
     fi
+    set --
+    if [ -n "$tls_dir" ]; then
+        set -- --ssl-ca="$tls_dir/ca.pem" --ssl-cert="$tls_dir/server.pem" --ssl-key="$tls_dir/server.key"
+    fi
     exec mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/my.sock" \
         --pid-file="$dir/my.pid" --bind-address=127.0.0.1 --port="$port" --skip-log-bin --skip-name-resolve \
         --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=256M --max-connections=500 \
-        --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci
+        --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci "$@"
 }
 
 # Redis stores nothing on disk: after a restart it is empty. It never evicts a key without a time to live.
 redis() {
+    set --
+    if [ -n "$tls_dir" ]; then
+        set -- --tls-port "$tls_port" --tls-auth-clients no --tls-ca-cert-file "$tls_dir/ca.pem" \
+            --tls-cert-file "$tls_dir/server.pem" --tls-key-file "$tls_dir/server.key"
+    fi
     exec redis-server --bind 127.0.0.1 --port "$port" --dir "$dir" --save '' --appendonly no \
-        --maxmemory 256mb --maxmemory-policy volatile-lru
+        --maxmemory 256mb --maxmemory-policy volatile-lru "$@"
 }
 
 kafka() {
     controller=$1 advertised=${2:-$port}
+    listeners=PLAINTEXT://127.0.0.1:$port advertised_listeners=PLAINTEXT://127.0.0.1:$advertised
+    if [ -n "$tls_dir" ]; then
+        listeners=$listeners,SASL_SSL://127.0.0.1:$tls_port
+        advertised_listeners=$advertised_listeners,SASL_SSL://127.0.0.1:$tls_port
+    fi
     cat >"$dir/server.properties" <<PROPERTIES
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$controller
-listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$advertised
+listeners=$listeners,CONTROLLER://127.0.0.1:$controller
+advertised.listeners=$advertised_listeners
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs=$dir/data
 auto.create.topics.enable=false
@@ -62,6 +81,16 @@ group.min.session.timeout.ms=1000
 broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 PROPERTIES
+    if [ -n "$tls_dir" ]; then
+        modules=org.apache.kafka.common.security
+        cat >>"$dir/server.properties" <<PROPERTIES
+ssl.keystore.type=PEM
+ssl.keystore.location=$tls_dir/server-both.pem
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.sasl_ssl.plain.sasl.jaas.config=$modules.plain.PlainLoginModule required user_$KAFKA_USER="$KAFKA_PASSWORD";
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=$modules.scram.ScramLoginModule required;
+PROPERTIES
+    fi
     if [ ! -d "$dir/data" ]; then
         cp -r "$root/.tools/kafka/template" "$dir/data.new"
         mv "$dir/data.new" "$dir/data"
@@ -70,9 +99,17 @@ PROPERTIES
         "-Dlog4j2.configurationFile=$root/tests/kafka/log4j2.yaml" kafka.Kafka "$dir/server.properties"
 }
 
+# Lets KAFKA_USER log in by SCRAM-SHA-512, at the broker that runs on the port without TLS.
+kafka_user() {
+    exec java -XX:TieredStopAtLevel=1 -cp "$root/.tools/kafka/lib/*" \
+        "-Dlog4j2.configurationFile=$root/tests/kafka/log4j2.yaml" kafka.admin.ConfigCommand \
+        --bootstrap-server "127.0.0.1:$port" --alter --entity-type users --entity-name "$KAFKA_USER" \
+        --add-config "SCRAM-SHA-512=[password=$KAFKA_PASSWORD]"
+}
+
 shift 3
 case $kind in
-    mariadb | redis | kafka) "$kind" "$@" ;;
+    mariadb | redis | kafka | kafka_user) "$kind" "$@" ;;
     *)
         echo "error: unknown server $kind: use mariadb, redis or kafka" >&2
         exit 2

@@ -2,7 +2,7 @@
 # Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
 # system packages by apt. It skips what is installed already, and takes less than a second then.
 #
-#   scripts/setup.sh run|test|check|bench|fuzz|services
+#   scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -22,11 +22,19 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# apt PROGRAM PACKAGE...: installs the packages when the program is missing.
+# is_installed PROBE: succeeds when the program is there, or a probe of several words succeeds.
+is_installed() {
+  case $1 in
+    *' '*) (eval "$1") >/dev/null 2>&1 ;;
+    *) type -P "$1" >/dev/null ;;
+  esac
+}
+
+# apt PROBE PACKAGE...: installs the packages when the program, or what the command probes, is missing.
 apt() {
   local program=$1
   shift
-  type -P "$program" >/dev/null && return
+  is_installed "$program" && return
   command -v apt-get >/dev/null || { fail "$program is missing, and there is no apt-get to install it"; return; }
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || { fail "$program is missing: apt-get install $*"; return; }
@@ -46,9 +54,9 @@ apt() {
     if [ -n "$made" ]; then as_root rm -f $policy; fi
     return $status
   }
-  step "install $* (apt)" "apt-$program" apt_install "$@" || return
+  step "install $* (apt)" "apt-$1" apt_install "$@" || return
   hash -r
-  type -P "$program" >/dev/null || fail "$program is still missing after apt-get install $*"
+  is_installed "$program" || fail "$program is still missing after apt-get install $*"
 }
 
 setup_rust() {
@@ -137,6 +145,10 @@ setup_services() {
   apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server && setup_kafka
 }
 
+# setup_openssl: what the tests of TLS need: the library for Kafka's driver, and the program that makes
+# certificates.
+setup_openssl() { apt 'pkg-config --exists openssl' libssl-dev pkg-config && apt openssl openssl; }
+
 KAFKA=$TOOLS/kafka
 JAVA_LEAST=17
 
@@ -190,20 +202,22 @@ setup_fuzz() {
   apt c++ g++ && cargo_tool cargo-fuzz "$FUZZ" cargo-fuzz
 }
 
-# setup run|test|check|bench|fuzz|services
+# setup run|build|test|check|bench|fuzz|services|advisories
 setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
+    build) setup_rust && setup_edge && apt 'perl -MIPC::Cmd -e 1' perl && apt make make ;;
     check) setup_rust && rust_components && rust_target wasm32-unknown-unknown && setup_node ;;
     bench) setup_rust && setup_edge && setup_services ;;
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
+    advisories) setup_rust && setup_node && cargo_tool cargo-deny "$DENY" cargo-deny ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
-        setup_services && setup_chromium
+        setup_services && setup_openssl && setup_chromium
       ;;
-    *) fail "usage: scripts/setup.sh run|test|check|bench|fuzz|services" ;;
+    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
   esac
 }
 

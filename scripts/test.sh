@@ -46,8 +46,9 @@ web_tests() { scripts/web-test.sh; }
 
 edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
-# With the drivers of a cluster. Without them the program builds in a fraction of the time.
-CLUSTER=(--features gailou-tests/cluster)
+# With the drivers of a cluster, and TLS by the OpenSSL of this machine. Without them the program builds in a
+# fraction of the time.
+CLUSTER=(--features gailou-tests/kafka-tls)
 
 builds() {
   npm run --silent build &&

@@ -16,10 +16,14 @@ use std::time::{Duration, Instant};
 use rand::Rng as _;
 
 use crate::child_process::ChildProcess;
+use crate::test_certificates::{KAFKA_USER, TestCertificates};
 
 /// The variable that names the servers which all test programs of a run share:
 /// `mysql://…;redis://…;host:port`.
 pub const SERVERS_VARIABLE: &str = "GAILOU_TEST_SERVICES";
+
+/// Knows how each server is started.
+const SERVICE_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/service.sh");
 
 /// How long a server may take to accept connections: all may start at once on two busy processors.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(120);
@@ -67,7 +71,16 @@ pub struct BackingServer {
     controller_port: u16,
     /// The port to which the broker sends its clients.
     advertised_port: u16,
+    tls: Option<ServerTls>,
     process: Option<ChildProcess>,
+}
+
+/// How a server accepts TLS beside plain connections.
+#[derive(Debug)]
+struct ServerTls {
+    certificates: TestCertificates,
+    /// MariaDB has one port for both.
+    port: u16,
 }
 
 impl BackingServer {
@@ -76,7 +89,7 @@ impl BackingServer {
         let port = free_port();
         let controller_port = if kind == ServerKind::Kafka { free_port() } else { 0 };
         let directory = directory.join(kind.name());
-        Self { kind, directory, port, controller_port, advertised_port: port, process: None }
+        Self { kind, directory, port, controller_port, advertised_port: port, tls: None, process: None }
     }
 
     pub fn kind(&self) -> ServerKind {
@@ -92,14 +105,38 @@ impl BackingServer {
         self.advertised_port = port;
     }
 
+    /// Makes it accept TLS, too, from its next start on; Kafka then also wants a login there.
+    pub fn enable_tls(&mut self, certificates: &TestCertificates) {
+        let port = if self.kind == ServerKind::Mariadb { self.port } else { free_port() };
+        self.tls = Some(ServerTls { certificates: certificates.clone(), port });
+    }
+
+    /// Lets the user of [`KAFKA_USER`] log in by SCRAM. Only the broker that runs can store such a user.
+    pub fn add_scram_user(&self) {
+        let (user, password) = KAFKA_USER;
+        let mut command = Command::new(SERVICE_SCRIPT);
+        command.arg("kafka_user").arg(&self.directory).arg(self.port.to_string());
+        let added = command.env("KAFKA_USER", user).env("KAFKA_PASSWORD", password).output().expect("java starts");
+        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    }
+
+    /// The port for connections with TLS; the plain one without [`BackingServer::enable_tls`].
+    pub fn tls_port(&self) -> u16 {
+        self.tls.as_ref().map_or(self.port, |tls| tls.port)
+    }
+
     /// Starts it on the data it has, and waits until it accepts connections.
     pub fn start(&mut self) {
         fs::create_dir_all(&self.directory).expect("a directory");
         let log = || Stdio::from(File::options().create(true).append(true).open(self.log()).expect("a log file"));
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/service.sh");
-        let mut command = Command::new(script);
+        let mut command = Command::new(SERVICE_SCRIPT);
         command.arg(self.kind.name()).arg(&self.directory);
         command.args([self.port, self.controller_port, self.advertised_port].map(|port| port.to_string()));
+        if let Some(ServerTls { certificates, port }) = &self.tls {
+            let (user, password) = KAFKA_USER;
+            command.env("TLS_DIR", certificates.directory()).env("TLS_PORT", port.to_string());
+            command.env("KAFKA_USER", user).env("KAFKA_PASSWORD", password);
+        }
         let mut process = ChildProcess::spawn(&command, log(), log());
         let started = Instant::now();
         while !accepts_connections(self.port) {
@@ -195,22 +232,37 @@ pub struct BackingServers {
 impl BackingServers {
     /// Starts them, all at the same time, on a thread that may block.
     pub async fn start() -> Self {
-        Self::start_advertising(None).await
+        Self::start_with(|_| {}).await
     }
 
     /// Starts them; the broker sends its clients to the port of a proxy.
     pub async fn start_advertising(kafka: Option<u16>) -> Self {
-        tokio::task::spawn_blocking(move || Self::start_blocking(kafka)).await.expect("the servers start")
+        Self::start_with(move |server| {
+            if let (ServerKind::Kafka, Some(port)) = (server.kind(), kafka) {
+                server.advertise(port);
+            }
+        })
+        .await
     }
 
-    fn start_blocking(kafka: Option<u16>) -> Self {
+    /// Starts them so that they accept TLS, too. The certificates are theirs.
+    pub async fn start_with_tls() -> (Self, TestCertificates) {
+        let certificates = TestCertificates::create();
+        let made = certificates.clone();
+        (Self::start_with(move |server| server.enable_tls(&made)).await, certificates)
+    }
+
+    /// Starts them after `configure` has seen each.
+    async fn start_with(configure: impl Fn(&mut BackingServer) + Send + Sync + 'static) -> Self {
+        tokio::task::spawn_blocking(move || Self::start_blocking(configure)).await.expect("the servers start")
+    }
+
+    fn start_blocking(configure: impl Fn(&mut BackingServer) + Sync) -> Self {
         let directory = WatchedDirectory::create();
         let [mariadb, redis, kafka] = std::thread::scope(|scope| {
             let start = |kind: ServerKind| {
                 let mut server = BackingServer::new(kind, &directory.path);
-                if let (ServerKind::Kafka, Some(port)) = (kind, kafka) {
-                    server.advertise(port);
-                }
+                configure(&mut server);
                 scope.spawn(move || {
                     server.start();
                     server
@@ -246,7 +298,7 @@ pub fn shared() -> &'static ServerAddresses {
     });
     named.as_ref().unwrap_or_else(|| {
         let start = || {
-            let servers = BackingServers::start_blocking(None);
+            let servers = BackingServers::start_blocking(|_| {});
             let addresses = servers.addresses();
             (servers, addresses)
         };

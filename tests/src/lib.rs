@@ -17,6 +17,7 @@ mod persist_barrier;
 mod redact;
 mod sample_data;
 mod tcp_proxy;
+mod test_certificates;
 mod test_member;
 mod test_origin;
 
@@ -30,6 +31,7 @@ pub use persist_barrier::PersistBarrier;
 pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};
 pub use tcp_proxy::TcpProxy;
+pub use test_certificates::{KAFKA_USER, TestCertificates};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
 pub use test_origin::TestOrigin;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou::bootstrap::Process;
-use gailou::config::{ClusterSettings, ClusterTuning, Config, Secret, Urls};
+use gailou::config::{ClusterSettings, ClusterTuning, Config, KafkaServers, Secret, Urls};
 use gailou::domain::operation::Operation;
 use gailou::jobs::sweep;
 use gailou::state::ProcessRole;
@@ -246,7 +246,7 @@ impl OriginDatabases {
         ClusterSettings {
             mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
             redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
-            kafka_brokers: kafka.clone(),
+            kafka: KafkaServers::plain(kafka),
             tuning: ClusterTuning {
                 name: self.name.clone(),
                 tables: 2,
@@ -255,6 +255,7 @@ impl OriginDatabases {
                 batch: 1_000,
                 comments_ms: 5,
                 reactions_ms: 20,
+                ..ClusterTuning::default()
             },
         }
     }

@@ -88,13 +88,13 @@ pub async fn migrate(settings: &ClusterSettings) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
     KafkaBroker::migrate(
-        &settings.kafka_brokers,
+        &settings.kafka,
         &settings.tuning.name,
         settings.tuning.partitions,
         settings.tuning.replication,
     )
     .await
-    .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
+    .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
     Ok(())
 }
 
@@ -182,14 +182,14 @@ impl Servers {
         let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
             .await
             .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-        let broker = KafkaBroker::open(&settings.kafka_brokers, name)
+        let broker = KafkaBroker::open(&settings.kafka, name)
             .await
-            .with_context(|| format!("the topics of {}", settings.kafka_brokers))?;
-        let redis = RedisConnection::open(settings.redis_urls.expose())
+            .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
+        let redis = RedisConnection::open(settings.redis_urls.expose(), settings.tuning.redis_ca.as_deref())
             .await
             .with_context(|| format!("Redis at {}", settings.redis_urls))?;
         tracing::info!(
-            mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka_brokers, name,
+            mysql = %settings.mysql_urls, redis = %settings.redis_urls, kafka = settings.kafka.brokers, name,
             "Running as part of cluster {name}: MySQL behind Redis, and Kafka"
         );
         let rate_secret = tables.read_secret("rate_limit_secret", rand::random()).await?;

@@ -59,7 +59,7 @@ impl AdminCommand {
 
 async fn confirm_migration(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
     let tables = match &app.config.cluster {
-        Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka_brokers),
+        Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka.brokers),
         None => format!("the tables in {}", app.config.data.display()),
     };
     console.out(&format!("{tables} are up to date\n")).await?;

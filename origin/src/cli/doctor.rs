@@ -11,7 +11,7 @@ use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
 use crate::bootstrap::{Process, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
-use crate::config::Config;
+use crate::config::{ClusterSettings, Config, Transport};
 use crate::ports::broker::Topic;
 use crate::ports::dependencies::DependencyStatus;
 use crate::state::AppState;
@@ -40,6 +40,7 @@ pub(super) async fn run(
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
+    findings.extend(config.cluster.iter().flat_map(connections));
     match app {
         Err(None) => {
             let what = format!("{} does not exist yet; the first start creates it", config.data.display());
@@ -122,6 +123,26 @@ fn limits(config: &Config) -> Finding {
     } else {
         Finding(Warning, "limits".into(), "off: nothing is rate limited; set GAILOU_LIMITS=true".into())
     }
+}
+
+/// How the connections to each server of a cluster are protected.
+fn connections(cluster: &ClusterSettings) -> Vec<Finding> {
+    let of_server = |(server, transport): (String, Transport)| {
+        let login = match &cluster.kafka.login {
+            Some(login) if server == "kafka" => format!(", login by {}", login.mechanism.name()),
+            None if server == "kafka" => ", no login".to_owned(),
+            _ => String::new(),
+        };
+        let (health, how) = match transport {
+            Transport::Verified => (Fine, "encrypted, and the server is verified"),
+            Transport::Signed => (Fine, "encrypted, and the server's certificate is verified, for any host name"),
+            Transport::Loopback => (Fine, "plain, on this machine"),
+            Transport::Unverified => (Warning, "encrypted, and anybody can pass for the server: use verify_identity"),
+            Transport::Plain => (Warning, "plain: keep the network between them private, or use TLS"),
+        };
+        Finding(health, "connections".into(), format!("{server}: {how}{login}"))
+    };
+    cluster.transports().into_iter().map(of_server).collect()
 }
 
 fn directory(data: &Path) -> Finding {
@@ -212,4 +233,28 @@ fn words(app: &AppState) -> Finding {
         return Finding(Fine, "word filter".into(), "no terms; `gailou words load` loads some".into());
     }
     Finding(Fine, "word filter".into(), format!("{} different terms, version {}", words.len(), words.version()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{ClusterTuning, KafkaServers, Urls};
+
+    #[test]
+    fn plain_connections_beyond_this_machine_are_warnings() {
+        let check = |mysql: &str, redis: &str, kafka: &str, expected: [Health; 3]| {
+            let cluster = ClusterSettings {
+                mysql_urls: Urls::parse(mysql, &["mysql://"]).unwrap(),
+                redis_urls: Urls::parse(redis, &["redis"]).unwrap(),
+                kafka: KafkaServers::plain(kafka),
+                tuning: ClusterTuning::default(),
+            };
+            let found: Vec<_> = connections(&cluster).into_iter().map(|finding| finding.0).collect();
+            assert_eq!(found, expected, "{cluster:?}");
+        };
+        check("mysql://127.0.0.1/g", "redis://localhost", "127.0.0.1:9092", [Fine; 3]);
+        check("mysql://a/g", "redis://b", "127.0.0.1:9092,c:9092", [Warning; 3]);
+        check("mysql://a/g?ssl-mode=required", "rediss://b", "c:9092", [Warning, Fine, Warning]);
+        check("mysql://a/g?ssl-mode=verify_identity", "rediss://b", "localhost:9092", [Fine; 3]);
+    }
 }

@@ -31,7 +31,10 @@ use std::{env, fs};
 
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
-pub use cluster::{ClusterSettings, ClusterTuning, Urls};
+pub use cluster::{
+    ClusterSettings, ClusterTuning, KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism, Transport, Urls,
+    mysql_transport, redis_transport,
+};
 pub use connections::ConnectionSettings;
 pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
@@ -39,7 +42,7 @@ use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
 pub use names::NameSettings;
 pub use retention::RetentionSettings;
-pub use secret::Secret;
+pub use secret::{Password, Secret};
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};

@@ -162,6 +162,56 @@ fn cluster_with_missing_servers_is_refused_by_name() {
     assert!(one.starts_with("GAILOU_REDIS_URLS cannot be used without GAILOU_MYSQL_URLS and GAILOU_KAFKA_BROKERS"));
 }
 
+#[cfg(feature = "cluster")]
+#[test]
+fn protection_of_connections_is_honoured_or_refused_by_name() {
+    let with = |variables: &[(&'static str, &'static str)]| {
+        let all = [
+            ("GAILOU_MYSQL_URLS", "mysql://a"),
+            ("GAILOU_REDIS_URLS", "redis://a"),
+            ("GAILOU_KAFKA_BROKERS", "a:9092"),
+        ];
+        let replaced = |name: &str| variables.iter().any(|(given, _)| *given == name);
+        let mut all: Vec<_> = all.into_iter().filter(|(name, _)| !replaced(name)).collect();
+        all.push(("GAILOU_TOKEN_SECRET", GOOD));
+        all.extend(variables);
+        read(&all).map(|config| config.cluster.unwrap())
+    };
+    let check = |variables: &[(&'static str, &'static str)], expected: &str| {
+        let error = with(variables).unwrap_err().to_string();
+        assert!(error.starts_with(expected) && !error.contains("hidden"), "{variables:?}: {error}");
+    };
+    let plain = with(&[("GAILOU_CLUSTER__REDIS_CA", ""), ("GAILOU_CLUSTER__KAFKA_PASSWORD", "")]).unwrap();
+    assert!(plain.transports().iter().all(|(_, transport)| *transport == Transport::Plain), "{plain:?}");
+    check(&[("GAILOU_MYSQL_URLS", "mysql://a:hidden@b/c")], "GAILOU_MYSQL_URLS has a password and no ssl-mode");
+    check(&[("GAILOU_MYSQL_URLS", "mysql://a/b?ssl-mode=preferred")], "GAILOU_MYSQL_URLS has ssl-mode=preferred");
+    check(&[("GAILOU_REDIS_URLS", "rediss://a,redis://b")], "GAILOU_REDIS_URLS must all be");
+    check(&[("GAILOU_REDIS_URLS", "rediss://:hidden@a/#insecure")], "GAILOU_REDIS_URLS has a part behind #");
+    check(&[("GAILOU_CLUSTER__REDIS_CA", "/ca.pem")], "GAILOU_CLUSTER__REDIS_CA is for servers");
+    let security = |name: &'static str| ("GAILOU_CLUSTER__KAFKA_SECURITY", name);
+    let (user, password) = (("GAILOU_CLUSTER__KAFKA_USERNAME", "u"), ("GAILOU_CLUSTER__KAFKA_PASSWORD", "hidden"));
+    let plain_sasl = ("GAILOU_CLUSTER__KAFKA_SASL_MECHANISM", "PLAIN");
+    check(&[security("tls")], "GAILOU_CLUSTER__KAFKA_SECURITY must be one of plaintext, ssl, sasl_plaintext, sasl_ssl");
+    check(&[user, password], "GAILOU_CLUSTER__KAFKA_USERNAME is used with");
+    check(&[password], "GAILOU_CLUSTER__KAFKA_PASSWORD is used with");
+    check(&[security("sasl_plaintext"), user, plain_sasl], "GAILOU_CLUSTER__KAFKA_PASSWORD must be given with");
+    check(&[security("sasl_plaintext"), password], "GAILOU_CLUSTER__KAFKA_USERNAME must be given with");
+    check(&[("GAILOU_CLUSTER__KAFKA_CA", "/ca.pem")], "GAILOU_CLUSTER__KAFKA_CA is for ssl and sasl_ssl");
+    let login = with(&[security("sasl_plaintext"), user, password, plain_sasl]).unwrap();
+    assert!(login.kafka.login.is_some() && !format!("{login:?}").contains("hidden"), "{login:?}");
+    let encrypted = with(&[security("sasl_ssl"), user, password]);
+    if cfg!(feature = "kafka-tls") {
+        assert_eq!(encrypted.unwrap().transports()[2], ("kafka".to_owned(), Transport::Verified));
+    } else {
+        let (error, not_built) = (encrypted.unwrap_err().to_string(), "needs a build with the feature kafka-tls");
+        assert!(
+            error.starts_with("GAILOU_CLUSTER__KAFKA_SECURITY is sasl_ssl") && error.contains(not_built),
+            "{error}"
+        );
+        check(&[security("sasl_plaintext"), user, password], "GAILOU_CLUSTER__KAFKA_SASL_MECHANISM is SCRAM-SHA-512");
+    }
+}
+
 #[test]
 fn wrong_key_of_a_file_is_refused_without_its_value() {
     let check = |text: &str, expected: &str| {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use gailou::adapters::kafka::KafkaBroker;
 use gailou::adapters::mysql::MysqlStore;
+use gailou::config::KafkaServers;
 use gailou::domain::row::WeightsByType;
 use gailou_shared::token::Role;
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses};
@@ -47,7 +48,7 @@ impl BenchCluster {
         let url = format!("{}/{DATABASE_NAME}", servers.mysql);
         let tables =
             MysqlStore::open(&[url], TABLES_PER_DATABASE, WeightsByType::new()).await.expect("the tables open");
-        let broker = KafkaBroker::open(&servers.kafka, "gailou").await.expect("the broker opens");
+        let broker = KafkaBroker::open(&KafkaServers::plain(&servers.kafka), "gailou").await.expect("the broker opens");
         let token = |n: u64| TestMember::new(n, &format!("reader {n}"), Role::Member).token;
         Self {
             origin: address(&processes[0]),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gailou::adapters::kafka::KafkaBroker;
+use gailou::config::KafkaServers;
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, free_port};
 use gailou_tests::{ApiClient, CommandOutput, GailouProcess, PersistBarrier, TcpProxy, gailou_command, run_command};
 
@@ -76,7 +77,7 @@ impl ChaosCluster {
         std::fs::create_dir_all(&logs).expect("a directory");
         let migrated = run_command(command(&proxied, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
-        let broker = KafkaBroker::open(&proxied.kafka, "gailou").await.expect("the broker opens");
+        let broker = KafkaBroker::open(&KafkaServers::plain(&proxied.kafka), "gailou").await.expect("the broker opens");
         let new_process = |role, number| ClusterMember { role, number, port: free_port(), process: None };
         let mut cluster = Self {
             servers,

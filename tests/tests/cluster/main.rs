@@ -13,4 +13,5 @@ mod reconcile;
 mod reshard;
 mod takedowns;
 mod test_bed;
+mod tls;
 mod two_origins;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou::adapters::kafka::KafkaBroker;
+use gailou::config::KafkaServers;
 use gailou::ports::broker::Broker;
 use gailou_shared::id::SubjectKey;
 use gailou_tests::backing_servers::ServerAddresses;
@@ -115,7 +116,9 @@ impl ClusterTestBed {
 
     /// The broker with the topics of this cluster.
     pub(crate) async fn broker(&self) -> Arc<dyn Broker> {
-        Arc::new(KafkaBroker::open(&self.servers.kafka, &self.name).await.expect("the broker opens"))
+        Arc::new(
+            KafkaBroker::open(&KafkaServers::plain(&self.servers.kafka), &self.name).await.expect("the broker opens"),
+        )
     }
 
     /// Waits until the jobs have persisted everything that was appended.

@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rdkafka::admin::AdminClient;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
-use rdkafka::consumer::{BaseConsumer, ConsumerContext};
-use rdkafka::error::KafkaError;
+use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::FutureProducer;
 
 use crate::adapters::kafka::unavailable;
+use crate::config::{KafkaSecurity, KafkaServers};
 use crate::ports::broker::{BrokerError, Topic};
 
 /// How long a record may take to reach every in-sync replica. The driver looks for records that are
@@ -30,10 +31,13 @@ const MAX_PREFETCHED_KB: usize = 16 * 1_024;
 /// Kilobytes of records in the producer's queue.
 const MAX_QUEUED_KB: usize = 64 * 1_024;
 
+/// How long is looked for the reason why brokers refuse connections.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The addresses of the brokers, and the prefix of this cluster's topics and groups.
 #[derive(Clone)]
 pub(super) struct KafkaClient {
-    brokers: String,
+    servers: KafkaServers,
     name: String,
     /// Created with the first use. To drop it blocks.
     admin: Arc<Mutex<Option<KafkaAdmin>>>,
@@ -43,17 +47,45 @@ pub(super) type KafkaAdmin = Arc<AdminClient<DriverLog>>;
 
 impl fmt::Debug for KafkaClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KafkaClient").field("brokers", &self.brokers).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("KafkaClient")
+            .field("brokers", &self.servers.brokers)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
 impl KafkaClient {
-    pub(super) fn new(brokers: &str, name: &str) -> Self {
-        Self { brokers: brokers.to_owned(), name: name.to_owned(), admin: Arc::default() }
+    pub(super) fn new(servers: &KafkaServers, name: &str) -> Self {
+        Self { servers: servers.clone(), name: name.to_owned(), admin: Arc::default() }
     }
 
     pub(super) fn brokers(&self) -> &str {
-        &self.brokers
+        &self.servers.brokers
+    }
+
+    /// Replaces the error of brokers that do not answer by why they refuse the connection, where they do: a wrong
+    /// password, or a certificate. Only the operator who starts the program waits for it.
+    pub(super) async fn explain(&self, error: BrokerError) -> BrokerError {
+        if self.servers.security == KafkaSecurity::Plaintext || !matches!(error, BrokerError::Unavailable(_)) {
+            return error;
+        }
+        let client = self.clone();
+        let refusal = tokio::task::spawn_blocking(move || client.find_refusal()).await;
+        refusal.ok().flatten().map_or(error, |reason| BrokerError::Unavailable(reason.into()))
+    }
+
+    /// Connects once more, by a consumer without a group: the other clients do not report what is about no call.
+    fn find_refusal(&self) -> Option<String> {
+        let refusal: Arc<Mutex<Option<String>>> = Arc::default();
+        let log = DriverLog { refusal: Some(refusal.clone()) };
+        let consumer: BaseConsumer<DriverLog> = self.config().create_with_context(log).ok()?;
+        // It fails; its errors wait for the polls.
+        let _ = consumer.fetch_metadata(None, REFUSAL_TIMEOUT);
+        let until = Instant::now() + REFUSAL_TIMEOUT;
+        while refusal.lock().is_none() && Instant::now() < until {
+            let _ = consumer.poll(REFUSAL_TIMEOUT / 20);
+        }
+        refusal.lock().take()
     }
 
     pub(super) fn topic_name(&self, topic: Topic) -> String {
@@ -78,7 +110,7 @@ impl KafkaClient {
     fn config(&self) -> ClientConfig {
         let mut config = ClientConfig::new();
         config
-            .set("bootstrap.servers", &self.brokers)
+            .set("bootstrap.servers", &self.servers.brokers)
             .set("client.id", &self.name)
             .set("socket.keepalive.enable", "true")
             .set("allow.auto.create.topics", "false")
@@ -87,7 +119,26 @@ impl KafkaClient {
             .set("reconnect.backoff.max.ms", "500")
             .set("retry.backoff.ms", "50")
             .set_log_level(RDKafkaLogLevel::Warning);
+        self.protect(&mut config);
         config
+    }
+
+    fn protect(&self, config: &mut ClientConfig) {
+        let KafkaServers { security, ca, login, .. } = &self.servers;
+        config.set("security.protocol", security.name());
+        if security.is_encrypted() {
+            config
+                .set("enable.ssl.certificate.verification", "true")
+                .set("ssl.endpoint.identification.algorithm", "https")
+                // Without a file, the driver looks where the system has its certificates.
+                .set("ssl.ca.location", ca.as_ref().map_or("probe".into(), |ca| ca.to_string_lossy()));
+        }
+        if let Some(login) = login {
+            config
+                .set("sasl.mechanism", login.mechanism.name())
+                .set("sasl.username", &login.username)
+                .set("sasl.password", login.password.expose());
+        }
     }
 
     pub(super) fn producer(&self) -> Result<FutureProducer<DriverLog>, KafkaError> {
@@ -100,14 +151,14 @@ impl KafkaClient {
             .set("queue.buffering.max.kbytes", MAX_QUEUED_KB.to_string())
             // The records of a deleted topic fail at once instead of after half a minute.
             .set("topic.metadata.propagation.max.ms", "1000")
-            .create_with_context(DriverLog)
+            .create_with_context(DriverLog::default())
     }
 
     /// A consumer that only runs queries and never joins its group.
     pub(super) fn query_consumer(&self, group: &str) -> Result<BaseConsumer<DriverLog>, BrokerError> {
         let mut config = self.config();
         config.set("group.id", group).set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
-        config.create_with_context(DriverLog).map_err(unavailable)
+        config.create_with_context(DriverLog::default()).map_err(unavailable)
     }
 
     /// The settings of a member of a group.
@@ -137,7 +188,7 @@ impl KafkaClient {
         if let Some(admin) = &*kept {
             return Ok(admin.clone());
         }
-        let admin: KafkaAdmin = Arc::new(self.config().create_with_context(DriverLog).map_err(unavailable)?);
+        let admin: KafkaAdmin = Arc::new(self.config().create_with_context(DriverLog::default()).map_err(unavailable)?);
         *kept = Some(admin.clone());
         Ok(admin)
     }
@@ -149,8 +200,11 @@ impl KafkaClient {
 }
 
 /// Writes the driver's messages into our log.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DriverLog;
+#[derive(Debug, Clone, Default)]
+pub(super) struct DriverLog {
+    /// Where the reason is kept why a broker refused a connection.
+    refusal: Option<Arc<Mutex<Option<String>>>>,
+}
 
 impl ClientContext for DriverLog {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
@@ -158,6 +212,10 @@ impl ClientContext for DriverLog {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
+        let code = error.rdkafka_error_code();
+        if let (Some(refusal), Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SSL)) = (&self.refusal, code) {
+            *refusal.lock() = Some(reason.to_owned());
+        }
         log_driver_error(&error, reason);
     }
 }

@@ -30,6 +30,7 @@ use crate::adapters::kafka::client::{DriverLog, KafkaClient};
 use crate::adapters::kafka::consumer::KafkaConsumer;
 use crate::adapters::kafka::producer::KafkaProducer;
 use crate::circuit_breaker::CircuitBreaker;
+use crate::config::KafkaServers;
 use crate::ports::broker::{
     Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
 };
@@ -64,14 +65,17 @@ impl fmt::Debug for KafkaBroker {
 }
 
 impl KafkaBroker {
-    /// Connects to the brokers (`host:port`, separated by commas) and reads the number of partitions.
+    /// Connects to the brokers and reads the number of partitions.
     ///
     /// # Errors
     /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when a topic is
     /// missing, or the topics have different numbers of partitions.
-    pub async fn open(brokers: &str, name: &str) -> Result<Self, BrokerError> {
-        let client = KafkaClient::new(brokers, name);
-        let partitions = topics::read_partition_count(&client).await?;
+    pub async fn open(servers: &KafkaServers, name: &str) -> Result<Self, BrokerError> {
+        let client = KafkaClient::new(servers, name);
+        let partitions = match topics::read_partition_count(&client).await {
+            Ok(partitions) => partitions,
+            Err(error) => return Err(client.explain(error).await),
+        };
         let producer = Arc::new(KafkaProducer::new(client.clone())?);
         let breakers = Topic::ALL.iter().flat_map(|topic| {
             (0..partitions).map(|partition| CircuitBreaker::new("kafka", format!("{}[{partition}]", topic.name())))
@@ -87,9 +91,18 @@ impl KafkaBroker {
     /// # Errors
     /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when the topics
     /// exist with another number of partitions, or cannot be created.
-    pub async fn migrate(brokers: &str, name: &str, partitions: u32, replication: u16) -> Result<(), BrokerError> {
-        let client = KafkaClient::new(brokers, name);
+    pub async fn migrate(
+        servers: &KafkaServers,
+        name: &str,
+        partitions: u32,
+        replication: u16,
+    ) -> Result<(), BrokerError> {
+        let client = KafkaClient::new(servers, name);
         let migrated = topics::create_missing(&client, partitions, replication).await;
+        let migrated = match migrated {
+            Ok(()) => Ok(()),
+            Err(error) => Err(client.explain(error).await),
+        };
         run_blocking("close", move || {
             client.close();
             Ok(migrated)

@@ -27,7 +27,7 @@ fn mock() -> Mock {
 }
 
 async fn open(mock: &Mock) -> KafkaBroker {
-    KafkaBroker::open(&mock.bootstrap_servers(), "g").await.unwrap()
+    KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "g").await.unwrap()
 }
 
 fn slot(number: u16) -> Slot {
@@ -135,9 +135,9 @@ async fn topics_that_are_missing_or_not_alike_are_named() {
     let mock = MockCluster::new(1).unwrap();
     mock.create_topic("h.comments", 4, 1).unwrap();
     mock.create_topic("h.reactions", 3, 1).unwrap();
-    let error = KafkaBroker::open(&mock.bootstrap_servers(), "h").await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "h").await.unwrap_err();
     assert!(error.to_string().contains("h.comments has 4 partitions, h.reactions has 3"), "{error}");
-    let error = KafkaBroker::open(&mock.bootstrap_servers(), "i").await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "i").await.unwrap_err();
     assert!(error.to_string().contains("i.comments"), "{error}");
 }
 
@@ -151,11 +151,11 @@ fn broker() -> Option<(String, String)> {
 #[tokio::test]
 async fn topics_are_made_once_and_never_changed() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
-    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
-    let error = KafkaBroker::migrate(&brokers, &name, 5, 1).await.unwrap_err();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
+    let error = KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 5, 1).await.unwrap_err();
     assert!(error.to_string().contains("can never have 5"), "{error}");
-    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
     assert_eq!(kafka.partition_count(), 3);
     let wrong = kafka.check_topics().await.unwrap();
     assert!(wrong.len() == 6 && wrong.iter().all(|wrong| wrong.contains("1 replicas")), "{wrong:?}");
@@ -164,8 +164,8 @@ async fn topics_are_made_once_and_never_changed() {
 #[tokio::test]
 async fn letters_are_kept_until_they_are_sent_again() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&brokers, &name, 3, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
     let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
     assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
@@ -188,8 +188,8 @@ async fn letters_are_kept_until_they_are_sent_again() {
 #[tokio::test]
 async fn two_readers_share_the_partitions_and_miss_nothing() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&brokers, &name, 4, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 4, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
     let append =
         |from: u16| join_all((from..from + 400).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![0])));
     let mut first = kafka.subscribe(Topic::Comments).unwrap();
@@ -254,8 +254,8 @@ async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &Atomi
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&brokers, &name, PARTITIONS, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&brokers, &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, PARTITIONS, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
     let stored: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
     let [all, one] = [AtomicBool::new(false), AtomicBool::new(false)];
     let appends = async {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use crate::adapters::mysql::session::{IdleConnections, MysqlSession, SESSION_SETTINGS};
 use crate::circuit_breaker::CircuitBreaker;
+use crate::config::{Transport, mysql_transport};
 use crate::ports::store::{Result, StoreError};
 use crate::telemetry::measure_pool_wait;
 
@@ -101,7 +102,16 @@ impl MysqlPool {
     }
 
     async fn connect(&self) -> Result<MySqlConnection> {
-        let mut connection = self.options.connect().await?;
+        let connected = self.options.connect().await;
+        let mut connection = connected.map_err(|error| match error {
+            // The driver could send it encrypted by a key that is not verified.
+            sqlx::Error::Configuration(error) if error.to_string().contains("RSA") => StoreError::Database(
+                "the server wants the password itself, and gets it by TLS only: add ssl-mode=verify_identity to its \
+                 address"
+                    .into(),
+            ),
+            error => error.into(),
+        })?;
         connection.execute(sqlx::raw_sql(SESSION_SETTINGS)).await?;
         Ok(connection)
     }
@@ -124,18 +134,22 @@ pub(super) fn parse_address(url: &str) -> Result<MySqlConnectOptions> {
     if options.get_database().is_none_or(|name| name.is_empty() || name.contains('`')) {
         return Err(wrong("it must end with the name of the database"));
     }
-    // This program is built without TLS: an address that requires it must fail, one that prefers it
-    // must not try.
-    let options = match options.get_ssl_mode() {
-        MySqlSslMode::Preferred => options.ssl_mode(MySqlSslMode::Disabled),
-        _ => options,
-    };
     Ok(options
+        .ssl_mode(ssl_mode(mysql_transport(url).map_err(wrong)?))
         .pipes_as_concat(false)
         .no_engine_substitution(false)
         .set_names(false)
         .timezone(None)
         .disable_statement_logging())
+}
+
+fn ssl_mode(transport: Transport) -> MySqlSslMode {
+    match transport {
+        Transport::Plain | Transport::Loopback => MySqlSslMode::Disabled,
+        Transport::Unverified => MySqlSslMode::Required,
+        Transport::Signed => MySqlSslMode::VerifyCa,
+        Transport::Verified => MySqlSslMode::VerifyIdentity,
+    }
 }
 
 #[cfg(test)]
@@ -151,11 +165,13 @@ mod tests {
                 assert!(!error.to_string().contains("secret"), "{error}");
             }
         };
-        check("mysql://gailou:secret@db-1:3307/gailou", Some("db-1:3307/gailou"));
+        check("mysql://gailou:secret@db-1:3307/gailou?ssl-mode=required", Some("db-1:3307/gailou"));
         check("mysql://gailou@localhost/g%2Fx", Some("localhost:3306/g/x"));
-        check("mysql://gailou:secret@db-1:3307", None);
-        check("mysql://gailou:secret@db-1:port/x", None);
-        check("mysql://gailou:secret@db-1/a%60b", None);
+        check("mysql://gailou:secret@db-1:3307?ssl-mode=required", None);
+        check("mysql://gailou:secret@db-1:port/x?ssl-mode=required", None);
+        check("mysql://gailou:secret@db-1/a%60b?ssl-mode=required", None);
+        check("mysql://gailou:secret@db-1/gailou", None);
+        check("mysql://gailou:secret@db-1/gailou?ssl-mode=preferred", None);
         check("postgres://gailou:secret@db-1/x", None);
     }
 }

@@ -5,6 +5,7 @@
 //! is sent twice: after an error it is not known whether it was executed.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use ::redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use ::redis::cluster::ClusterClient;
 use ::redis::cluster_async::ClusterConnection;
 use ::redis::io::tcp::TcpSettings;
-use ::redis::{Client, Cmd, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, ServerErrorKind};
+use ::redis::{
+    Client, Cmd, ErrorKind, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, ServerErrorKind, TlsCertificates,
+};
 
 use crate::adapters::redis::hash_slot_breakers::RedisBreakers;
 use crate::adapters::redis::script::ScriptCall;
@@ -56,17 +59,24 @@ enum RedisLink {
 }
 
 impl RedisConnection {
-    /// The server at this URL (`redis://host:port/0`), or the cluster of these nodes. A server that
-    /// does not answer is only logged: everything works without it, and it may come back.
+    /// The server at this URL (`redis://host:port/0`, or `rediss://` with TLS), or the cluster of these nodes. A server
+    /// that does not answer is only logged: everything works without it, and it may come back. The certificate of a
+    /// server with TLS must be valid for its host name, and be signed by a public authority or by one of the file `ca`.
     ///
     /// # Errors
-    /// Without a URL, and for an invalid one.
-    pub async fn open(urls: &[String]) -> Result<Self> {
+    /// Without a URL, for an invalid one, and when the file has no certificates.
+    pub async fn open(urls: &[String], ca: Option<&Path>) -> Result<Self> {
+        let root_cert = ca.map(|file| std::fs::read(file).map_err(|error| unreadable(file, &error))).transpose()?;
+        let certificates = || TlsCertificates { client_tls: None, root_cert: root_cert.clone() };
         let tcp = || TcpSettings::default().set_nodelay(true).set_user_timeout(TCP_USER_TIMEOUT);
         let (link, breakers) = match urls {
             [] => Err(RedisError::from((ErrorKind::InvalidClientConfig, "no URL of a Redis server")))?,
             [url] => {
-                let client = Client::open(url.as_str().into_connection_info()?.set_tcp_settings(tcp()))?;
+                let info = url.as_str().into_connection_info()?.set_tcp_settings(tcp());
+                let client = match root_cert {
+                    Some(_) => Client::build_with_tls(info, certificates())?,
+                    None => Client::open(info)?,
+                };
                 // One attempt to connect, so that the caller that waits for it gets its error.
                 let config = ConnectionManagerConfig::new()
                     .set_number_of_retries(0)
@@ -77,16 +87,18 @@ impl RedisConnection {
                 (RedisLink::SingleServer(manager), RedisBreakers::single())
             }
             urls => {
-                let client = ClusterClient::builder(urls.iter().map(String::as_str))
+                let mut client = ClusterClient::builder(urls.iter().map(String::as_str))
                     .connection_timeout(REDIS_TIMEOUT)
                     .response_timeout(REDIS_TIMEOUT)
                     .retries(CLUSTER_RETRIES)
                     .min_retry_wait(CLUSTER_RETRY_WAIT_MS.0)
                     .max_retry_wait(CLUSTER_RETRY_WAIT_MS.1)
-                    .tcp_settings(tcp())
-                    .build()?;
+                    .tcp_settings(tcp());
+                if root_cert.is_some() {
+                    client = client.certs(certificates());
+                }
                 let connection =
-                    client.get_pending_async_connection_with_config(::redis::cluster::ClusterConfig::new());
+                    client.build()?.get_pending_async_connection_with_config(::redis::cluster::ClusterConfig::new());
                 (RedisLink::Cluster(connection), RedisBreakers::by_hash_slot())
             }
         };
@@ -170,6 +182,11 @@ impl RedisConnection {
         }
         answer
     }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> RedisError {
+    let detail = format!("{}: {error}", file.display());
+    (ErrorKind::InvalidClientConfig, "the certificates cannot be read", detail).into()
 }
 
 /// Whether no server answered. A connection that was only dropped does not say so: the next command

@@ -1,8 +1,13 @@
 //! The settings of a cluster: MySQL, Redis and Kafka, all three or none.
 //!
-//! Opens nothing. Promise: addresses are shown without their passwords.
+//! Opens nothing; how connections are protected is in `transport` and `kafka`. Promise: addresses are shown without
+//! their passwords.
+
+mod kafka;
+mod transport;
 
 use std::fmt;
+use std::path::PathBuf;
 
 use documented::DocumentedFields;
 use secrecy::{ExposeSecret, SecretBox};
@@ -10,7 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::sources::Sources;
 use crate::config::values::{parse, parse_optional, within};
-use crate::config::{ConfigError, Settings};
+use crate::config::{ConfigError, Password, Settings};
+
+pub use kafka::{KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism};
+pub use transport::{Transport, mysql_transport, redis_transport};
 
 /// Addresses of servers, in their order; passwords in them are never shown.
 pub struct Urls(SecretBox<Vec<String>>);
@@ -83,8 +91,7 @@ pub struct ClusterSettings {
     pub mysql_urls: Urls,
     /// One server, or nodes of a Redis Cluster.
     pub redis_urls: Urls,
-    /// `host:port`, comma-separated.
-    pub kafka_brokers: String,
+    pub kafka: KafkaServers,
     pub tuning: ClusterTuning,
 }
 
@@ -113,6 +120,23 @@ pub struct ClusterTuning {
     /// Milliseconds, from 0 to 60000, that a reaction waits for others to be written with.
     #[serde(deserialize_with = "within::<0, 60_000, _, _>")]
     pub reactions_ms: u64,
+    /// The certificates (PEM) of who may sign that of a `rediss://` server; without it, the public ones that browsers
+    /// trust.
+    #[serde(deserialize_with = "file")]
+    pub redis_ca: Option<PathBuf>,
+    /// The protocol of Kafka's listener: `plaintext`, `ssl`, `sasl_plaintext` or `sasl_ssl`.
+    pub kafka_security: KafkaSecurity,
+    /// The certificates (PEM) of who may sign a broker's, for `ssl` and `sasl_ssl`; without it, those of the system.
+    #[serde(deserialize_with = "file")]
+    pub kafka_ca: Option<PathBuf>,
+    /// How Kafka checks the password: `SCRAM-SHA-512`, `SCRAM-SHA-256` or `PLAIN`.
+    pub kafka_sasl_mechanism: SaslMechanism,
+    /// The user for `sasl_plaintext` and `sasl_ssl`.
+    #[serde(deserialize_with = "text")]
+    pub kafka_username: Option<String>,
+    /// The user's password.
+    #[serde(deserialize_with = "Password::optional", skip_serializing)]
+    pub kafka_password: Option<Password>,
 }
 
 impl Default for ClusterTuning {
@@ -125,6 +149,12 @@ impl Default for ClusterTuning {
             batch: 1_000,
             comments_ms: 50,
             reactions_ms: 1_000,
+            redis_ca: None,
+            kafka_security: KafkaSecurity::default(),
+            kafka_ca: None,
+            kafka_sasl_mechanism: SaslMechanism::default(),
+            kafka_username: None,
+            kafka_password: None,
         }
     }
 }
@@ -134,6 +164,49 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
         let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
         ((1..=64).contains(&name.len()) && name.chars().all(is_allowed)).then(|| name.to_owned())
     })
+}
+
+fn file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    parse_optional(deserializer, "the path of a file", |text| Some(text.into()))
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    parse_optional(deserializer, "text", |text| Some(text.to_owned()))
+}
+
+impl ClusterSettings {
+    /// How the connections to each server are protected, by the server's name as `gailou doctor` and `/readyz` have it.
+    #[must_use]
+    pub fn transports(&self) -> Vec<(String, Transport)> {
+        let weakest = |transports: &mut dyn Iterator<Item = Transport>| transports.min().unwrap_or(Transport::Plain);
+        let mysql = self.mysql_urls.expose().iter().enumerate();
+        let mysql = mysql.map(|(n, url)| (format!("mysql/{n}"), mysql_transport(url).unwrap_or(Transport::Plain)));
+        let redis = &mut self.redis_urls.expose().iter().filter_map(|url| redis_transport(url).ok());
+        let kafka = match self.kafka.security.is_encrypted() {
+            true => Transport::Verified,
+            false => transport::plain_transport(&self.kafka.brokers),
+        };
+        mysql.chain([("redis".to_owned(), weakest(redis)), ("kafka".to_owned(), kafka)]).collect()
+    }
+
+    /// Refuses addresses that contradict other settings, or protect less than they seem to.
+    fn check(&self, sources: &Sources) -> Result<(), ConfigError> {
+        for url in self.mysql_urls.expose() {
+            mysql_transport(url).map_err(|reason| ConfigError::new(sources.name_of("mysql_urls"), reason))?;
+        }
+        let redis = self.redis_urls.expose().iter().map(|url| redis_transport(url)).collect::<Result<Vec<_>, _>>();
+        let redis = redis.map_err(|reason| ConfigError::new(sources.name_of("redis_urls"), reason))?;
+        let encrypted = redis.iter().filter(|transport| **transport == Transport::Verified).count();
+        if encrypted != 0 && encrypted != redis.len() {
+            let reason = "must all be redis:// or all rediss://";
+            return Err(ConfigError::new(sources.name_of("redis_urls"), reason));
+        }
+        if encrypted == 0 && self.tuning.redis_ca.is_some() {
+            let reason = "is for servers whose address begins with rediss://";
+            return Err(ConfigError::new(sources.name_of("cluster.redis_ca"), reason));
+        }
+        Ok(())
+    }
 }
 
 /// The cluster that the settings describe; `None` if they name none of its servers.
@@ -153,12 +226,15 @@ pub(super) fn from_settings(settings: &Settings, sources: &Sources) -> Result<Op
         if cfg!(not(feature = "cluster")) {
             return Err(ConfigError::new(names(true), "make a cluster, and this build has no cluster feature"));
         }
-        return Ok(Some(ClusterSettings {
+        let name_of = |key: &str| sources.name_of(key);
+        let cluster = ClusterSettings {
             mysql_urls: mysql_urls.clone(),
             redis_urls: redis_urls.clone(),
-            kafka_brokers: kafka_brokers.clone(),
+            kafka: KafkaServers::from_settings(kafka_brokers, &settings.cluster, name_of)?,
             tuning: settings.cluster.clone(),
-        }));
+        };
+        cluster.check(sources)?;
+        return Ok(Some(cluster));
     }
     if servers.iter().any(|(_, given)| *given) {
         let reason = format!("cannot be used without {}: a cluster needs all three", names(false));

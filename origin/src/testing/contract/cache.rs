@@ -377,7 +377,7 @@ fn contract_holds_in_redis() {
     let runtime = runtime();
     let Some(server) = runtime.block_on(crate::testing::redis_server::RedisServer::start()) else { return };
     let cache = runtime.block_on(async {
-        let connection = crate::adapters::redis::RedisConnection::open(&server.urls()).await.unwrap();
+        let connection = crate::adapters::redis::RedisConnection::open(&server.urls(), None).await.unwrap();
         let open = |lifetimes, name: &str| RedisCache::with_lifetimes(connection.clone(), name, lifetimes);
         let cache = open(LIFETIMES, "values");
         check_values(&cache, async |key| cache.delete(SLOT, key).await).await;

@@ -74,7 +74,7 @@ async fn contract_holds_in_redis() {
     use crate::adapters::redis::RedisConnection;
     use crate::adapters::redis::popularity::RedisPopularity;
     let Some(server) = crate::testing::redis_server::RedisServer::start().await else { return };
-    let connection = RedisConnection::open(&server.urls()).await.unwrap();
+    let connection = RedisConnection::open(&server.urls(), None).await.unwrap();
     let [one, other] = [(); 2].map(|()| RedisPopularity::new(connection.clone(), "t"));
     check_sums(&one).await;
     assert!(!claims(&other, "words").await, "another process holds it");

@@ -51,7 +51,7 @@ async fn contract_holds_in_redis() {
     use crate::adapters::redis::RedisConnection;
     use crate::adapters::redis::revisions::RedisRevisions;
     let Some(server) = crate::testing::redis_server::RedisServer::start().await else { return };
-    let connection = RedisConnection::open(&server.urls()).await.unwrap();
+    let connection = RedisConnection::open(&server.urls(), None).await.unwrap();
     let revisions = RedisRevisions::new(connection, "t");
     check_appending(&revisions).await;
     // Two processes append out of order, and one of them twice.

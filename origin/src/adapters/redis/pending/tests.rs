@@ -48,7 +48,7 @@ fn id(operation: &LoggedOperation) -> CommentId {
 }
 
 async fn pending(server: &RedisServer, clock: &ManualClock) -> RedisPending {
-    let connection = RedisConnection::open(&server.urls()).await.unwrap();
+    let connection = RedisConnection::open(&server.urls(), None).await.unwrap();
     RedisPending::new(connection, "test", clock.clock())
 }
 

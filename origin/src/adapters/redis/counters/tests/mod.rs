@@ -55,7 +55,7 @@ fn request(offset: u64, who: u64, change: ReactionChange, state: ReactionState) 
 }
 
 async fn connect(server: &RedisServer) -> RedisCounters {
-    RedisCounters::new(RedisConnection::open(&server.urls()).await.unwrap(), "test")
+    RedisCounters::new(RedisConnection::open(&server.urls(), None).await.unwrap(), "test")
 }
 
 async fn open_slot(counters: &RedisCounters, reached: u64) {

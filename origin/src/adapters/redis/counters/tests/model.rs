@@ -328,7 +328,7 @@ impl CounterModel {
 #[tokio::test]
 async fn views_show_what_broker_and_rows_say() {
     let Some(server) = RedisServer::start().await else { return };
-    let connection = RedisConnection::open(&server.urls()).await.unwrap();
+    let connection = RedisConnection::open(&server.urls(), None).await.unwrap();
     for seed in 0..RUNS {
         eprintln!("seed {seed}");
         let mut model = CounterModel {
