@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 
-use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::counters::RedisCounters;
+use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::ReactionCounts;
@@ -244,7 +244,7 @@ async fn forgetting_pending_operations_loses_the_slot() {
 }
 
 #[tokio::test]
-async fn stopped_server_costs_one_timeout_and_is_used_again_when_it_continues() {
+async fn stopped_server_costs_a_few_timeouts_and_is_used_again_when_it_continues() {
     let Some(server) = RedisServer::start().await else { return };
     let counters = connect(&server).await;
     open_slot(&counters, 0).await;
@@ -256,11 +256,12 @@ async fn stopped_server_costs_one_timeout_and_is_used_again_when_it_continues() 
     for offset in 2..50 {
         assert!(counters.fold(request(offset, offset, LIKE, state(0))).await.is_err());
     }
-    assert!(since.elapsed() < Duration::from_millis(400), "{:?}", since.elapsed());
+    // The breaker opens after three.
+    assert!(since.elapsed() < 4 * REDIS_TIMEOUT, "{:?}", since.elapsed());
     let wait_until_it_answers = async || {
         let since = Instant::now();
         while counters.find_lost_slots(&[slot()]).await.is_err() {
-            assert!(since.elapsed() < Duration::from_secs(3));
+            assert!(since.elapsed() < Duration::from_secs(20));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
