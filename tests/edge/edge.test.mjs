@@ -7,6 +7,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startOrigin } from './origin.mjs';
+import { signatureHeaders } from './signature.mjs';
 import { newState, putKv, startWorker } from './worker.mjs';
 
 const TOKEN_SECRET = '0123456789abcdef0123456789abcdef';
