@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gailou_shared::edge_protocol::PushedDictionary;
-use gailou_shared::word_filter::{Dictionary, FilterVerdict, TermAction, parse_tsv};
+use gailou_shared::word_filter::{Dictionary, TermAction, parse_tsv};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -51,10 +51,7 @@ struct CommentBody {
 /// a readable text passes: the origin names the mistake.
 pub async fn blocked_categories(isolate: &Arc<Isolate>, ports: &Ports, body: &[u8]) -> Option<Vec<String>> {
     let CommentBody { content } = serde_json::from_slice(body).ok()?;
-    match current_dictionary(isolate, ports).await?.check(&content) {
-        FilterVerdict::Block { categories } => Some(categories),
-        FilterVerdict::Pass | FilterVerdict::Mask { .. } | FilterVerdict::Review { .. } => None,
-    }
+    current_dictionary(isolate, ports).await?.find_blocked(&content)
 }
 
 /// The dictionary in memory. The first request of an isolate reads it and waits; requests that arrive

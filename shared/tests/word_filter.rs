@@ -166,6 +166,11 @@ fn the_most_severe_action_decides_and_every_category_counts() {
         ("看黄片子弹", FilterVerdict::Block { categories: names(&["a", "ad", "film", "late", "porn", "weapon"]) }),
     ] {
         assert_eq!(words.check(text), expected, "{text}");
+        let blocked = match expected {
+            FilterVerdict::Block { categories } => Some(categories),
+            _ => None,
+        };
+        assert_eq!(words.find_blocked(text), blocked, "{text}");
     }
 }
 
@@ -304,6 +309,16 @@ proptest! {
             prop_assert!(out.chars().zip(text.chars()).all(|(o, c)| o == c || o == '*'));
             prop_assert_ne!(&out, &text);
             prop_assert_eq!(words.check(&out), FilterVerdict::Pass, "{}", out);
+        }
+    }
+
+    #[test]
+    fn what_is_blocked_in_one_pass_is_blocked(text in text(), actions in prop::collection::vec(0usize..3, LAW_TERMS.len())) {
+        let action = |n: usize| [TermAction::Mask, TermAction::Review, TermAction::Block][n];
+        let terms: Vec<Term> = LAW_TERMS.iter().zip(actions).map(|(t, n)| term(t, "x", action(n))).collect();
+        let words = Dictionary::build(1, &terms).unwrap();
+        if let Some(categories) = words.find_blocked(&text) {
+            prop_assert_eq!(words.check(&text), FilterVerdict::Block { categories });
         }
     }
 
