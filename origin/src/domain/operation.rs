@@ -241,7 +241,8 @@ pub struct TouchedComment {
 /// oldest page that any cache serves.
 pub const CHANGE_FEED_RETENTION_MS: u64 = 25 * 3_600_000;
 
-/// A row of the change feed: a comment that readers saw was edited, removed or restored.
+/// A row of the change feed: a comment that readers saw was edited, removed or restored, or a subject with all
+/// its comments was hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeRow {
     /// Grows within its database; a row with a smaller number may be committed later.
@@ -250,5 +251,11 @@ pub struct ChangeRow {
     pub subject: SubjectKey,
     /// The subject's version that contains the change.
     pub version: u64,
-    pub id: CommentId,
+    /// `None` for the subject as a whole.
+    pub id: Option<CommentId>,
+}
+
+impl ChangeRow {
+    /// What the tables have instead of a comment's id for a subject as a whole: no comment has this id.
+    pub const WHOLE_SUBJECT: i64 = 0;
 }

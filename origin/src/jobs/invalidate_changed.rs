@@ -73,7 +73,7 @@ async fn follow(
 fn changed_lately(progress: &FeedProgress, rows: &[ChangeRow], now: u64) -> Vec<CommentId> {
     let oldest = now.saturating_sub(MAX_CACHE_AGE_MS);
     let changed = rows.iter().filter(|row| row.at >= oldest && !progress.is_known(row.seq));
-    changed.map(|row| row.id).collect::<BTreeSet<_>>().into_iter().collect()
+    changed.filter_map(|row| row.id).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn add_rows(progress: &mut FeedProgress, rows: &[ChangeRow], now: u64) {
@@ -92,7 +92,7 @@ mod tests {
 
     fn row(seq: u64, at: u64) -> ChangeRow {
         let id = CommentId::new(1_000 + seq).unwrap();
-        ChangeRow { seq, at, subject: SubjectKey::new("article", "1").unwrap(), version: seq, id }
+        ChangeRow { seq, at, subject: SubjectKey::new("article", "1").unwrap(), version: seq, id: Some(id) }
     }
 
     fn take_new(progress: &mut FeedProgress, rows: &[ChangeRow], now: u64) -> Vec<u64> {

@@ -8,9 +8,10 @@ use gailou_shared::cache_tags::CacheTags;
 use gailou_shared::edge_protocol::{
     BODY_HASH_HEADER, CACHE_TAGS_HEADER, CLIENT_HEADER, MADE_HEADER, SIGNATURE_HEADER, SUBJECT_VERSION_HEADER,
 };
+use gailou_shared::id::SubjectKey;
 use gailou_shared::wire::ChangeFeedPage;
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{ApiResponse, TestOrigin, ann, bob, id, moderator, poll_until};
+use gailou_tests::{ApiResponse, TestOrigin, admin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
 
 use crate::signed_request::{EDGE_SECRET, signed, signed_as_push, signed_by};
@@ -203,6 +204,34 @@ async fn takedown_is_in_the_feed_and_newer_than_the_pages_that_showed_it() {
     origin.restart().await;
     let day = poll_until(|| origin.get("/v1/edge/changes?day=1"), |answer| answer.status == 200).await;
     assert_eq!(ChangeFeedPage::parse(day.text.as_bytes()).unwrap().rows.len(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hidden_subject_voids_every_page_that_showed_one_of_its_comments() {
+    let origin = TestOrigin::start().await;
+    let root = origin.post(&ann(), "article/veiled", "root").await;
+    let reply = origin.reply(&bob(), &root, "reply").await;
+    origin.wait_until_persisted().await;
+    let tag = SubjectKey::new("article", "veiled").unwrap().tag();
+    let shown_at = |answer: &ApiResponse| {
+        let tags = edge_headers(answer).cache_tags;
+        tags.subjects().iter().find(|(shown, _)| *shown == tag).map(|(_, version)| *version)
+    };
+    let mut shown = Vec::new();
+    for path in paths_of("article/veiled", &root, &reply) {
+        shown.extend(shown_at(&origin.get(&path).await));
+    }
+    assert!(shown.len() >= 5, "{shown:?}");
+    origin.put_subject(&admin(), "article/veiled", &json!({"state": "hidden"})).await.expect(200);
+    let voided = current_changes(&origin).await.subjects;
+    let voided = voided.iter().find(|subject| subject.tag == tag).expect("the subject is in the feed");
+    assert_eq!(voided.before, origin.stored_version("article/veiled").await);
+    assert!(shown.iter().all(|version| *version < voided.before), "{shown:?} {voided:?}");
+    // What is read after it is shown again is not void.
+    origin.put_subject(&admin(), "article/veiled", &json!({"state": "open"})).await.expect(200);
+    let path = format!("/v1/comments/{}", id(&root));
+    let again = poll_until(|| origin.get(&path), |answer| answer.status == 200).await;
+    assert!(shown_at(&again).is_some_and(|version| version >= voided.before));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::rows::{count_at, id_at, subject_at};
+use crate::adapters::mysql::rows::{count_at, id_at, number_at, subject_at};
 use crate::adapters::mysql::statement::sql;
 use crate::domain::operation::ChangeRow;
 use crate::ports::store::{ChangeFeedReader, Result};
@@ -21,7 +21,10 @@ impl ChangeFeedReader for MysqlStore {
                 at: count_at(r, 3)?,
                 subject: subject_at(r, 0)?,
                 version: count_at(r, 4)?,
-                id: id_at(r, 5)?,
+                id: match number_at(r, 5)? {
+                    ChangeRow::WHOLE_SUBJECT => None,
+                    _ => Some(id_at(r, 5)?),
+                },
             })
         });
         rows.collect()

@@ -26,7 +26,10 @@ impl ChangeFeedReader for SqliteStore {
                     at: count(r.get(1)?),
                     subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
                     version: count(r.get(4)?),
-                    id: comment_id(r.get(5)?)?,
+                    id: match r.get(5)? {
+                        ChangeRow::WHOLE_SUBJECT => None,
+                        id => Some(comment_id(id)?),
+                    },
                 })
             })
         })

@@ -1,12 +1,12 @@
 //! Changes to comments that exist: reactions, edits, states, pins; and to subjects.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::wire::{CommentState, Reaction};
+use gailou_shared::wire::{CommentState, Reaction, SubjectState};
 
 use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::BatchFold;
-use crate::domain::fold::row_changes::{AuditRow, ForgottenName, HistoryRow, SubjectPatchRow, TextEdit};
+use crate::domain::fold::row_changes::{AuditRow, ForgottenName, HistoryRow, SubjectPatchRow, Takedown, TextEdit};
 use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 
 impl<'b> BatchFold<'b> {
@@ -165,6 +165,9 @@ impl<'b> BatchFold<'b> {
         subject.used = true;
         subject.changed = true;
         self.changes.patches.push(SubjectPatchRow { subject: index, patch });
+        if patch.state == Some(SubjectState::Hidden) {
+            self.changes.takedowns.push(Takedown { subject: index, id: None, at });
+        }
         self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, comment: None, subject: Some(index) }));
         Ok(OperationOutcome::Done)
     }

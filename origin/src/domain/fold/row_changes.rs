@@ -5,7 +5,7 @@ use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::wire::{Author, Reaction};
 
 use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
-use crate::domain::operation::{AuditEntry, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
+use crate::domain::operation::{AuditEntry, ChangeRow, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
@@ -144,8 +144,16 @@ pub(crate) struct AliasRow {
 #[derive(Debug)]
 pub(crate) struct Takedown {
     pub subject: usize,
-    pub id: CommentId,
+    /// `None` for the subject as a whole.
+    pub id: Option<CommentId>,
     pub at: u64,
+}
+
+impl Takedown {
+    /// The id as the tables have it.
+    pub(crate) fn stored_id(&self) -> i64 {
+        self.id.map_or(ChangeRow::WHOLE_SUBJECT, CommentId::signed)
+    }
 }
 
 /// A row of the audit log.
@@ -192,7 +200,11 @@ impl<'b> BatchFold<'b> {
             if !comment.changed {
                 continue;
             }
-            changes.takedowns.extend(comment.takedown.map(|at| Takedown { subject: comment.subject, id, at }));
+            changes.takedowns.extend(comment.takedown.map(|at| Takedown {
+                subject: comment.subject,
+                id: Some(id),
+                at,
+            }));
             let kind = changes.subjects[comment.subject].key.kind();
             changes.rank(id, &comment, &weights(kind));
             let CommentFold { subject, base, row, more_than_counts, .. } = comment;

@@ -68,6 +68,13 @@ impl BoundedChanges {
         self.by_time.insert((known, id), KnownChange { subject: tag, version });
     }
 
+    /// Adds a change of a subject with all its comments.
+    pub(super) fn add_subject(&mut self, subject: &SubjectKey, version: u64, known: u64) {
+        let voided = self.void_subjects.entry(subject.tag()).or_default();
+        voided.before = voided.before.max(version);
+        voided.known = voided.known.max(known);
+    }
+
     /// Forgets what no cached page can be older than, and keeps the bound.
     pub(super) fn forget(&mut self, now: u64) {
         while self.by_time.first_key_value().is_some_and(|((known, _), _)| known + CHANGE_FEED_RETENTION_MS < now) {

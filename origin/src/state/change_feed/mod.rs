@@ -136,7 +136,10 @@ impl FeedTail {
             }
             let known = if read_began.is_none() { now.min(row.at + MAX_BROKER_DELAY_MS) } else { now };
             progress.add(row.seq, known);
-            self.changes.add(&row.subject, row.id, row.version, known);
+            match row.id {
+                Some(id) => self.changes.add(&row.subject, id, row.version, known),
+                None => self.changes.add_subject(&row.subject, row.version, known),
+            }
         }
         self.databases[database].progress.settle(now);
         self.changes.forget(now);

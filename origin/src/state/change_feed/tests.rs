@@ -23,7 +23,7 @@ fn row(seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
 }
 
 fn row_of(key: &str, seq: u64, at: u64, version: u64, id: u64) -> ChangeRow {
-    ChangeRow { seq, at, subject: subject(key), version, id: CommentId::new(id).unwrap() }
+    ChangeRow { seq, at, subject: subject(key), version, id: CommentId::new(id).ok() }
 }
 
 fn subject(key: &str) -> SubjectKey {
@@ -323,4 +323,17 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn hidden_subject_is_void_in_the_feed() {
+    let mut changes = BoundedChanges::new(100);
+    changes.add_subject(&subject("1"), 7, NOW);
+    changes.add(&subject("1"), CommentId::new(5).unwrap(), 6, NOW);
+    changes.add(&subject("2"), CommentId::new(6).unwrap(), 3, NOW);
+    let (_, comments, subjects) = changes.since(NOW - MINUTE);
+    assert_eq!(comments.len(), 1, "the subject stands for its earlier changes: {comments:?}");
+    assert_eq!(subjects, [VoidSubject { tag: subject("1").tag(), before: 7 }]);
+    changes.add(&subject("1"), CommentId::new(5).unwrap(), 8, NOW);
+    assert_eq!(changes.since(NOW - MINUTE).1.len(), 2, "a later change is its own");
 }

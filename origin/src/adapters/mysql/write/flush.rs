@@ -341,7 +341,7 @@ async fn write_feed_and_audit(script: &mut BatchScript<'_>, changes: &RowChanges
         .map(|takedown| {
             let subject = &changes.subjects[takedown.subject];
             let row = RowValues::new().count(takedown.at).text(subject.key.kind()).text(subject.key.key());
-            row.count(subject.version).number(takedown.id.signed()).end()
+            row.count(subject.version).number(takedown.stored_id()).end()
         })
         .collect();
     if !feed.is_empty() {

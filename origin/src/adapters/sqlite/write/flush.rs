@@ -265,7 +265,7 @@ fn write_feed_and_audit(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers:
     for takedown in &changes.takedowns {
         let (subject, version) = (numbers[takedown.subject], changes.subjects[takedown.subject].version);
         tx.prepare_cached("INSERT INTO feed (at, subject, version, comment_id) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![takedown.at, subject, version, takedown.id.signed()])?;
+            .execute(params![takedown.at, subject, version, takedown.stored_id()])?;
     }
     for line in &changes.audits {
         let (audit, subject) = (line.audit, line.subject.map(|index| numbers[index]));

@@ -214,7 +214,7 @@ mod tests {
         store.persist(&[change(CommentState::Deleted)]).await.unwrap();
         store.persist(&[change(CommentState::Published)]).await.unwrap();
         let feed = store.read_changes(0, 0, 10).await.unwrap();
-        let seen: Vec<_> = feed.iter().map(|row| (row.seq, row.at, row.version, row.id)).collect();
+        let seen: Vec<_> = feed.iter().map(|row| (row.seq, row.at, row.version, row.id.unwrap())).collect();
         assert_eq!(seen, [(1, NOW, 2, id), (2, NOW, 3, id)]);
         assert_eq!(store.read_changes(0, 1, 10).await.unwrap(), feed[1..]);
         assert_eq!(store.read_changes(1, 0, 10).await.unwrap(), []);
