@@ -95,6 +95,17 @@ async fn name_of_a_member_seen_lately_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn name_of_an_erased_member_is_free() {
+    let origin = TestOrigin::start().await;
+    origin.post(&ann(), "post/erased", "here I am").await;
+    let body = json!({"name": "Ann"});
+    poll_until(async || register(&origin, &body).await, |answer| answer.status == 422).await;
+    origin.request("DELETE /v1/me").by(&ann()).send().await.expect(204);
+    let answer = poll_until(async || register(&origin, &body).await, |answer| answer.status == 201).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guest_without_a_name_reacts_and_does_not_post() {
     let origin = TestOrigin::start().await;
     let comment = origin.post(&ann(), "post/nameless", "like me").await;

@@ -18,13 +18,14 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 6] = [
+const MYSQL_MIGRATIONS: [&str; 7] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
     include_str!("../../../../migrations/mysql/0004_author_role.sql"),
     include_str!("../../../../migrations/mysql/0005_member_name.sql"),
     include_str!("../../../../migrations/mysql/0006_member_data.sql"),
+    include_str!("../../../../migrations/mysql/0007_member_name_member.sql"),
 ];
 
 /// The migrations that a database has, and which database of which cluster it is.

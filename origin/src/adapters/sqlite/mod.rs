@@ -85,6 +85,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0005_author_role.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0006_member_name.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0007_member_data.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0008_member_name_member.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

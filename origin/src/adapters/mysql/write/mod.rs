@@ -301,15 +301,18 @@ async fn delete_edit_history(db: &MysqlStore, before: u64) -> Result<()> {
     Ok(())
 }
 
-/// A step in the erasure of a member. Erased members are in the first database, names in those of the
-/// members' slots.
+/// A step in the erasure of a member. Erased members and taken names are in the first database, names to show in
+/// those of the members' slots.
 async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: u64) -> Result<()> {
     let statement = match step {
         ErasureStep::Begin => {
             let text = "INSERT IGNORE INTO erased_member (member_id, at) VALUES (?, ?)";
             sql(text).bind(member.signed()).bind(at)
         }
-        ErasureStep::Name => return member_rows::erase_name(db, member).await,
+        ErasureStep::Name => {
+            member_rows::erase_name(db, member).await?;
+            sql("DELETE FROM member_name WHERE member_id = ?").bind(member.signed())
+        }
         ErasureStep::Finish => sql("UPDATE erased_member SET done = 1 WHERE member_id = ?").bind(member.signed()),
     };
     db.first_pool().session("erase_member").await?.execute(statement).await?;

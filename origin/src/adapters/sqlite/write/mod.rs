@@ -97,6 +97,7 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
                     params![member, logged.at],
                 )?,
                 ErasureStep::Name => {
+                    tx.execute("DELETE FROM member_name WHERE member_id = ?1", [member])?;
                     tx.execute("UPDATE member SET name = '', avatar = NULL, level = 0 WHERE id = ?1", [member])?
                 }
                 ErasureStep::Finish => {
