@@ -52,10 +52,14 @@ export async function startGailou(dir, more = {}) {
   return { url, stop, log: () => output };
 }
 
-/** Sends a signed request to the origin, past the edge; returns the text of the answer. */
-export async function ask(gailou, path) {
-  const request = { method: 'GET', path };
-  const headers = signatureHeaders(SECRETS.EDGE_SECRET, 'edge to origin', request);
+/** Sends a signed request of this client to the origin, past the edge; returns the text of the answer. */
+export async function ask(gailou, path, client) {
+  const signed = signatureHeaders(SECRETS.EDGE_SECRET, 'edge to origin', {
+    method: 'GET',
+    path,
+    client,
+  });
+  const headers = { ...signed, ...(client && { 'x-gailou-client': client }) };
   const response = await fetch(gailou.url + path, { headers });
   return response.text();
 }
