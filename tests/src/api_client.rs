@@ -53,6 +53,8 @@ pub struct ApiClient {
     http: reqwest::Client,
     /// Where writes become readable a moment after their acknowledgement.
     barrier: Option<Arc<PersistBarrier>>,
+    /// See [`ApiClient::repeating_refused_reads`].
+    repeats_refused_reads: bool,
 }
 
 /// A request that is being put together.
@@ -75,7 +77,14 @@ impl ApiClient {
     /// A client that gives up a request after `timeout`.
     pub fn with_timeout(base: String, timeout: Duration) -> Self {
         let builder = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(timeout);
-        Self { base, http: builder.no_proxy().build().expect("a client"), barrier: None }
+        let http = builder.no_proxy().build().expect("a client");
+        Self { base, http, barrier: None, repeats_refused_reads: false }
+    }
+
+    /// The same client, which repeats the read of a page that an open breaker refuses.
+    #[must_use]
+    pub fn repeating_refused_reads(&self) -> Self {
+        Self { repeats_refused_reads: true, ..self.clone() }
     }
 
     /// The same client, which reads a list only after its own writes are persisted.
@@ -120,7 +129,8 @@ impl ApiClient {
 
     /// The body of a page that must exist.
     pub async fn page(&self, path: &str) -> Value {
-        self.get(path).await.expect(200)
+        let is_final = |answer: &ApiResponse| answer.status != 503 || !self.repeats_refused_reads;
+        poll_until(|| self.get(path), is_final).await.expect(200)
     }
 
     /// Polls the comment by its id until it is accepted.

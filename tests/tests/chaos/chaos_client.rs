@@ -18,7 +18,7 @@ use crate::oracle::{
 /// Comments that get replies and reactions: the first that are acknowledged.
 const MAX_TARGETS: usize = 200;
 /// The pause before a request is repeated.
-const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The state that the members of a round share.
 pub(crate) struct ChaosRound {

@@ -1,12 +1,13 @@
 //! After a round: compares what the cluster shows with the responses that its clients got.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt as _};
-use gailou_tests::{ApiClient, id, poll_until};
+use gailou_tests::{ApiClient, POLL_TIMEOUT, id, poll_until};
 use serde_json::Value;
 
-use crate::chaos_client::{ChaosClient, ChaosRound, parse_reaction};
+use crate::chaos_client::{ChaosClient, ChaosRound, RETRY_INTERVAL, parse_reaction};
 use crate::chaos_cluster::ChaosCluster;
 use crate::oracle::{
     DeletionState, ListedComment, PostOutcome, PostRecord, WalkDifferences, compare, find_floor_error,
@@ -53,7 +54,8 @@ pub(crate) async fn check_round(
     members: &mut [ChaosClient],
 ) -> RoundFindings {
     let mut findings = RoundFindings::default();
-    let clients = cluster.clients();
+    // A breaker that the fault has opened refuses for some seconds more.
+    let clients = cluster.clients().map(|client| client.repeating_refused_reads());
     // Acknowledged posts are listed before any request is repeated.
     let (_, differences) = poll_walk(&clients[0], round, "old", &posts(members)).await;
     findings.add("before repetitions", differences);
@@ -133,7 +135,7 @@ async fn list_everything(client: &ApiClient, round: &ChaosRound, sort: &str) -> 
     all
 }
 
-/// Repeats each post with an unknown outcome, with the same key.
+/// Repeats each post with an unknown outcome, with the same key. A breaker refuses for some seconds after a fault.
 async fn repeat_unknown(
     clients: &[ApiClient; 2],
     round: &ChaosRound,
@@ -146,7 +148,13 @@ async fn repeat_unknown(
                 continue;
             }
             let mut post = member.posts[n].clone();
-            member.try_post(clients, round, &mut post).await;
+            let began = Instant::now();
+            while post.outcome == PostOutcome::Unknown && began.elapsed() < POLL_TIMEOUT {
+                member.try_post(clients, round, &mut post).await;
+                if post.outcome == PostOutcome::Unknown {
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+            }
             if post.outcome == PostOutcome::Unknown {
                 findings.report(format!("{} is not accepted without a fault", post.key));
             }

@@ -72,6 +72,14 @@ impl ClusterFault {
         }
     }
 
+    /// How long writes may be refused after the fault: a breaker of a server is open for five seconds.
+    const fn refused_after(self) -> Duration {
+        match self.part {
+            ClusterPart::Server(_) => Duration::from_secs(5),
+            _ => Duration::ZERO,
+        }
+    }
+
     async fn begin(self, cluster: &mut ChaosCluster) {
         match (self.kind, self.part) {
             (FaultKind::Kill, part) => cluster.kill(part),
@@ -175,7 +183,7 @@ async fn run_round(cluster: &mut ChaosCluster, fault: ClusterFault, number: usiz
         fault.begin(cluster).await;
         tokio::time::sleep(fault.duration(length)).await;
         fault.end(cluster).await;
-        tokio::time::sleep(third).await;
+        tokio::time::sleep(third + fault.refused_after()).await;
         round.stop.store(true, Ordering::SeqCst);
         round.pauses.lock().expect("no panic").longest(Instant::now())
     };
