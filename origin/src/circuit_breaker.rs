@@ -13,7 +13,7 @@ use crate::telemetry::BreakerMetrics;
 /// Calls in a row without an answer that open a breaker: one may be chance.
 const MAX_FAILURES: u32 = 3;
 /// How long nothing is sent then.
-const BREAKER_OPEN_TIME: Duration = Duration::from_secs(5);
+pub const BREAKER_OPEN_TIME: Duration = Duration::from_secs(5);
 /// After that, one call in so many is sent, beginning with the first, until one was answered or failed.
 const PROBE_EVERY: u32 = 10;
 

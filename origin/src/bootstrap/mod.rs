@@ -124,7 +124,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         Some(secret) => secret.expose().as_bytes().to_vec(),
         None => tables.read_secret("cursor_secret", rand::random()).await?,
     };
-    let member_keys = token_secret::member_keys(&config, &tables.read_secret("guest_secret", rand::random()).await?)?;
+    let member_keys = token_secret::member_keys(&config, &**tables).await?;
     let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;

@@ -14,6 +14,7 @@ use gailou_shared::token::TokenKey;
 
 use crate::bootstrap::data_directory;
 use crate::config::{Config, Secret};
+use crate::ports::store::Tables;
 
 /// The name of the file in the data directory.
 pub const TOKEN_SECRET_FILE_NAME: &str = "token_secret";
@@ -50,14 +51,15 @@ pub fn host_key(config: &Config) -> anyhow::Result<TokenKey> {
     TokenKey::secret(token_secret(config)?.expose().as_bytes()).context("the token secret is too short")
 }
 
-/// The keys of the host and of guests. `own_secret` is the installation's, for a host that keeps its private
-/// key to itself.
+/// The keys of the host and of guests. Where the host keeps its private key to itself, the guests' key is made
+/// of a secret in the tables.
 ///
 /// # Errors
-/// See [`token_secret`].
-pub(super) fn member_keys(config: &Config, own_secret: &[u8]) -> anyhow::Result<MemberKeys> {
+/// See [`token_secret`], and the tables'.
+pub(super) async fn member_keys(config: &Config, tables: &dyn Tables) -> anyhow::Result<MemberKeys> {
     if let Some(host) = &config.auth.token_public_key {
-        let guests = TokenKey::secret(own_secret).context("the installation's own secret is too short")?;
+        let own_secret = tables.read_secret("guest_secret", rand::random()).await?;
+        let guests = TokenKey::secret(&own_secret).context("the installation's own secret is too short")?;
         return Ok(MemberKeys::from_public_key(host.clone(), Some(guests)));
     }
     MemberKeys::from_secret(token_secret(config)?.expose().as_bytes()).context("the token secret is too short")

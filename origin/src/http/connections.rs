@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -20,6 +20,7 @@ use bytes::Bytes;
 use gailou_shared::network::connection_network;
 use hyper::body::{Frame, SizeHint};
 use metrics::{Gauge, describe_gauge, gauge};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
@@ -102,7 +103,7 @@ impl Connections {
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr, is_trusted: bool) -> Option<OpenConnection> {
         let network = (!is_trusted).then(|| connection_network(address));
         let now_ms = self.now_ms();
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let of_network = network.and_then(|network| open.by_network.get(&network)).copied().unwrap_or(0);
         if of_network >= self.bounds.per_network && !open.abort_idlest(network) {
             return None;
@@ -124,13 +125,13 @@ impl Connections {
     /// Aborts the connections that are past a deadline.
     pub(super) fn abort_overdue(&self) {
         let now_ms = self.now_ms();
-        let open = self.lock();
+        let open = self.open.lock();
         open.by_number.values().filter(|state| state.is_overdue(now_ms)).for_each(|state| state.abort());
     }
 
     /// Aborts all connections; their number.
     pub(super) fn abort_all(&self) -> usize {
-        let open = self.lock();
+        let open = self.open.lock();
         open.by_number.values().for_each(|state| state.abort());
         open.by_number.len()
     }
@@ -138,10 +139,6 @@ impl Connections {
     fn now_ms(&self) -> u64 {
         // From 1: 0 is "never".
         self.epoch.elapsed().as_millis() as u64 + 1
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -222,13 +219,9 @@ impl ConnectionState {
         let is_stalled = age_ms(self.blocked_ms.load(Ordering::Relaxed)) >= STALLED_WRITE_TIMEOUT.as_millis() as u64;
         let is_slow = slow_ms >= SLOW_WRITE_GRACE.as_millis() as u64
             && self.written_while_slow.load(Ordering::Relaxed) < least_bytes;
-        let first_answer_ms = self.lock_answers().values().min().copied().unwrap_or(0);
+        let first_answer_ms = self.answers.lock().values().min().copied().unwrap_or(0);
         let is_unread = age_ms(first_answer_ms) >= ANSWER_TIMEOUT.as_millis() as u64;
         is_late || is_stalled || is_slow || is_unread
-    }
-
-    fn lock_answers(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn record_read(&self, now_ms: u64) {
@@ -280,7 +273,7 @@ impl MeasuredBody {
     /// The body of an answer that begins at this moment.
     pub(super) fn new(body: Body, in_progress: RequestInProgress) -> Self {
         let state = &in_progress.0;
-        let mut answers = state.lock_answers();
+        let mut answers = state.answers.lock();
         let number = answers.last_key_value().map_or(0, |(last, _)| last + 1);
         answers.insert(number, state.active_ms.load(Ordering::Relaxed));
         drop(answers);
@@ -307,7 +300,7 @@ impl hyper::body::Body for MeasuredBody {
 
 impl Drop for MeasuredBody {
     fn drop(&mut self) {
-        self.in_progress.0.lock_answers().remove(&self.number);
+        self.in_progress.0.answers.lock().remove(&self.number);
     }
 }
 
@@ -321,7 +314,7 @@ pub(super) struct OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let mut open = self.connections.lock();
+        let mut open = self.connections.open.lock();
         open.remove(self.number);
         self.connections.gauge.set(open.by_number.len() as f64);
     }

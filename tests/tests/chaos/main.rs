@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use gailou::circuit_breaker::BREAKER_OPEN_TIME;
 use gailou_tests::backing_servers::{self, ServerKind};
 
 use chaos_client::{ChaosClient, ChaosRound};
@@ -72,10 +73,10 @@ impl ClusterFault {
         }
     }
 
-    /// How long writes may be refused after the fault: a breaker of a server is open for five seconds.
+    /// How long writes may be refused after the fault, by the breaker of a server.
     const fn refused_after(self) -> Duration {
         match self.part {
-            ClusterPart::Server(_) => Duration::from_secs(5),
+            ClusterPart::Server(_) => BREAKER_OPEN_TIME,
             _ => Duration::ZERO,
         }
     }

@@ -23,9 +23,9 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
-/// required, or is wrong.
-pub(super) async fn verify(app: &AppState, request: Request) -> Result<Request, Refusal> {
-    let socket = RequestClient { network: network_of_socket(app, &request), is_edge: false };
+/// required, or is wrong. `network` is that of the socket ([`network_of_socket`]).
+pub(super) async fn verify(app: &AppState, network: Option<IpAddr>, request: Request) -> Result<Request, Refusal> {
+    let socket = RequestClient { network, is_edge: false };
     let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
     let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
         let is_probe = PROBE_PATHS.contains(&request.uri().path());

@@ -35,14 +35,17 @@ pub(super) const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
 /// The CORS headers and the answer, which is a bare status for a refusal.
 async fn answer(state: &HttpState, method: &Method, path: &str, request: Request, next: Next) -> (HeaderMap, Response) {
     let app = &state.app;
+    if has_dot_segment(path) {
+        let cors = cors::headers(&app.config, method, path, "", request.headers());
+        return (cors, Refusal::field("path", DOT_SEGMENT_DETAIL).into_response());
+    }
     let network = network_of_socket(app, &request);
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
     let cors = cors::headers(&app.config, method, path, kind.as_deref().unwrap_or_default(), request.headers());
     let response = match kind {
-        _ if has_dot_segment(path) => Refusal::field("path", DOT_SEGMENT_DETAIL).into_response(),
         Err(refused) => refused.into_response(),
         Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
-        Ok(_) => match edge_signature::verify(app, request).await {
+        Ok(_) => match edge_signature::verify(app, network, request).await {
             Ok(request) => {
                 let reader = request.extensions().get::<RequestClient>().and_then(|client| client.network);
                 let mut response = next.run(request).await;
