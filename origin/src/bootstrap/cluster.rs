@@ -29,6 +29,7 @@ use crate::cluster::publish_revisions::RevisionPublisher;
 use crate::config::{ClusterSettings, Config};
 use crate::domain::id_generator::NodeLease;
 use crate::domain::positions::OperationStream;
+use crate::domain::row::WeightsByType;
 use crate::jobs::persist::PersistJob;
 use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
 use crate::outage_log::OutageLog;
@@ -79,12 +80,13 @@ pub struct Cluster {
     failed: watch::Sender<Option<String>>,
 }
 
-/// Creates and migrates the tables of every database and the topics of the broker.
+/// Creates and migrates the tables of every database and the topics of the broker, and ranks comments again
+/// when the weights have changed.
 ///
 /// # Errors
 /// When a server does not answer, or contains what must not be changed.
-pub async fn migrate(settings: &ClusterSettings) -> anyhow::Result<()> {
-    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables)
+pub async fn migrate(settings: &ClusterSettings, weights: WeightsByType) -> anyhow::Result<()> {
+    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables, weights)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
     KafkaBroker::migrate(
@@ -106,7 +108,7 @@ pub(super) async fn open(
     clock: &Clock,
 ) -> anyhow::Result<Adapters> {
     if role == ProcessRole::All {
-        migrate(settings).await?;
+        migrate(settings, weights(config)).await?;
     }
     let servers = Servers::connect(config, settings, clock).await?;
     let recovery =
@@ -182,6 +184,9 @@ impl Servers {
         let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
             .await
             .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
+        if !tables.is_ranked_by_weights().await? {
+            tracing::warn!("Comments are ranked by former weights, until gailou migrate ranks them again");
+        }
         let broker = KafkaBroker::open(&settings.kafka, name)
             .await
             .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;

@@ -260,7 +260,7 @@ impl Process {
 }
 
 /// The weights of the configured types.
-fn weights(config: &Config) -> WeightsByType {
+pub(crate) fn weights(config: &Config) -> WeightsByType {
     config.types.iter().map(|(name, kind)| (name.clone(), kind.weights())).collect()
 }
 

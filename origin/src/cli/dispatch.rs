@@ -78,7 +78,7 @@ async fn run_in_cluster(
 ) -> anyhow::Result<u8> {
     #[cfg(feature = "cluster")]
     if let (AdminCommand::Migrate, Some(settings)) = (&command, &config.cluster) {
-        crate::bootstrap::cluster::migrate(settings).await?;
+        crate::bootstrap::cluster::migrate(settings, crate::bootstrap::weights(&config)).await?;
     }
     run_here(config, ProcessRole::Command, command, input, console).await
 }

@@ -16,4 +16,5 @@ pub mod operation;
 pub mod positions;
 pub mod reaction_state;
 pub mod reconcile;
+pub(crate) mod root_keys;
 pub mod row;

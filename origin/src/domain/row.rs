@@ -2,7 +2,7 @@
 //!
 //! Pure data. Not here: how a database stores them (`super::columns`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path};
@@ -247,3 +247,10 @@ pub struct StoredDictionary {
 
 /// Weights by subject type; a type without an entry has the default weights.
 pub type WeightsByType = HashMap<String, HotWeights>;
+
+/// The weights as a text that is stored with the ranks that are made with them. A type that has the default
+/// weights changes nothing.
+pub(crate) fn describe_weights(weights: &WeightsByType) -> String {
+    let own: BTreeMap<_, _> = weights.iter().filter(|(_, weights)| **weights != HotWeights::default()).collect();
+    format!("{own:?}")
+}

@@ -69,6 +69,13 @@ impl BenchCluster {
         started.elapsed().as_secs_f64()
     }
 
+    /// Ranks all comments again, for statements that have changed them.
+    pub(crate) async fn rank_again(&self) {
+        self.sql("DELETE FROM setting WHERE name = 'weights'").await;
+        let ranked = run_command(command(&self.servers, &["migrate"])).await;
+        assert_eq!(ranked.code, Some(0), "{}", ranked.stderr);
+    }
+
     /// Runs statements in the database.
     pub(crate) async fn sql(&self, statement: &str) -> String {
         let (servers, statement) = (self.servers.clone(), format!("USE {DATABASE_NAME}; {statement}"));

@@ -66,6 +66,7 @@ async fn fill(cluster: &BenchCluster, client: &mut HttpConnection) -> String {
     cluster.wait_until_persisted().await;
     let (slot, table) = (id.slot().get(), id.slot().get() % TABLES_PER_DATABASE);
     cluster.sql(&copies(id.signed(), table)).await;
+    cluster.rank_again().await;
     let redis = RedisTools::at(&cluster.servers.redis);
     let keys = format!("{{gailou:{slot}}}:[sctpl]:*");
     let cached = keys.clone();
@@ -95,10 +96,7 @@ fn copies(id: i64, table: u16) -> String {
              c.visibility, c.author_id, c.author_name, c.author_level, {likes}, {likes}, {created} \
              FROM {numbers} STRAIGHT_JOIN one c ORDER BY n.seq; \
              INSERT INTO content_{table} (id, content, html) \
-             SELECT {own}, c.content, c.html FROM {numbers} STRAIGHT_JOIN text c ORDER BY n.seq; \
-             INSERT INTO root_rank_{table} (subject, id, likes, dislikes, replies, created_at) \
-             SELECT c.subject, {own}, {likes}, 0, 0, {created} \
-             FROM {numbers} STRAIGHT_JOIN one c WHERE n.seq % 10 = 0 ORDER BY n.seq; "
+             SELECT {own}, c.content, c.html FROM {numbers} STRAIGHT_JOIN text c ORDER BY n.seq; "
         );
     }
     script

@@ -8,6 +8,7 @@ use gailou::adapters::mysql::MysqlStore;
 use gailou::adapters::redis::RedisConnection;
 use gailou::adapters::redis::popularity::RedisPopularity;
 use gailou::config::{KafkaLogin, KafkaSecurity, KafkaServers, Password, SaslMechanism, Transport, Urls};
+use gailou::domain::row::WeightsByType;
 use gailou::ports::popularity::Popularity as _;
 use gailou_tests::backing_servers::{BackingServers, available};
 use gailou_tests::{KAFKA_USER, TestCertificates, TestOrigin, ann, poll_until};
@@ -64,7 +65,7 @@ impl TlsTestBed {
 }
 
 async fn try_mysql(url: String) -> Result<(), String> {
-    MysqlStore::migrate(&[url], 1).await.map_err(|error| error.to_string())
+    MysqlStore::migrate(&[url], 1, WeightsByType::new()).await.map_err(|error| error.to_string())
 }
 
 async fn try_redis(url: String, ca: Option<PathBuf>) -> Result<(), String> {

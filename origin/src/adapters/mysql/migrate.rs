@@ -18,7 +18,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 7] = [
+const MYSQL_MIGRATIONS: [&str; 8] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -26,6 +26,7 @@ const MYSQL_MIGRATIONS: [&str; 7] = [
     include_str!("../../../../migrations/mysql/0005_member_name.sql"),
     include_str!("../../../../migrations/mysql/0006_member_data.sql"),
     include_str!("../../../../migrations/mysql/0007_member_name_member.sql"),
+    include_str!("../../../../migrations/mysql/0008_root_keys.sql"),
 ];
 
 /// The migrations that a database has, and which database of which cluster it is.

@@ -19,6 +19,7 @@ mod named_lock;
 mod node_leases;
 mod numbered_tables;
 mod pool;
+mod rank_again;
 mod ranking;
 mod reaction_states;
 mod reconcile;
@@ -85,14 +86,16 @@ impl MysqlStore {
         Ok(Self { pools, tables, weights, slot_map })
     }
 
-    /// Creates the databases' tables and migrates them to this version. It can be repeated, and several
-    /// processes may run it at once.
+    /// Creates the databases' tables, migrates them to this version, and ranks comments again when the
+    /// weights have changed. It can be repeated, and several processes may run it at once.
     ///
     /// # Errors
-    /// When one cannot be reached, or was created with another number of tables or in another order.
-    pub async fn migrate(urls: &[String], tables: u16) -> Result<()> {
+    /// When one cannot be reached, or was created with another number of tables or in another order; when
+    /// comments must be ranked while a slot is moved.
+    pub async fn migrate(urls: &[String], tables: u16, weights: WeightsByType) -> Result<()> {
         let databases = urls.iter().map(|url| pool::parse_address(url)).collect::<Result<Vec<_>>>()?;
-        migrate::run(&databases, tables).await
+        migrate::run(&databases, tables).await?;
+        Self::open(urls, tables, weights).await?.rank_again().await
     }
 
     /// Reads the slot map again. To be called every second, and after [`StoreError::Moved`].

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use gailou_shared::id::{SLOT_COUNT, Slot, SubjectKey};
-use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::rank::HotWeights;
 use gailou_shared::wire::{CommentState, Visibility};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::rank_again::rank_subject_again;
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::rows::{StoredEnum, count, count_at, number_at, optional_number_at, path, subject_at};
 use crate::adapters::mysql::session::MysqlSession;
@@ -151,49 +152,7 @@ impl SubjectTable<'_> {
         }
         let text = format!("UPDATE subject_{table} SET version = version + 1 WHERE id = ?");
         session.execute(sql(text).bind(self.number)).await?;
-        self.rank_again(session, weights).await
-    }
-
-    /// Replaces the ranks of the subject's comments by those that its rows say.
-    async fn rank_again(&self, session: &mut MysqlSession, weights: &HotWeights) -> Result<()> {
-        let SubjectTable { table, number, .. } = *self;
-        let mut execute = async |text: String| session.execute(sql(text).bind(number)).await;
-        execute(format!("DELETE FROM root_rank_{table} WHERE subject = ?")).await?;
-        execute(format!(
-            "INSERT INTO root_rank_{table} (subject, id, likes, dislikes, replies, created_at) \
-             SELECT subject, id, likes, dislikes, replies, created_at FROM comment_{table} \
-             WHERE subject = ? AND depth = 1 AND listed_floor IS NOT NULL AND (likes > 0 OR dislikes > 0 OR replies > 0)"
-        ))
-        .await?;
-        execute(format!(
-            "DELETE r FROM reply_rank_{table} r JOIN comment_{table} c ON c.id = r.root_id \
-             WHERE c.subject = ? AND c.depth = 1"
-        ))
-        .await?;
-        let mut after = Vec::new();
-        loop {
-            let text = format!(
-                "SELECT path, root_id, id, likes, dislikes, replies, created_at, listed_floor, depth FROM comment_{table} \
-                 FORCE INDEX (comment_path) WHERE subject = ? AND path > ? ORDER BY path LIMIT {ROWS_PER_READ}"
-            );
-            let rows = session.fetch_all(sql(text).bind(number).bind(after.clone())).await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.try_get::<Vec<u8>, _>(0)?;
-            let mut values = Vec::new();
-            for r in &rows {
-                if optional_number_at(r, 7)?.is_none() || number_at(r, 8)? == 1 {
-                    continue;
-                }
-                let counts =
-                    EngagementCounts { likes: count_at(r, 3)?, dislikes: count_at(r, 4)?, replies: count_at(r, 5)? };
-                let hot = rank::sort_key(Sort::Hot, counts, count_at(r, 6)?, weights);
-                values.push(format!("({},{hot},{})", number_at(r, 1)?, number_at(r, 2)?));
-            }
-            if !values.is_empty() {
-                let text = format!("INSERT INTO reply_rank_{table} (root_id, hot, id) VALUES {}", values.join(","));
-                session.execute_text(text).await?;
-            }
-        }
+        rank_subject_again(session, table, self.number, weights).await
     }
 }
 

@@ -161,11 +161,11 @@ mod tests {
             last.unwrap()
         }
 
-        /// Ranks every reply, as a change of the weights does.
+        /// Ranks every comment, as a change of the weights does.
         fn rank(&self) {
             let mut writer = self.store.writer();
             writer.execute("DELETE FROM setting WHERE name = 'weights'", []).unwrap();
-            crate::adapters::sqlite::write::rank_replies_again(&mut writer, &WeightsByType::new()).unwrap();
+            crate::adapters::sqlite::write::rank_again(&mut writer, &WeightsByType::new()).unwrap();
         }
 
         /// Steps of everything that a reader of the replies of a comment causes, by name.

@@ -65,7 +65,7 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl SqliteStore {
-    /// Opens the file, migrates its tables, and ranks replies again when the weights have changed.
+    /// Opens the file, migrates its tables, and ranks comments again when the weights have changed.
     ///
     /// # Errors
     /// When the file cannot be opened, is not a database, or belongs to a newer version.
@@ -86,11 +86,12 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0006_member_name.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0007_member_data.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0008_member_name_member.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0009_root_keys.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)
             .map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
-        write::rank_replies_again(&mut writer, &weights)?;
+        write::rank_again(&mut writer, &weights)?;
         Ok(Self {
             file: file.to_owned(),
             weights,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{StoredEnum, count, damaged, path};
-use crate::adapters::sqlite::write::insert_reply_ranks;
+use crate::adapters::sqlite::write::insert_ranks;
 use crate::domain::reconcile::{
     CountedComment, CountedSubject, CounterChecker, CounterDifference, CounterKind, CounterOwner,
 };
@@ -117,14 +117,8 @@ fn store_counters(tx: &Transaction<'_>, subject: i64, found: &[CounterDifference
 fn rank_again(tx: &Transaction<'_>, subject: i64, weights: HotWeights) -> Result<()> {
     tx.execute("DELETE FROM root_rank WHERE subject = ?1", [subject])?;
     tx.execute(
-        "INSERT INTO root_rank (subject, id, likes, dislikes, replies, created_at) \
-         SELECT subject, id, likes, dislikes, replies, created_at FROM comment \
-         WHERE subject = ?1 AND depth = 1 AND listed = 1 AND (likes > 0 OR dislikes > 0 OR replies > 0)",
-        [subject],
-    )?;
-    tx.execute(
         "DELETE FROM reply_rank WHERE root_id IN (SELECT id FROM comment WHERE subject = ?1 AND depth = 1)",
         [subject],
     )?;
-    insert_reply_ranks(tx, "c.subject = ?1", [subject], |_| weights)
+    insert_ranks(tx, "c.subject = ?1", [subject], |_| weights)
 }

@@ -1,7 +1,7 @@
 //! Lists and trees of comments. Each query walks one index from the cursor on, so that page 5,000
 //! costs what page 1 costs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use gailou_shared::cursor::SnapshotId;
@@ -16,6 +16,7 @@ use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::descendants;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_number};
 use crate::adapters::sqlite::rows::{COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count, damaged};
+use crate::domain::root_keys::rank_column;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
 use crate::ports::store::{Result, ThreadReader};
 
@@ -130,21 +131,121 @@ fn list_floors(c: &Connection, list: &CommentList, range: FloorRange) -> Result<
     }
 }
 
-/// Every root with engagement, and the newest without. Together they contain the best of the list:
-/// roots without engagement are ordered by age.
+/// The best roots with engagement, and the newest. Together they contain the best of the list: roots
+/// without engagement are ordered by age.
 fn rank_roots(c: &Connection, key: &SubjectKey, sort: Sort, weights: &HotWeights) -> Result<Vec<(i64, CommentId)>> {
-    let Some(subject) = subject_number(c, key)? else { return Ok(vec![]) };
-    let with_key = |r: &Row<'_>| {
-        let counts =
-            EngagementCounts { likes: count(r.get(1)?), dislikes: count(r.get(2)?), replies: count(r.get(3)?) };
-        Ok((rank::sort_key(sort, counts, count(r.get(4)?), weights), comment_id(r.get(0)?)?))
-    };
-    let engaged = "SELECT id, likes, dislikes, replies, created_at FROM root_rank WHERE subject = ?1";
-    let mut all = fetch_all(c, engaged, [subject], with_key)?;
-    let known: HashSet<CommentId> = all.iter().map(|(_, id)| *id).collect();
-    let newest = "SELECT id, 0, 0, 0, created_at FROM comment INDEXED BY comment_root_floor \
+    let (Some(subject), Some(column)) = (subject_number(c, key)?, rank_column(sort)) else { return Ok(vec![]) };
+    let values = params![subject, limits::MAX_SNAPSHOT_IDS as i64];
+    let engaged = format!(
+        "SELECT {column}, id FROM root_rank INDEXED BY root_rank_{column} \
+         WHERE subject = ?1 AND {column} > 0 ORDER BY {column} DESC, id DESC LIMIT ?2"
+    );
+    let mut all = fetch_all(c, &engaged, values, |r| Ok((r.get(0)?, comment_id(r.get(1)?)?)))?;
+    let newest = "SELECT id, created_at FROM comment INDEXED BY comment_root_floor \
                   WHERE subject = ?1 AND depth = 1 AND listed = 1 ORDER BY floor DESC LIMIT ?2";
-    let newest = fetch_all(c, newest, params![subject, limits::MAX_SNAPSHOT_IDS as i64], with_key)?;
-    all.extend(newest.into_iter().filter(|(_, id)| !known.contains(id)));
+    // An engaged root among them has its own key as well, which is not less.
+    let without_engagement = |r: &Row<'_>| {
+        let created_at = count(r.get(1)?);
+        Ok((rank::sort_key(sort, EngagementCounts::default(), created_at, weights), comment_id(r.get(0)?)?))
+    };
+    all.extend(fetch_all(c, newest, values, without_engagement)?);
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::adapters::sqlite::query::tests::steps_of;
+    use crate::adapters::sqlite::write::rank_again;
+    use crate::domain::row::WeightsByType;
+
+    const NOW: u64 = 1_700_000_000_000;
+    const SUBJECT: &str = "INSERT INTO subject (id, type, obj_id, key) VALUES (1, 'article', 5, '5')";
+    const ROOT: &str = "INSERT INTO comment (id, subject, root_id, path, depth, floor, state, visibility, listed, \
+         author_id, author_name, author_level, likes, dislikes, replies, created_at) \
+         VALUES (?1, 1, ?1, ?2, 1, ?3, 0, 0, 1, 7, 'reader', 1, ?4, ?5, ?6, ?7)";
+
+    /// A root of the subject: its id, its counts and its time.
+    type Root = (CommentId, EngagementCounts, u64);
+
+    fn key() -> SubjectKey {
+        SubjectKey::new("article", "5").unwrap()
+    }
+
+    /// A store with these roots, ranked by these weights.
+    fn store_of(roots: &[Root], weights: HotWeights) -> (tempfile::TempDir, SqliteStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gailou.db");
+        let weights = WeightsByType::from([("article".to_owned(), weights)]);
+        let store = SqliteStore::open(&file, WeightsByType::new()).unwrap();
+        let mut writer = store.writer();
+        let tx = writer.transaction().unwrap();
+        tx.execute(SUBJECT, []).unwrap();
+        tx.execute("UPDATE subject SET obj_id = ?1", [key().obj_id() as i64]).unwrap();
+        for (floor, (id, counts, created_at)) in roots.iter().enumerate() {
+            let EngagementCounts { likes, dislikes, replies } = counts;
+            let path = Path::root(*id);
+            let values = params![id.signed(), path.as_bytes(), floor as i64 + 1, likes, dislikes, replies, created_at];
+            tx.prepare_cached(ROOT).unwrap().execute(values).unwrap();
+        }
+        tx.commit().unwrap();
+        writer.execute("DELETE FROM setting WHERE name = 'weights'", []).unwrap();
+        rank_again(&mut writer, &weights).unwrap();
+        drop(writer);
+        (folder, SqliteStore { weights, ..store })
+    }
+
+    fn root(n: u64, counts: EngagementCounts) -> Root {
+        (CommentId::from_parts(NOW + n, key().slot(), 0, 0), counts, NOW + n)
+    }
+
+    fn ranked_sorts() -> impl Iterator<Item = Sort> {
+        Sort::ALL.iter().copied().filter(|sort| sort.is_ranked())
+    }
+
+    #[test]
+    fn ranking_of_many_engaged_roots_costs_what_that_of_few_costs() {
+        let steps = |engaged: u64| {
+            let counts = |n| EngagementCounts { likes: n * 7 % 1_000 + 1, dislikes: n % 13 + 1, replies: n % 11 + 1 };
+            let roots: Vec<Root> = (1..=engaged).map(|n| root(n, counts(n))).collect();
+            let weights = HotWeights::default();
+            let (_folder, store) = store_of(&roots, weights);
+            let connection = store.writer();
+            ranked_sorts()
+                .map(|sort| steps_of(|| rank_roots(&connection, &key(), sort, &weights).unwrap()).1)
+                .collect::<Vec<i64>>()
+        };
+        let (few, many) = (steps(1_500), steps(15_000));
+        for (few, many) in few.into_iter().zip(many) {
+            assert!(many <= few * 11 / 10, "{many} steps instead of {few}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        #[test]
+        fn ranking_by_index_equals_that_of_all_roots(
+            all in prop::collection::vec((0..4u64, 0..4u64, 0..4u64, 0..20u64), 0..2_600),
+            like in 0..2_000u32,
+            dislike in 0..2_000u32,
+            half_life_ms in prop::option::of(HotWeights::MIN_HALF_LIFE_MS..1 << 40),
+        ) {
+            let weights = HotWeights { like, reply: 300, dislike, half_life_ms };
+            let counts = |(likes, dislikes, replies, engaged): &(u64, u64, u64, u64)| match engaged {
+                0..10 => EngagementCounts::default(),
+                more => EngagementCounts { likes: likes * more * more, dislikes: *dislikes, replies: *replies },
+            };
+            let roots: Vec<Root> = all.iter().zip(1..).map(|(root_counts, n)| root(n, counts(root_counts))).collect();
+            let (_folder, store) = store_of(&roots, weights);
+            let connection = store.writer();
+            for sort in ranked_sorts() {
+                let found = Snapshot::rank(rank_roots(&connection, &key(), sort, &weights).unwrap());
+                let keys = roots.iter().map(|(id, counts, at)| (rank::sort_key(sort, *counts, *at, &weights), *id));
+                let expected = Snapshot::rank(keys.collect());
+                prop_assert_eq!(found.ids(), expected.ids(), "{:?}", sort);
+            }
+        }
+    }
 }

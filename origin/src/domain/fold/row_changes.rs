@@ -7,6 +7,7 @@ use gailou_shared::wire::{Author, Reaction};
 use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
 use crate::domain::operation::{AuditEntry, ChangeRow, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
+use crate::domain::root_keys::RootKeys;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// Rows to write. They name a subject by its index in `subjects`.
@@ -108,12 +109,12 @@ pub(crate) struct ReactionRow {
     pub reaction: Option<Reaction>,
 }
 
-/// The rank of a root, from which every sort's key is computed; without counts its row is deleted.
+/// The rank of a root in every sort; without counts and keys its row is deleted.
 #[derive(Debug)]
 pub(crate) struct RootRank {
     pub subject: usize,
     pub id: CommentId,
-    pub counts: Option<EngagementCounts>,
+    pub ranked: Option<(EngagementCounts, RootKeys)>,
     pub created_at: u64,
 }
 
@@ -263,7 +264,8 @@ impl RowChanges<'_> {
             let (before, after) = (before.filter(|c| c.has_any()), after.filter(|c| c.has_any()));
             if before != after {
                 let (subject, created_at) = (comment.subject, row.created_at);
-                self.root_ranks.push(RootRank { subject, id, counts: after, created_at });
+                let ranked = after.map(|counts| (counts, RootKeys::of(counts, created_at, weights)));
+                self.root_ranks.push(RootRank { subject, id, ranked, created_at });
             }
             return;
         }

@@ -20,9 +20,12 @@ async fn database_of_another_layout_is_refused() {
         assert!(error.contains(why), "{error}");
     };
     let open = async |urls: &[String], tables| MysqlStore::open(urls, tables, WeightsByType::new()).await.map(|_| ());
-    MysqlStore::migrate(&urls[..2], 7).await.unwrap_err();
-    MysqlStore::migrate(&urls[..2], TABLES).await.unwrap();
-    let (again, other) = tokio::join!(MysqlStore::migrate(&urls[..2], TABLES), MysqlStore::migrate(&urls[..2], TABLES));
+    MysqlStore::migrate(&urls[..2], 7, WeightsByType::new()).await.unwrap_err();
+    MysqlStore::migrate(&urls[..2], TABLES, WeightsByType::new()).await.unwrap();
+    let (again, other) = tokio::join!(
+        MysqlStore::migrate(&urls[..2], TABLES, WeightsByType::new()),
+        MysqlStore::migrate(&urls[..2], TABLES, WeightsByType::new())
+    );
     again.unwrap();
     other.unwrap();
     open(&urls[..2], TABLES).await.unwrap();
@@ -31,7 +34,7 @@ async fn database_of_another_layout_is_refused() {
     wrong(open(&urls[..1], TABLES).await, "but 1 are configured");
     wrong(open(&urls, TABLES).await, "1049");
     // A database that is added has no slots until they are moved to it.
-    MysqlStore::migrate(&urls, TABLES).await.unwrap();
+    MysqlStore::migrate(&urls, TABLES, WeightsByType::new()).await.unwrap();
     let store = MysqlStore::open(&urls, TABLES, WeightsByType::new()).await.unwrap();
     assert!(
         (0..SLOT_COUNT).filter_map(Slot::new).all(|slot| store.database_of(slot) == usize::from(slot.get() >= 512))
@@ -80,7 +83,12 @@ async fn slow_statements_time_out_and_their_connections_return() {
     assert_eq!(late.count(), 60 - 24, "those that found no connection");
     // What was given up on holds nothing: all connections can be had again, at the latest when the breaker closes.
     let have_all = async || {
-        let again = futures_util::future::join_all((0..24).map(|_| store.session("test", 0))).await;
+        let answers = async || {
+            let mut session = store.session("test", 0).await?;
+            session.execute_text("DO 0").await?;
+            Ok::<_, StoreError>(session)
+        };
+        let again = futures_util::future::join_all((0..24).map(|_| answers())).await;
         again.iter().all(Result::is_ok)
     };
     let deadline = Instant::now() + Duration::from_secs(20);

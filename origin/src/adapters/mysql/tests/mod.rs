@@ -44,7 +44,7 @@ impl TestDatabases {
     }
 
     async fn open(&self) -> MysqlStore {
-        repeat_while_unavailable(async || MysqlStore::migrate(&self.urls(), TABLES).await).await;
+        repeat_while_unavailable(async || MysqlStore::migrate(&self.urls(), TABLES, WeightsByType::new()).await).await;
         repeat_while_unavailable(async || MysqlStore::open(&self.urls(), TABLES, WeightsByType::new()).await).await
     }
 
@@ -108,7 +108,11 @@ async fn put_comment(store: &MysqlStore, key: &SubjectKey, id: CommentId, author
     s.execute_text(format!("INSERT INTO content_{n} (id, content, html) VALUES ({id}, 'it''s 中文 😀 \\\\', '<p>')"))
         .await?;
     s.execute_text(format!("INSERT INTO reaction_{n} VALUES ({id}, {author}, 1)")).await?;
-    s.execute_text(format!("INSERT INTO root_rank_{n} VALUES ({subject}, {id}, 1, 0, 0, {})", id.created_ms())).await?;
+    s.execute_text(format!(
+        "INSERT INTO root_rank_{n} VALUES ({subject}, {id}, 1, 0, 0, {}, 1, 1, 0)",
+        id.created_ms()
+    ))
+    .await?;
     s.execute_text(format!(
         "INSERT INTO idempotency_{n} VALUES ({author}, 'k{id}', {}, REPEAT('r', 32), {id}, 0, 1)",
         slot.get()

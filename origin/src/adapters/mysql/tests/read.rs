@@ -3,18 +3,21 @@
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 use rand::{Rng as _, SeedableRng as _};
 use sqlx::Row as _;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::members::HELD_CONDITION;
+use crate::adapters::mysql::rank_again::{ROOT_RANK_COLUMNS, root_rank_values};
 use crate::adapters::mysql::row_numbers::{member_slot, subject_number};
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::tests::{TestDatabases, key, member, put_comment};
+use crate::adapters::mysql::tests::{TABLES, TestDatabases, key, member, put_comment};
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
-use crate::domain::row::{CommentList, FloorRange};
+use crate::domain::root_keys::RootKeys;
+use crate::domain::row::{CommentList, FloorRange, WeightsByType};
 use crate::ports::store::{
     CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, Sharding as _,
     SlotPositions as _, StoredSettings as _, ThreadReader as _, Transfer as _,
@@ -105,48 +108,87 @@ async fn reads_return_the_stored_rows() {
     databases.drop_all().await;
 }
 
-/// The server selects candidates in floating point; the result is the same as in fixed point.
+/// The ranked roots of a large subject are those that fixed point gives, and cost what few cost.
 #[tokio::test]
-async fn ranking_of_the_server_equals_fixed_point() {
+async fn roots_are_ranked_by_index() {
     let Some(databases) = TestDatabases::new(1) else { return };
     let mut store = databases.open().await;
     let key = key(1);
     let (slot, subject, n) = (key.slot(), subject_number(&key), store.table_number(key.slot()));
     put_comment(&store, &key, CommentId::from_parts(1_600_000_000_000, slot, 0, 0), member(1)).await.unwrap();
     let mut random = rand::rngs::StdRng::seed_from_u64(3);
-    let mut all = vec![];
-    for row in 0..6_000u64 {
-        let most = [3, 40, 5_000, 5_000_000_000][random.random_range(0..4)];
-        let mut count = || random.random_range(0..most);
-        let counts = EngagementCounts { likes: count(), dislikes: count(), replies: count() };
-        let created = 1_700_000_000_000 + random.random_range(0..100_000_000);
-        all.push((CommentId::from_parts(created, slot, 0, row % 64), counts, created));
-    }
-    all.sort_unstable_by_key(|(id, ..)| *id);
-    all.dedup_by_key(|(id, ..)| *id);
-    let rows: Vec<String> = all
-        .iter()
-        .map(|(id, c, created)| format!("({subject}, {id}, {}, {}, {}, {created})", c.likes, c.dislikes, c.replies))
-        .collect();
-    let mut session = store.session("test", 0).await.unwrap();
-    session
-        .execute_text(format!("DELETE FROM root_rank_{n}; INSERT INTO root_rank_{n} VALUES {}", rows.join(",")))
-        .await
-        .unwrap();
     let without_age = HotWeights { like: 2_000, reply: 1_000, dislike: 500, half_life_ms: None };
-    for weights in [HotWeights::default(), without_age] {
+    let mut reads_by_size = vec![];
+    for (roots, weights) in [(1_500, HotWeights::default()), (12_000, HotWeights::default()), (12_000, without_age)] {
         store.weights.insert("video".into(), weights);
+        let mut all = vec![];
+        for row in 0..roots {
+            let most = [3, 40, 5_000, 1_000_000_000][random.random_range(0..4)];
+            let mut count = || 1 + random.random_range(0..most);
+            let counts = EngagementCounts { likes: count(), dislikes: count(), replies: count() };
+            let created = 1_700_000_000_000 + random.random_range(0..100_000_000);
+            all.push((CommentId::from_parts(created, slot, 0, row % 64), counts, created));
+        }
+        all.sort_unstable_by_key(|(id, ..)| *id);
+        all.dedup_by_key(|(id, ..)| *id);
+        let rows: Vec<String> = all
+            .iter()
+            .map(|(id, counts, at)| root_rank_values(subject, *id, *counts, *at, RootKeys::of(*counts, *at, &weights)))
+            .collect();
+        let mut session = store.session("test", 0).await.unwrap();
+        let put = format!("INSERT INTO root_rank_{n} {ROOT_RANK_COLUMNS} VALUES {}", rows.join(","));
+        session.execute_text(format!("DELETE FROM root_rank_{n}; {put}; ANALYZE TABLE root_rank_{n}")).await.unwrap();
+        drop(session);
+        let mut reads = vec![];
         for &sort in Sort::ALL.iter().filter(|sort| sort.is_ranked()) {
-            let mut expected: Vec<_> = all
-                .iter()
-                .map(|(id, counts, created)| (rank::sort_key(sort, *counts, *created, &weights), *id))
-                .collect();
-            expected.sort_unstable_by(|a, b| rank::compare_ranked(*a, *b));
-            expected.truncate(gailou_shared::limits::MAX_SNAPSHOT_IDS);
-            let found = store.list_ranked(&CommentList::Roots(key.clone()), sort).await.unwrap();
+            let keys = all.iter().map(|(id, counts, at)| (rank::sort_key(sort, *counts, *at, &weights), *id));
+            let expected = Snapshot::rank(keys.collect());
+            let before = handler_reads(&store).await;
+            let found = Snapshot::rank(store.list_ranked(&CommentList::Roots(key.clone()), sort).await.unwrap());
+            reads.push(handler_reads(&store).await - before);
             assert!(found == expected, "{sort:?}");
         }
+        reads_by_size.push(reads);
     }
+    for (few, many) in reads_by_size[0].iter().zip(&reads_by_size[1]) {
+        assert!(*many <= few + few / 10, "{reads_by_size:?}");
+    }
+    databases.drop_all().await;
+}
+
+/// Ranks are made again, once, when the weights differ from those that they were made with.
+#[tokio::test]
+async fn other_weights_rank_comments_again() {
+    let Some(databases) = TestDatabases::new(2) else { return };
+    let store = databases.open().await;
+    let (key, slot) = (key(1), key(1).slot());
+    let ids: Vec<_> = (1..=3).map(|n| CommentId::from_parts(1_690_000_000_000 + n, slot, 1, 0)).collect();
+    for id in &ids {
+        put_comment(&store, &key, *id, member(7)).await.unwrap();
+    }
+    let (n, reply) =
+        (store.table_number(slot), put_replies(&store, subject_number(&key), &Path::root(ids[0]), 1, 3).await);
+    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    session.execute_text(format!("UPDATE comment_{n} SET dislikes = 9 WHERE id = {}", ids[2])).await.unwrap();
+    let hot = async |weights: HotWeights| {
+        let weights = WeightsByType::from([("video".to_owned(), weights)]);
+        MysqlStore::migrate(&databases.urls(), TABLES, weights.clone()).await.unwrap();
+        let store = MysqlStore::open(&databases.urls(), TABLES, weights).await.unwrap();
+        let roots = store.list_ranked(&CommentList::Roots(key.clone()), Sort::Hot).await.unwrap();
+        let replies = store.list_ranked(&CommentList::Under(Path::root(ids[0])), Sort::Hot).await.unwrap();
+        (Snapshot::rank(roots).ids().to_vec(), replies)
+    };
+    let (newest_last, replies) = hot(HotWeights { like: 5, reply: 900, dislike: 0, half_life_ms: None }).await;
+    assert_eq!(newest_last, [ids[0], ids[2], ids[1]]);
+    assert_eq!(replies.len(), 3);
+    let (by_dislikes, other) = hot(HotWeights { like: 50, reply: 0, dislike: 1_000, half_life_ms: None }).await;
+    assert_eq!(by_dislikes, [ids[1], ids[0], ids[2]]);
+    assert_eq!(other.len(), 3);
+    assert_ne!(replies, other);
+    // A rank that was made by these weights stays as it is.
+    session.execute_text(format!("UPDATE reply_rank_{n} SET hot = -5 WHERE id = {}", reply.id())).await.unwrap();
+    let (_, kept) = hot(HotWeights { like: 50, reply: 0, dislike: 1_000, half_life_ms: None }).await;
+    assert!(kept.contains(&(-5, reply.id())));
     databases.drop_all().await;
 }
 

@@ -4,6 +4,7 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
+use crate::adapters::mysql::rank_again::{ROOT_RANK_COLUMNS, root_rank_values};
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
 use crate::adapters::mysql::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::mysql::session::MysqlSession;
@@ -273,15 +274,16 @@ async fn write_ranks(
     let mut roots: Vec<_> = changes.root_ranks.iter().map(|root| (subjects[root.subject], root)).collect();
     roots.sort_unstable_by_key(|(subject, root)| (*subject, root.id));
     let put = roots.iter().filter_map(|(subject, root)| {
-        let counts = root.counts?;
-        let row = RowValues::new().number(*subject).number(root.id.signed());
-        let row = row.count(counts.likes).count(counts.dislikes).count(counts.replies).count(root.created_at);
-        Some((root.id.slot(), row.end()))
+        let (counts, keys) = root.ranked?;
+        Some((root.id.slot(), root_rank_values(*subject, root.id, counts, root.created_at, keys)))
     });
-    let statement = "INSERT INTO root_rank_{n} (subject, id, likes, dislikes, replies, created_at) VALUES {rows} \
-                     ON DUPLICATE KEY UPDATE likes = VALUES(likes), dislikes = VALUES(dislikes), replies = VALUES(replies)";
-    script.add_rows(statement, group_by_table(db, put)).await?;
-    let deleted = roots.iter().filter(|(_, root)| root.counts.is_none());
+    let statement = format!(
+        "INSERT INTO root_rank_{{n}} {ROOT_RANK_COLUMNS} VALUES {{rows}} \
+         ON DUPLICATE KEY UPDATE likes = VALUES(likes), dislikes = VALUES(dislikes), replies = VALUES(replies), \
+         hot = VALUES(hot), best = VALUES(best), controversial = VALUES(controversial)"
+    );
+    script.add_rows(&statement, group_by_table(db, put)).await?;
+    let deleted = roots.iter().filter(|(_, root)| root.ranked.is_none());
     let deleted =
         deleted.map(|(subject, root)| (root.id.slot(), json_numbers(&[Some(*subject), Some(root.id.signed())])));
     let statement = format!(

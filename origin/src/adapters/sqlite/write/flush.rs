@@ -1,11 +1,14 @@
 //! Writes the rows that a fold has changed, each once.
 
 use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
+use crate::adapters::sqlite::write::rank_again::PUT_ROOT_RANK_SQL;
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
+use crate::domain::root_keys::RootKeys;
 use crate::ports::store::Result;
 
 pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
@@ -208,15 +211,15 @@ fn write_reactions(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()>
 fn write_ranks(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
     for root in &changes.root_ranks {
         let (subject, id) = (numbers[root.subject], root.id.signed());
-        match root.counts {
-            Some(counts) => tx
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO root_rank (subject, id, likes, dislikes, replies, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                )?
-                .execute(params![subject, id, counts.likes, counts.dislikes, counts.replies, root.created_at])?,
-            None => tx
-                .prepare_cached("DELETE FROM root_rank WHERE subject = ?1 AND id = ?2")?
-                .execute([subject, id])?,
+        match root.ranked {
+            Some((counts, RootKeys { hot, best, controversial })) => {
+                let EngagementCounts { likes, dislikes, replies } = counts;
+                let values = params![subject, id, likes, dislikes, replies, root.created_at, hot, best, controversial];
+                tx.prepare_cached(PUT_ROOT_RANK_SQL)?.execute(values)?
+            }
+            None => {
+                tx.prepare_cached("DELETE FROM root_rank WHERE subject = ?1 AND id = ?2")?.execute([subject, id])?
+            }
         };
     }
     for key in &changes.removed_reply_ranks {

@@ -158,8 +158,8 @@ impl FoldTables {
             }
         }
         for root in &changes.root_ranks {
-            match root.counts {
-                Some(counts) => _ = self.roots.insert(root.id, counts),
+            match root.ranked {
+                Some((counts, _)) => _ = self.roots.insert(root.id, counts),
                 None => assert!(self.roots.remove(&root.id).is_some()),
             }
         }
