@@ -48,6 +48,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/comments/{id}/pin", toggle())
         .route("/v1/counts", page())
         .route("/v1/members/{id}/comments", page())
+        .route("/v1/preview", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/guests/me", patch(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/me", delete(checked(RouteRule::MEMBER_CALL)))

@@ -185,7 +185,11 @@ impl Servers {
             .await
             .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
         if !tables.is_ranked_by_weights().await? {
-            tracing::warn!("Comments are ranked by former weights, until gailou migrate ranks them again");
+            let setting = "types.NAME.weights";
+            tracing::warn!(
+                setting,
+                "Comments are ranked by former values of {setting} until gailou migrate ranks them again"
+            );
         }
         let broker = KafkaBroker::open(&settings.kafka, name)
             .await

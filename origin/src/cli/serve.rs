@@ -87,8 +87,11 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
 }
 
 fn warn_of_settings(config: &Config) {
-    let degrade =
-        [("degrade.hot_as_new", config.degrade.hot_as_new), ("degrade.no_overlay", config.degrade.no_overlay)];
+    let degrade = [
+        ("degrade.hot_as_new", config.degrade.hot_as_new),
+        ("degrade.no_overlay", config.degrade.no_overlay),
+        ("degrade.no_previews", config.degrade.no_previews),
+    ];
     for (setting, _) in degrade.into_iter().filter(|(_, is_on)| *is_on) {
         tracing::warn!(setting, "Setting {setting} is on: readers get less than they could");
     }

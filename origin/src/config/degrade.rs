@@ -17,4 +17,7 @@ pub struct DegradeSettings {
     /// Whether `/v1/me/overlay` is refused with 503: readers see no reactions and no held comments of their own.
     #[serde(deserialize_with = "switch")]
     pub no_overlay: bool,
+    /// Whether `/v1/preview` is refused with 503.
+    #[serde(deserialize_with = "switch")]
+    pub no_previews: bool,
 }

@@ -43,7 +43,10 @@ pub struct LimitSettings {
     /// Pins and moderation decisions of a member in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub decisions_per_minute_member: u32,
-    /// Reactions, edits, deletions and decisions from an address in a minute, 0 for no limit.
+    /// Previews of a member in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub previews_per_minute_member: u32,
+    /// Reactions, edits, deletions, decisions and previews from an address in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub writes_per_minute_address: u32,
     /// Writes in a second, all that one process gets, 0 for no limit.
@@ -76,6 +79,7 @@ impl Default for LimitSettings {
             edits_per_comment: 60,
             deletions_per_minute_member: 300,
             decisions_per_minute_member: 600,
+            previews_per_minute_member: 60,
             writes_per_minute_address: 1_200,
             writes_per_second: 50_000,
             exports_per_hour_member: 10,

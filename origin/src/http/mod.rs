@@ -28,6 +28,7 @@ mod me;
 mod members;
 mod middleware;
 mod openapi;
+mod preview;
 mod problem;
 mod reactions;
 mod router;

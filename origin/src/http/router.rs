@@ -16,8 +16,8 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, reactions,
-    subjects,
+    admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, preview,
+    reactions, subjects,
 };
 use crate::state::AppState;
 
@@ -82,6 +82,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
 fn personal_calls() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(subjects::create_comment))
+        .routes(routes!(preview::preview_comment))
         .routes(routes!(comments::edit_comment, comments::delete_comment))
         .routes(routes!(reactions::put_like, reactions::delete_like))
         .routes(routes!(reactions::put_dislike, reactions::delete_dislike))

@@ -16,6 +16,7 @@ pub mod member;
 pub mod member_data;
 pub mod moderate;
 pub mod page;
+pub mod preview;
 pub mod publish;
 pub mod react;
 mod readable_text;

@@ -43,6 +43,11 @@ impl DegradeSwitches {
         self.cause(self.by_hand.no_overlay)
     }
 
+    /// Whether no text is previewed.
+    pub fn no_previews(&self) -> Option<DegradeCause> {
+        self.cause(self.by_hand.no_previews)
+    }
+
     fn cause(&self, by_hand: bool) -> Option<DegradeCause> {
         if by_hand { Some(DegradeCause::ByHand) } else { self.reads.is_overloaded().then_some(DegradeCause::ByMeasure) }
     }
@@ -51,7 +56,9 @@ impl DegradeSwitches {
 impl Collector for DegradeSwitches {
     fn collect(&self) {
         describe_gauge!("gailou_degraded", "Whether something is left out to spare the databases.");
-        for (switch, cause) in [("hot_as_new", self.hot_as_new()), ("no_overlay", self.no_overlay())] {
+        let switches =
+            [("hot_as_new", self.hot_as_new()), ("no_overlay", self.no_overlay()), ("no_previews", self.no_previews())];
+        for (switch, cause) in switches {
             gauge!("gailou_degraded", "switch" => switch).set(f64::from(u8::from(cause.is_some())));
         }
     }

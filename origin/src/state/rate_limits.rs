@@ -30,6 +30,8 @@ pub enum WriteKind {
     Deletion,
     /// A pin, or a moderator's decision about a comment or a subject.
     Decision,
+    /// A text that is rendered and not stored.
+    Preview,
 }
 
 /// The limits in force; `None` where there is no limit.
@@ -43,6 +45,7 @@ pub struct RateLimits {
     edits_comment: Option<RatePolicy>,
     deletions_member: Option<RatePolicy>,
     decisions_member: Option<RatePolicy>,
+    previews_member: Option<RatePolicy>,
     writes_network: Option<RatePolicy>,
     writes_all: Option<RatePolicy>,
     exports_member: Option<RatePolicy>,
@@ -68,6 +71,7 @@ impl RateLimits {
             edits_comment: limit("edits-comment", settings.edits_per_minute_comment, ONE_MINUTE),
             deletions_member: limit("deletions-member", settings.deletions_per_minute_member, ONE_MINUTE),
             decisions_member: limit("decisions-member", settings.decisions_per_minute_member, ONE_MINUTE),
+            previews_member: limit("previews-member", settings.previews_per_minute_member, ONE_MINUTE),
             writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
             writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
             exports_member: limit("exports-member", settings.exports_per_hour_member, ONE_HOUR),
@@ -114,6 +118,7 @@ impl RateLimits {
             WriteKind::Edit => self.edits_member,
             WriteKind::Deletion => self.deletions_member,
             WriteKind::Decision => self.decisions_member,
+            WriteKind::Preview => self.previews_member,
         };
         let checks = [
             check(by_member, Some(RateKey::Member(member))),

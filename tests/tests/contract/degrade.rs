@@ -2,6 +2,7 @@
 //! not known is refused.
 
 use gailou_tests::{TestOrigin, ann, comments_path, id, ids, member, replies_path, with_cursor};
+use serde_json::json;
 
 const TEST_SUBJECT: &str = "article/degraded";
 
@@ -57,4 +58,14 @@ async fn overlay_that_is_switched_off_is_503() {
     assert_eq!((refused.status, &refused.json["code"]), (503, &"overloaded".into()));
     assert_eq!(refused.header("retry-after"), "10");
     origin.page(&comments_path(TEST_SUBJECT)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn preview_that_is_switched_off_is_503() {
+    let origin = TestOrigin::start_with(|config| config.degrade.no_previews = true).await;
+    let request = origin.request("POST /v1/preview").by(&ann()).json(&json!({ "content": "hi" }));
+    let refused = request.try_send().await.expect("a response");
+    assert_eq!((refused.status, &refused.json["code"]), (503, &"overloaded".into()));
+    assert_eq!(refused.header("retry-after"), "10");
+    origin.post(&ann(), TEST_SUBJECT, "posted without a preview").await;
 }

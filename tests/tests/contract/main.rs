@@ -20,6 +20,7 @@ mod members;
 mod openapi;
 mod paging;
 mod paging_law;
+mod preview;
 mod rate_limits;
 mod reactions;
 mod shapes;

@@ -303,6 +303,9 @@ async fn every_response_matches_its_schema() {
     assert_eq!(overlay["pending"].as_array().unwrap().len(), 1);
     check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay?ids=x").by(&ann)).await;
     check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay")).await;
+    for preview in [json!({"content": "**x**"}), json!({"content": ""})] {
+        check("post", "/v1/preview", origin.request("POST /v1/preview").by(&ann).json(&preview)).await;
+    }
     check("post", "/v1/guests", origin.request("POST /v1/guests").json(&json!({"name": "g"}))).await;
     check("post", "/v1/guests", origin.request("POST /v1/guests").json(&json!({}))).await;
 }

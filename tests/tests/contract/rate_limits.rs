@@ -55,6 +55,7 @@ async fn every_other_write_of_a_member_is_limited() {
         config.limits.edits_per_minute_member = 6;
         config.limits.deletions_per_minute_member = 6;
         config.limits.decisions_per_minute_member = 6;
+        config.limits.previews_per_minute_member = 6;
     })
     .await;
     let (ann, moderator) = (ann(), moderator());
@@ -70,6 +71,10 @@ async fn every_other_write_of_a_member_is_limited() {
     assert!((3..6).contains(&edits), "{edits} edits of one comment");
     let edits = count_until_limited(20, async |n| origin.edit(&ann, &other, &format!("edit {n}")).await).await;
     assert!(edits <= 3, "{edits} more edits of the member");
+    let text = json!({ "content": "x" });
+    let preview = async |_| origin.request("POST /v1/preview").by(&ann).json(&text).send().await;
+    let previews = count_until_limited(20, preview).await;
+    assert!((6..9).contains(&previews), "{previews} previews");
     let pins = count_until_limited(20, async |_| origin.set_flag(&moderator, "PUT", id(&comment), "pin").await).await;
     assert!(pins >= 6, "{pins} pins");
     origin.decide(&moderator, &comment, "feature").await.expect(429);

@@ -22,7 +22,7 @@ pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{AuthenticatedMember, Moderator};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
-pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Reactions};
+pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Previews, Reactions};
 
 use crate::http::problem::Refusal;
 

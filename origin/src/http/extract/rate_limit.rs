@@ -52,6 +52,14 @@ impl LimitedWrite for Decisions {
     const WRITE_KIND: WriteKind = WriteKind::Decision;
 }
 
+/// Texts that are rendered and not stored.
+#[derive(Debug)]
+pub(in crate::http) struct Previews;
+
+impl LimitedWrite for Previews {
+    const WRITE_KIND: WriteKind = WriteKind::Preview;
+}
+
 /// The member of a write, as [`AuthenticatedMember`], counted for the member and its network.
 #[derive(Debug)]
 pub(in crate::http) struct LimitedMember<W> {

@@ -20,6 +20,15 @@ pub(in crate::http) struct CommentEdit {
     content: String,
 }
 
+/// A text to preview.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`content::parse_edit` reads it")]
+pub(in crate::http) struct PreviewRequest {
+    /// The text; the rules are those of a new comment.
+    #[schema(min_length = 1, max_length = 5000)]
+    content: String,
+}
+
 /// A guest to be.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "`content::parse_guest_name` reads it")]
