@@ -10,7 +10,7 @@ use crate::ports::store::Tables;
 use crate::state::erased_members::ErasedMembers;
 
 /// How often the tables are read.
-const ERASURE_READ_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const ERASURE_READ_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads until the state is dropped.
 pub async fn run(erased: Weak<ErasedMembers>, tables: Arc<dyn Tables>) {
@@ -23,8 +23,8 @@ pub async fn run(erased: Weak<ErasedMembers>, tables: Arc<dyn Tables>) {
         match erased.follow(&*tables).await {
             Ok(()) => outage.end(|| tracing::info!("Read the erased members again")),
             Err(error) => outage.begin(|| {
-                let retry_s = ERASURE_READ_INTERVAL.as_secs();
-                tracing::warn!(retry_s, %error, "Could not read the erased members; retrying every {retry_s} s");
+                let retry_ms = ERASURE_READ_INTERVAL.as_millis() as u64;
+                tracing::warn!(retry_ms, %error, "Could not read the erased members; retrying every {retry_ms} ms");
             }),
         }
     }

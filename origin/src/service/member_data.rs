@@ -165,7 +165,8 @@ fn items<T: Serialize>(list: &[T], begins: bool) -> ServiceResult<String> {
 }
 
 /// Erases a member: their tokens are refused from now on, and what they wrote and were called is not
-/// shown to anybody. It is overwritten a moment later, a large history within minutes ([`crate::jobs::erase_members`]).
+/// shown to anybody. It is overwritten a moment later, a history of thousands of comments within seconds
+/// ([`crate::jobs::erase_members`]).
 ///
 /// # Errors
 /// The journal's.

@@ -1,7 +1,7 @@
 //! The store without what belongs to erased members, as every request reads it.
 //!
-//! The tables are overwritten a little later, a large history much later; and a comment may be on its way
-//! to them. Promise: from the moment that this process knows of an erasure, no row that it reads has the
+//! The tables are overwritten a moment later, for a large history within seconds; and a comment may be on its
+//! way to them. Promise: from the moment that this process knows of an erasure, no row that it reads has the
 //! content or the name of the member.
 
 use std::collections::HashMap;

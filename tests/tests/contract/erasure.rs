@@ -1,7 +1,8 @@
 //! What belongs to a member: the export of it, and its erasure.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt as _, stream};
 use gailou::jobs::erase_members::SETTLE_MS;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::token::Role;
@@ -249,6 +250,36 @@ async fn erasure_reaches_the_change_feed_and_the_counts() {
     let subject = origin.current_page("article/1", &comments_path("article/1")).await["subject"].clone();
     assert_eq!((subject["comments"].clone(), subject["roots"].clone()), (json!(2), json!(2)));
     assert_eq!(origin.get(&format!("/v1/comments/{}", id(&root))).await.expect(200)["replies"], 0);
+}
+
+/// Half of a large history is in one subject, the other half in subjects of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_erased_comments_are_in_the_change_feed_soon() {
+    const COMMENTS: usize = 3_000;
+    /// It takes 1 to 3 s on two busy processors, and 12 s with a transaction for each comment of a cluster.
+    const TIMEOUT: Duration = Duration::from_secs(8);
+    let origin = TestOrigin::start().await;
+    let busy = member(77);
+    let posts = stream::iter(0..COMMENTS).map(|n| {
+        let (origin, busy) = (&origin, &busy);
+        let subject = if n.is_multiple_of(2) { "article/large".into() } else { format!("article/{n}") };
+        async move { number(&origin.post(busy, &subject, &format!("text {n}")).await) }
+    });
+    let comments: Vec<_> = posts.buffer_unordered(32).collect().await;
+    origin.wait_until_persisted().await;
+    erase(&origin, &busy).await;
+    let erased_at = Instant::now();
+    // What the edge reads.
+    let count_rows = || async { origin.get("/v1/edge/changes").await.json["rows"].as_array().map_or(0, Vec::len) };
+    assert_eq!(poll_until(count_rows, |rows| *rows == COMMENTS).await, COMMENTS);
+    let taken = erased_at.elapsed();
+    assert!(taken < TIMEOUT, "it took {taken:?}");
+    let rows = origin.app.tables.read_comments(&comments).await.unwrap();
+    assert!(rows.len() == COMMENTS && rows.values().all(gailou::domain::row::CommentRow::is_erased));
+    let history = origin.get("/v1/members/77/comments").await.expect(200);
+    assert_eq!(history["data"], json!([]));
+    let subject = origin.current_page("article/large", &comments_path("article/large")).await["subject"].clone();
+    assert_eq!(subject["comments"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,9 +9,11 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::rows::{StoredEnum, count_at, id_at, member_id, number_at};
 use crate::adapters::mysql::statement::{SqlStatement, sql};
+use crate::domain::columns::FLAG_ERASED;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::row::{EarlierText, OtherTexts};
 use crate::ports::store::{ErasureReader, MemberDataReader, Result, Sharding as _};
@@ -71,6 +73,16 @@ impl ErasureReader for MysqlStore {
                     WHERE done = 0 ORDER BY at, member_id LIMIT ?";
         let mut session = self.first_pool().session("list_unfinished_erasures").await?;
         session.fetch_all(sql(text).bind(count as i64)).await?.iter().map(erased_member).collect()
+    }
+
+    async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>> {
+        let text = format!(
+            "SELECT c.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
+             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) \
+             WHERE (c.flags & {FLAG_ERASED}) = 0"
+        );
+        let ids = ids.iter().map(|id| (id.slot(), id.signed()));
+        self.rows_by_id("list_not_erased", ids, &text, |s| s).await?.iter().map(|r| id_at(r, 0)).collect()
     }
 
     async fn list_mentioning(

@@ -6,8 +6,9 @@ use gailou_shared::wire::Reaction;
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::sqlite::query::{fetch_all, first_id};
+use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids};
 use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, member_id};
+use crate::domain::columns::FLAG_ERASED;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::row::{EarlierText, OtherTexts};
 use crate::ports::store::{ErasureReader, MemberDataReader, Result};
@@ -70,6 +71,15 @@ impl ErasureReader for SqliteStore {
             let sql = "SELECT at, member_id FROM erased_member INDEXED BY erased_member_unfinished \
                        WHERE done = 0 ORDER BY at, member_id LIMIT ?1";
             fetch_all(c, sql, [count as i64], erased_member)
+        })
+        .await
+    }
+
+    async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>> {
+        let ids = json_ids(ids);
+        self.read("list_not_erased", move |c| {
+            let sql = "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value WHERE (c.flags & ?2) = 0";
+            fetch_all(c, sql, params![ids, FLAG_ERASED], first_id)
         })
         .await
     }

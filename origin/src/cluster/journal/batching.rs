@@ -19,13 +19,14 @@ use crate::ports::store::{SlotTables, StoreError};
 const MAX_STATES_PER_STATEMENT: usize = 500;
 /// Statements in flight to one database. With one, the next would wait for its answer.
 const MAX_STATEMENTS_IN_FLIGHT: usize = 2;
-/// Imported comments in one transaction.
-const MAX_IMPORT_BATCH: usize = 1_000;
+/// Imported and erased comments in one transaction. It keeps other writers of its slots waiting: some tenths of
+/// a second.
+const MAX_BULK_BATCH: usize = 1_000;
 /// Queries or comments that may wait: about half a second of work. One more is refused.
 const MAX_QUEUED: usize = 20_000;
 
 type StateAnswer = oneshot::Sender<Result<ReactionState, StoreError>>;
-type ImportAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
+type BulkAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
 /// Reads reaction states, with one queue for each database, so that one that does not answer delays no
 /// other.
@@ -104,20 +105,23 @@ async fn read_states(tables: &dyn SlotTables, pairs: &[CommentAndMember]) -> Res
         .await
 }
 
-/// Writes imported comments, in the order in which they arrive.
+/// Writes what comes in thousands (imports, the erasure of members), in the order in which it arrives.
+///
+/// A transaction costs about as much for one comment as for a hundred, and those of one slot run one after
+/// the other, so more of them at a time gain nothing.
 #[derive(Debug)]
-pub(super) struct ImportBatcher {
-    queue: mpsc::Sender<(LoggedOperation, ImportAnswer)>,
+pub(super) struct BulkBatcher {
+    queue: mpsc::Sender<(LoggedOperation, BulkAnswer)>,
 }
 
-impl ImportBatcher {
+impl BulkBatcher {
     pub(super) fn start(tables: Arc<dyn SlotTables>, listeners: CommitListeners) -> Self {
         let (queue, operations) = mpsc::channel(MAX_QUEUED);
         tokio::spawn(write_batches(operations, tables, listeners));
         Self { queue }
     }
 
-    /// Writes a comment together with those of other callers. It is queued before this waits.
+    /// Writes an operation together with those of other callers. It is queued before this waits.
     pub(super) async fn write(&self, logged: LoggedOperation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
         self.queue.try_send((logged, answer)).map_err(not_queued)?;
@@ -126,12 +130,12 @@ impl ImportBatcher {
 }
 
 async fn write_batches(
-    mut operations: mpsc::Receiver<(LoggedOperation, ImportAnswer)>,
+    mut operations: mpsc::Receiver<(LoggedOperation, BulkAnswer)>,
     tables: Arc<dyn SlotTables>,
     listeners: CommitListeners,
 ) {
-    let mut received = Vec::with_capacity(MAX_IMPORT_BATCH);
-    while operations.recv_many(&mut received, MAX_IMPORT_BATCH).await > 0 {
+    let mut received = Vec::with_capacity(MAX_BULK_BATCH);
+    while operations.recv_many(&mut received, MAX_BULK_BATCH).await > 0 {
         let (batch, answers): (Vec<LoggedOperation>, Vec<_>) = received.drain(..).unzip();
         let outcomes = write_batch(&*tables, &listeners, &batch).await;
         for (answer, outcome) in answers.into_iter().zip(outcomes) {
@@ -140,7 +144,7 @@ async fn write_batches(
     }
 }
 
-/// Writes a batch. If it is refused, each comment is written alone, so that only an invalid one fails.
+/// Writes a batch. If it is refused, each operation is written alone, so that only an invalid one fails.
 async fn write_batch(
     tables: &dyn SlotTables,
     listeners: &CommitListeners,

@@ -34,6 +34,18 @@ impl ClusterJournal {
         }
     }
 
+    /// Overwrites a comment, together with those of other callers. A comment without a row is
+    /// [`OperationOutcome::NoComment`] at once: who erases comes again.
+    pub(super) async fn overwrite(
+        &self,
+        id: CommentId,
+        logged: LoggedOperation,
+    ) -> Result<OperationOutcome, JournalError> {
+        let outcome = self.bulk.write(logged).await?;
+        self.visibility.invalidate(id).await;
+        Ok(outcome)
+    }
+
     /// Whether a comment without a row may get one soon, or may just have got one.
     async fn may_be_pending(&self, id: CommentId) -> bool {
         let age_ms = self.clock.now().saturating_sub(id.created_ms());

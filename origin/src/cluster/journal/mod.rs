@@ -24,10 +24,10 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::cluster::journal::batching::{ImportBatcher, ReactionStateBatcher};
+use crate::cluster::journal::batching::{BulkBatcher, ReactionStateBatcher};
 use crate::cluster::journal::visibility::VisibilityCache;
 use crate::domain::codec::operation::encode;
-use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::domain::operation::{CommentChange, LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::broker::{BrokerError, Producer, Topic};
 use crate::ports::counters::Counters;
 use crate::ports::failure::Failure;
@@ -67,19 +67,19 @@ pub struct ClusterJournal {
     clock: Clock,
     visibility: VisibilityCache,
     reaction_states: ReactionStateBatcher,
-    imports: ImportBatcher,
+    bulk: BulkBatcher,
     /// Read-locked by every operation in flight; true once no more are accepted.
     is_closed: RwLock<bool>,
 }
 
 impl ClusterJournal {
-    /// Starts the tasks that batch reads and imports; they end when the journal is dropped.
+    /// Starts the tasks that batch reads and bulk writes; they end when the journal is dropped.
     pub fn start(deps: ClusterJournalDeps) -> Self {
         let ClusterJournalDeps { producer, tables, comments, counters, pending, recovery, listeners, clock } = deps;
         Self {
             visibility: VisibilityCache::new(comments),
             reaction_states: ReactionStateBatcher::start(&tables),
-            imports: ImportBatcher::start(tables.clone(), listeners.clone()),
+            bulk: BulkBatcher::start(tables.clone(), listeners.clone()),
             is_closed: RwLock::new(false),
             producer,
             tables,
@@ -114,9 +114,12 @@ impl Journal for ClusterJournal {
         }
         let logged = LoggedOperation::new(self.clock.now(), operation);
         match logged.operation {
-            Operation::Publish(ref row) if row.imported.is_some() => self.imports.write(logged).await,
+            Operation::Publish(ref row) if row.imported.is_some() => self.bulk.write(logged).await,
             Operation::Publish(_) => self.publish(logged).await,
             Operation::React { id, member, change } => self.react(id, member, change, logged).await,
+            Operation::Change { id, change: CommentChange::Erase | CommentChange::Forget { .. }, .. } => {
+                self.overwrite(id, logged).await
+            }
             Operation::Change { id, .. } => self.change(id, logged).await,
             Operation::Subject { .. }
             | Operation::Snapshot { .. }

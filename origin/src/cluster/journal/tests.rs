@@ -14,7 +14,7 @@ use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 use crate::ports::counters::CountersError;
 use crate::ports::store::BatchWriter as _;
 use crate::testing::faults::FaultPoint;
-use crate::testing::fixtures::{comment, like, new_row, publish, subject_in};
+use crate::testing::fixtures::{comment, like, member, new_row, publish, subject_in};
 use crate::testing::memory_pending::MemoryPending;
 use crate::testing::test_bed::TestBed;
 
@@ -337,6 +337,28 @@ async fn imports_are_written_in_batches_and_fail_alone() {
     bed.doubles.store.take_down(0);
     is_unknown(&bed.publish(imported(800)).await);
     assert_eq!(bed.appended(Topic::Comments), 0);
+}
+
+/// One transaction a comment would keep a popular subject's slot busy for longer than caches may show them.
+#[tokio::test(start_paused = true)]
+async fn erased_comments_are_overwritten_in_a_few_transactions() {
+    let bed = JournalTestBed::new();
+    let published: Vec<_> = (0..2_500).map(|number| publish(&bed.subject, comment(SLOT, number))).collect();
+    bed.doubles.store.persist(&published).await.unwrap();
+    let before = bed.doubles.store.batch_sizes().len();
+    let change = |number, change| Operation::Change { id: comment(SLOT, number), change, audit: None };
+    let forget = CommentChange::Forget { member: member(7), is_shown: true };
+    let changes = (0..2_000).map(|number| change(number, CommentChange::Erase));
+    let changes = changes.chain((2_000..2_500).map(|number| change(number, forget.clone())));
+    let outcomes = join_all(changes.map(|operation| bed.journal.append(operation))).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Done))));
+    let batches = bed.doubles.store.batch_sizes().split_off(before);
+    assert!(batches.len() <= 4 && batches.iter().sum::<usize>() == 2_500, "{batches:?}");
+    // A comment without a row is not waited for.
+    bed.publish(bed.row(3_000, None)).await.unwrap();
+    let begun = Instant::now();
+    let early = bed.journal.append(change(3_000, CommentChange::Erase)).await;
+    assert!(matches!(early, Ok(OperationOutcome::NoComment)) && begun.elapsed() < WRITE_TIMEOUT, "{early:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,8 @@ pub trait ErasureReader: Send + Sync + Debug {
     async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>>;
     /// Erased members of whom something may be left, oldest erasure first.
     async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>>;
+    /// Those of these comments that have a row and are not overwritten. Reads no texts.
+    async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>>;
     /// The first `count` comments above an id that mentioned a member when they were written.
     async fn list_mentioning(&self, member: MemberId, above: Option<CommentId>, count: usize)
     -> Result<Vec<CommentId>>;

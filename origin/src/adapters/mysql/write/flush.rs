@@ -218,18 +218,22 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
 
 /// Overwrites erased comments, and the names of erased members in the comments of others.
 async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
-    for id in &changes.erased {
-        let n = db.table_number(id.slot());
-        for statement in [
-            format!(
-                "UPDATE comment_{n} SET author_name = '', author_avatar = NULL, author_level = 0, author_role = 0 \
-                 WHERE id = {id}"
-            ),
-            format!("UPDATE content_{n} SET content = '', html = '', mentions = NULL, written = NULL WHERE id = {id}"),
-            format!("DELETE FROM content_history_{n} WHERE comment_id = {id}"),
-        ] {
-            script.add(&statement).await?;
-        }
+    let mut erased = changes.erased.clone();
+    erased.sort_unstable();
+    let ids = json_table("{rows}", &["id BIGINT"]);
+    for statement in [
+        format!(
+            "UPDATE {ids} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id SET c.author_name = '', c.author_avatar = NULL, \
+             c.author_level = 0, c.author_role = 0"
+        ),
+        format!(
+            "UPDATE {ids} STRAIGHT_JOIN content_{{n}} c ON c.id = j.id SET c.content = '', c.html = '', \
+             c.mentions = NULL, c.written = NULL"
+        ),
+        format!("DELETE h FROM {ids} STRAIGHT_JOIN content_history_{{n}} h ON h.comment_id = j.id"),
+    ] {
+        let rows = erased.iter().map(|id| (id.slot(), json_numbers(&[Some(id.signed())])));
+        script.add_rows(&statement, group_by_table(db, rows)).await?;
     }
     for ForgottenName { id, member } in &changes.forgotten {
         let n = db.table_number(id.slot());
