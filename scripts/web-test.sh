@@ -35,7 +35,7 @@ start_origin "$gailou" --bind 127.0.0.1:0 || exit 1
 quietly "$gailou" import edge/web/demo-threads.jsonl
 printf '%s\t%s\tblock\n' $word $category >"$work/words.tsv"
 quietly "$gailou" words load "$work/words.tsv"
-start_edge 0 "$work/edge" "$origin_url" || exit 1
+start_edge 0 "$work/edge" "$origin_url" --var "TOKEN_SECRET:$secret" || exit 1
 
 status=0
 page tests/web/online.mjs || status=1

@@ -7,8 +7,8 @@ use axum::response::Response;
 use gailou_shared::http_headers::is_valid_request_id;
 use gailou_shared::wire::{Code, FieldError, Problem};
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
-    RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 
 /// The header with the request's id.
@@ -70,8 +70,7 @@ pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Ve
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    allow_every_site(headers);
     headers.insert(REQUEST_ID, id.to_header());
     match code {
         Code::OriginUnreachable | Code::Overloaded => {
@@ -86,6 +85,12 @@ pub fn problem(id: &RequestId, code: Code, detail: impl Into<String>, errors: Ve
         _ => {}
     }
     response
+}
+
+/// Lets scripts of every site read an answer.
+pub(crate) fn allow_every_site(headers: &mut HeaderMap) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
 }
 
 /// Inserts a header whose value is made of numbers and fixed text; other values are left out.

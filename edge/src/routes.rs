@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use gailou_shared::request_path::DOT_SEGMENT_DETAIL;
 use gailou_shared::wire::{Code, FieldError};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
 use tower_service::Service as _;
@@ -115,9 +115,16 @@ async fn public_page(
     match PageKey::parse(request.uri().path(), request.uri().query()) {
         Some(key) => {
             let headers = request.headers();
-            let if_none_match = headers.get(IF_NONE_MATCH).and_then(|v| v.to_str().ok()).map(str::to_owned);
+            let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+            let if_none_match = text(IF_NONE_MATCH).map(str::to_owned);
+            let now_ms = ports.clock.now_ms();
+            let is_moderators = page_service::is_moderator_read(&isolate, &key.path_query, text(AUTHORIZATION), now_ms);
+            let token = headers.get(AUTHORIZATION).filter(|_| is_moderators).cloned();
             let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), requester };
-            page_service::answer_page(&isolate, &ports, page).await
+            match token {
+                Some(token) => page_service::answer_moderator(&isolate, &ports, page, token).await,
+                None => page_service::answer_page(&isolate, &ports, page).await,
+            }
         }
         None => writes::check_and_forward(&isolate, &ports, &requester, RouteRule::ANY_REQUEST, request).await,
     }

@@ -112,6 +112,62 @@ async function makePopular(subject) {
   );
 }
 
+test('a hidden subject is whole for moderators and empty for everybody else', {
+  skip,
+}, async () => {
+  const subject = '/v1/subjects/topic/hidden';
+  const list = `${subject}/comments`;
+  const post = async (body) => {
+    const posted = await call('POST', list, { ...as('1', 'Ann'), body });
+    assert.equal(posted.status, 201, posted.text);
+    return posted.body.id;
+  };
+  const id = await post({ content: 'a secret' });
+  await post({ content: 'a secret reply', parent_id: id });
+  const parts = ['', '/tree', '/replies', '/ancestors', '/context'];
+  const paths = [
+    list,
+    `${list}?sort=new&limit=50`,
+    ...parts.map((of) => `/v1/comments/${id}${of}`),
+  ];
+  const all = [subject, ...paths];
+  const shows = ({ text, body }) => text.includes('a secret') || body.comments === 2;
+  const isEmpty = (seen) => [200, 404].includes(seen.status) && !shows(seen);
+  const isWhole = (seen) => seen.status === 200 && shows(seen);
+  // Every cache has the pages of before.
+  const tags = new Map();
+  for (const path of all) {
+    const before = await eventually(async () => {
+      const page = await call('GET', path);
+      return isWhole(page) && page;
+    });
+    tags.set(path, before.headers.get('etag'));
+  }
+  const hide = { ...as('10', 'Ad', 'admin'), body: { state: 'hidden' } };
+  const hidden = await call('PUT', subject.replace('/v1', '/v1/admin'), hide);
+  assert.equal(hidden.status, 200, hidden.text);
+  for (const path of all) await eventually(async () => isEmpty(await call('GET', path)));
+
+  const readers = [{}, as('1', 'Ann'), { authorization: `${moderator.authorization}x` }];
+  // Rounds without a pause, so that pages in memory are fresh when the next one asks.
+  for (let round = 0; round < 2; round += 1) {
+    for (const path of all) {
+      const first = await call('GET', path);
+      const tag = first.headers.get('etag') ?? tags.get(path);
+      for (const headers of [{}, { 'if-none-match': tag }, { 'if-none-match': tags.get(path) }]) {
+        const whole = await call('GET', path, { ...moderator, ...headers });
+        assert.ok(isWhole(whole), `${path}: ${whole.status} ${whole.text}`);
+        assert.equal(whole.headers.get('cache-control'), 'private, no-store', path);
+        assert.equal(whole.headers.get('etag'), null, path);
+        for (const reader of readers) {
+          const seen = await call('GET', path, reader);
+          assert.ok(isEmpty(seen), `${path}: ${seen.status} ${seen.text}`);
+        }
+      }
+    }
+  }
+});
+
 test("a moderator's deletion reaches every address within 5 s", { skip }, async () => {
   const subject = '/v1/subjects/topic/moderated';
   const post = async (content, who, parent_id) => {

@@ -3,12 +3,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { call, listWithRoots, newSubject } from './support/api.mjs';
-import { BASE, demoLines, skipWithout } from './support/environment.mjs';
+import {
+  call,
+  callUntil,
+  guestToken,
+  listWithRoots,
+  memberToken,
+  newSubject,
+  postComment,
+  subjectPath,
+} from './support/api.mjs';
+import { BASE, demoLines, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import {
   assertVisible,
   comments,
   commentWith,
+  listIsLoaded,
   newText,
   openPage,
   postOnPage,
@@ -69,6 +79,39 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       assert.equal(await chain.locator('li').count(), floorsOf(deepest));
       const top = chain.locator('li').last();
       await assertVisible(top.getByText(deepest.content.slice(0, 15)), 'the top floor');
+    });
+  });
+
+  test('hidden subject is empty until a moderator signs in', {
+    skip: skipWithout({ E2E_TOKEN_SECRET: TOKEN_SECRET }),
+  }, async () => {
+    const subject = newSubject();
+    const text = newText('Hidden');
+    const { id } = await postComment(subject, text, await guestToken());
+    const path = `/v1/admin/subjects/${subjectPath(subject)}`;
+    const admin = memberToken('1', 'Admin', 'admin');
+    const hidden = await call('PUT', path, { body: { state: 'hidden' }, token: admin });
+    assert.equal(hidden.status, 200, hidden.text);
+    await callUntil(`/v1/comments/${id}`, ({ status }) => status === 404);
+    const signIn = (page, token) =>
+      page.locator('gailou-comments').evaluate((element, value) => {
+        element.token = value;
+      }, token);
+    for (const [hash, notice] of [
+      ['', 'The comments of this page are hidden'],
+      [`#comment-${id}`, 'The linked comment could not be found'],
+    ]) {
+      await withPage(subject, { hash }, async (page) => {
+        await assertVisible(page.getByText(notice), notice);
+        await listIsLoaded(page);
+        await signIn(page, memberToken('2', 'Bo'));
+        assert.equal(await comments(page).count(), 0);
+        await signIn(page, memberToken('9', 'Mo', 'moderator'));
+        await assertVisible(commentWith(page, text), `the moderator sees it (${hash})`);
+      });
+    }
+    await withPage(subject, {}, async (page) => {
+      assert.equal(await comments(page).count(), 0, 'the next reader does not');
     });
   });
 

@@ -51,10 +51,14 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
     let path_query = path_query(&url);
     let (path, query) = path_query.split_once('?').map_or((path_query, None), |(path, query)| (path, Some(query)));
 
+    let is_moderator_read = |key: &str| {
+        page_service::is_moderator_read(&instance.isolate, key, header("authorization").as_deref(), now_ms())
+    };
     if method == "GET"
         && let Some(key) = PageKey::parse(path, query)
         && let Some(page) = page_service::fresh_in_memory(&instance.isolate, &key.path_query, now_ms())
         && !header("cache-control").is_some_and(|list| routes::has_no_cache(&list))
+        && !is_moderator_read(&key.path_query)
     {
         return respond_from_memory(&page, id.as_str(), header("if-none-match").as_deref());
     }

@@ -105,11 +105,14 @@ async fn fetch_once(
     past_caches: bool,
 ) -> FetchOutcome {
     let started_ms = ports.clock.now_ms();
-    let outcome = ask_origin(isolate, ports, request, known.as_deref(), past_caches).await;
-    // An answer that is too large is an answer: it says nothing about other pages.
-    let is_up = matches!(outcome, OriginOutcome::Answered(_) | OriginOutcome::TooLarge);
-    isolate.origin_health.record(is_up, ports.clock.now_ms());
-    let answer = match outcome {
+    let mut headers = HeaderMap::new();
+    if let Some(etag) = known.as_ref().and_then(|page| page.etag.clone()) {
+        headers.insert(IF_NONE_MATCH, etag);
+    }
+    if past_caches {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    let answer = match ask_origin(isolate, ports, request, headers).await {
         OriginOutcome::Answered(answer) => answer,
         OriginOutcome::TooLarge => {
             let (key, now) = (&request.key.path_query, ports.clock.now_ms());
@@ -137,21 +140,14 @@ async fn fetch_once(
     FetchOutcome::NotStorable(answer)
 }
 
-/// Sends the request for a page. Only pages, 304s and problems are the origin's own answers.
-async fn ask_origin(
+/// Sends the request for a page with these headers, and records whether the origin is up. Only pages, 304s
+/// and problems are the origin's own answers.
+pub(super) async fn ask_origin(
     isolate: &Isolate,
     ports: &Ports,
     request: &PageRequest,
-    known: Option<&CachedPage>,
-    past_caches: bool,
+    headers: HeaderMap,
 ) -> OriginOutcome {
-    let mut headers = HeaderMap::new();
-    if let Some(etag) = known.and_then(|page| page.etag.clone()) {
-        headers.insert(IF_NONE_MATCH, etag);
-    }
-    if past_caches {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    }
     let forwarded = ForwardRequest {
         method: Method::GET,
         path_query: request.key.path_query.clone(),
@@ -160,7 +156,7 @@ async fn ask_origin(
         body_mode: BodyMode::Whole,
         timeout_ms: READ_TIMEOUT_MS,
     };
-    match forward::send(isolate, ports, &request.requester, forwarded).await {
+    let outcome = match forward::send(isolate, ports, &request.requester, forwarded).await {
         OriginOutcome::Answered(answer)
             if !matches!(answer.status, StatusCode::OK | StatusCode::NOT_MODIFIED)
                 && !forward::is_problem(&answer.headers) =>
@@ -168,5 +164,15 @@ async fn ask_origin(
             OriginOutcome::Unreachable
         }
         outcome => outcome,
-    }
+    };
+    // An answer that is too large is an answer: it says nothing about other pages.
+    let is_up = matches!(outcome, OriginOutcome::Answered(_) | OriginOutcome::TooLarge);
+    isolate.origin_health.record(is_up, ports.clock.now_ms());
+    outcome
+}
+
+/// Whether an answer with this status is about the page. A page needs no right: 403 says that the origin
+/// refuses this edge's signature.
+pub(super) fn is_about_page(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::FORBIDDEN)
 }

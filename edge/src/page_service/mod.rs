@@ -13,18 +13,19 @@
 //! **Takedown.** A page that the change feed holds void is not served, even when nothing else is left
 //! to serve; see [`crate::change_feed`], also for its cost.
 //!
-//! Not here: anything that depends on the reader, and any look into a page's JSON.
+//! What depends on the reader is in `moderator_read` alone, which stores nothing. Not here: any look into a
+//! page's JSON.
 
 mod cooldowns;
 mod copies;
 mod fetch;
+mod moderator_read;
 mod page_response;
 
 use std::sync::Arc;
 
 use axum::response::Response;
 use gailou_shared::wire::Code;
-use http::StatusCode;
 use http::header::RETRY_AFTER;
 
 use crate::cached_page::{CachedPage, PageState};
@@ -35,12 +36,13 @@ use crate::response::{insert_header, problem};
 use crate::{Isolate, change_feed, lock, rate_limits};
 
 pub use cooldowns::Cooldowns;
+pub use moderator_read::{answer_moderator, is_moderator_read};
 pub use page_response::{BROWSER_CACHE_CONTROL, STALE_HEADER, insert_common_headers, insert_page_headers};
 
 pub(crate) use copies::{admit, get_from_memory, load_page, store_copies};
 
 use cooldowns::{CooldownAction, RefreshGuard};
-use fetch::{FetchOutcome, TOO_LARGE_COOLDOWN_MS, fetch_page, refresh_later};
+use fetch::{FetchOutcome, TOO_LARGE_COOLDOWN_MS, fetch_page, is_about_page, refresh_later};
 use page_response::page_response;
 
 /// How often one page is read past the caches, in milliseconds.
@@ -111,10 +113,7 @@ pub async fn answer_page(isolate: &Arc<Isolate>, ports: &Ports, request: PageReq
     let id = &request.requester.id;
     let failure = match fetched {
         FetchOutcome::Page(page) => return page_response(&page, &request, ports.clock.now_ms(), false),
-        // A page needs no right: 403 says that the origin refuses this edge's signature.
-        FetchOutcome::NotStorable(answer)
-            if !matches!(answer.status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::FORBIDDEN) =>
-        {
+        FetchOutcome::NotStorable(answer) if is_about_page(answer.status) => {
             return forward::client_response(answer, id);
         }
         FetchOutcome::Void => return problem(id, Code::Unavailable, "This page is changing. Try again.", Vec::new()),

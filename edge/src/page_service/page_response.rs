@@ -3,14 +3,11 @@
 use axum::body::Body;
 use axum::response::Response;
 use http::StatusCode;
-use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, AGE, CACHE_CONTROL, ETAG, HeaderMap, HeaderName,
-    HeaderValue, WARNING,
-};
+use http::header::{AGE, CACHE_CONTROL, ETAG, HeaderMap, HeaderName, HeaderValue, WARNING};
 
 use super::PageRequest;
 use crate::cached_page::CachedPage;
-use crate::response::{EXPOSED_HEADERS, REQUEST_ID};
+use crate::response::{REQUEST_ID, allow_every_site};
 
 /// What browsers may do with a page: store it, and revalidate it before each use.
 pub const BROWSER_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, no-cache");
@@ -32,10 +29,15 @@ pub(super) fn page_response(page: &CachedPage, request: &PageRequest, now_ms: u6
     headers.insert(AGE, HeaderValue::from(page.age_seconds(now_ms)));
     headers.insert(REQUEST_ID, request.requester.id.to_header());
     if is_stale {
-        headers.insert(STALE_HEADER, HeaderValue::from_static("1"));
-        headers.insert(WARNING, HeaderValue::from_static("110 gailou \"Response is Stale\""));
+        mark_stale(headers);
     }
     response
+}
+
+/// Marks an answer as a saved copy.
+pub(super) fn mark_stale(headers: &mut HeaderMap) {
+    headers.insert(STALE_HEADER, HeaderValue::from_static("1"));
+    headers.insert(WARNING, HeaderValue::from_static("110 gailou \"Response is Stale\""));
 }
 
 /// Inserts the headers of a page that are the same for every reader.
@@ -50,6 +52,5 @@ pub fn insert_common_headers(page: &CachedPage, headers: &mut HeaderMap) {
         headers.insert(ETAG, etag.clone());
     }
     headers.insert(CACHE_CONTROL, BROWSER_CACHE_CONTROL);
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    allow_every_site(headers);
 }

@@ -1,12 +1,13 @@
 //! Public reads: caches, freshness, failures of the origin.
 
+mod moderator_reads;
 mod origin_failures;
 
 use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::EdgeConfig;
-use crate::testing::{EdgeTestBed, START_MS, StoreFault, origin_answer, page_answer, stepping};
+use crate::testing::{EdgeTestBed, START_MS, StoreFault, TestResponse, origin_answer, page_answer, stepping};
 use gailou_shared::edge_protocol::HOT_FOR_HEADER;
 use http::header::HeaderValue;
 use proptest::prelude::*;

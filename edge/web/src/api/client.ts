@@ -1,6 +1,7 @@
 /** The calls of the HTTP contract that the element makes, one method each. */
 
 import { subjectPath } from './paths.ts';
+import { ApiProblem } from './problem.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
 import type {
   Ancestors,
@@ -25,15 +26,21 @@ export interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** The reader's tokens at the time of a call. */
+export interface ReaderTokens {
+  readonly token: string | null;
+  /** The token, when it says that the reader is a moderator. */
+  readonly moderatorToken: string | null;
+}
+
 export class ApiClient {
   /** The address of the server, without a slash at the end. */
   readonly base: string;
-  readonly #token: () => string | null;
+  readonly #tokens: ReaderTokens;
 
-  /** `token` gives the reader's token at the time of a call. Lists are asked for without it. */
-  constructor(base: string, token: () => string | null) {
+  constructor(base: string, tokens: ReaderTokens) {
     this.base = base;
-    this.#token = token;
+    this.#tokens = tokens;
   }
 
   listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
@@ -100,11 +107,22 @@ export class ApiClient {
     return `${this.base}${subjectPath(subject)}/events?after=${after}`;
   }
 
-  #read<Data>(path: string, { pastCaches, signal }: ReadOptions = {}): Promise<ApiAnswer<Data>> {
+  /**
+   * Without a token, as every cache has the answer. When it is that the subject is hidden, or 404, a
+   * moderator's read is sent once more with the token, which no cache answers.
+   */
+  async #read<Data>(
+    path: string,
+    { pastCaches, signal }: ReadOptions = {},
+  ): Promise<ApiAnswer<Data>> {
     const request: ApiRequest = { method: 'GET', url: path };
     if (pastCaches) request.pastCaches = true;
     if (signal) request.signal = signal;
-    return this.#request(request);
+    const shared = this.#request<Data>(request);
+    const isHidden = await shared.then(({ data }) => isOfHiddenSubject(data), isNotFound);
+    const token = this.#tokens.moderatorToken;
+    if (!isHidden || !token) return shared;
+    return this.#request<Data>({ ...request, token }).catch(() => shared);
   }
 
   /** With the reader's token. */
@@ -113,7 +131,7 @@ export class ApiClient {
     path: string,
     options: Pick<ApiRequest, 'body' | 'idempotencyKey'> = {},
   ): Promise<ApiAnswer<Data>> {
-    return this.#request({ method, url: path, token: this.#token(), ...options });
+    return this.#request({ method, url: path, token: this.#tokens.token, ...options });
   }
 
   #request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {
@@ -126,3 +144,8 @@ function encodeQuery({ sort, limit, cursor }: ListQuery): string {
   if (cursor) query.set('cursor', cursor);
   return query.toString();
 }
+
+const isOfHiddenSubject = (data: unknown) =>
+  (data as Partial<Page> | null)?.subject?.state === 'hidden';
+
+const isNotFound = (problem: unknown) => problem instanceof ApiProblem && problem.status === 404;

@@ -14,6 +14,23 @@ describe('broken token has no claims', () => {
   }
 });
 
+test('only the host can name a moderator', () => {
+  const identity = new ReaderIdentity('https://moderator.test', null);
+  for (const [role, expected] of [
+    ['moderator', true],
+    ['admin', true],
+    ['member', false],
+    [undefined, false],
+  ] as const) {
+    identity.hostToken = tokenOf({ sub: '7', name: 'Mo', role });
+    assert.equal(identity.moderatorToken === identity.hostToken, expected, role);
+  }
+  identity.hostToken = null;
+  identity.keepGuest({ token: tokenOf({ role: 'admin' }), member: { id: '1', name: 'Ann' } });
+  assert.equal(identity.moderatorToken, null);
+  identity.dropGuest();
+});
+
 test('host token wins over a guest', () => {
   const identity = new ReaderIdentity('https://identity.test', null);
   assert.deepEqual([identity.token, identity.member], [null, null]);

@@ -13,6 +13,7 @@ export interface KnownMember {
 
 interface TokenClaims extends Omit<KnownMember, 'id'> {
   sub?: string;
+  role?: string;
 }
 
 export class ReaderIdentity {
@@ -36,6 +37,12 @@ export class ReaderIdentity {
 
   get token(): string | null {
     return this.hostToken || (this.guest?.token ?? null);
+  }
+
+  /** What the token says is not verified: the server decides what its bearer sees. */
+  get moderatorToken(): string | null {
+    const role = this.hostToken && readTokenClaims(this.hostToken).role;
+    return role === 'moderator' || role === 'admin' ? this.hostToken : null;
   }
 
   get member(): KnownMember | null {

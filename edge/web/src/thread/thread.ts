@@ -65,7 +65,7 @@ export class CommentThread {
     this.sort = parseSort(settings.sort) ?? 'hot';
     this.locale = new Locale(language);
     this.identity = new ReaderIdentity(base, hostToken);
-    this.api = new ApiClient(base, () => this.identity.token);
+    this.api = new ApiClient(base, this.identity);
     this.recent = new RecentActs(`${base}|${subject}`);
     this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
     this.#composer = new Composer(this);
@@ -103,6 +103,10 @@ export class CommentThread {
     return (this.#info.state ?? 'open') === 'open';
   }
 
+  get #isHidden(): boolean {
+    return this.#info.state === 'hidden';
+  }
+
   get pinned(): Comment[] {
     return this.#info.pinned ?? [];
   }
@@ -127,8 +131,13 @@ export class CommentThread {
   }
 
   setHostToken(token: string | null): void {
-    this.identity.hostToken = token;
+    const { identity } = this;
+    const wasModerator = identity.moderatorToken !== null;
+    identity.hostToken = token;
     this.reader.onIdentityChange();
+    const isModerator = identity.moderatorToken !== null;
+    // A hidden subject is empty to everybody else.
+    if (this.#isHidden && isModerator !== wasModerator) this.start();
   }
 
   /** Null keeps what is known. */
@@ -153,8 +162,7 @@ export class CommentThread {
 
   /** Shows whether one can write here, and why not. */
   showState(): void {
-    const isHidden = this.#info.state === 'hidden';
-    const closed = isHidden ? this.text.hiddenSubject : this.text.closed;
+    const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
     this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
