@@ -93,7 +93,7 @@ pub(super) async fn get_or_build<F: Future<Output = ServiceResult<BuiltPage>>>(
         return Ok(page);
     }
     app.rate_limits.count_read(network).await?;
-    Ok(app.page_cache.get_or_build(key, build).await?)
+    Ok(app.page_cache.build_missing(key, build).await?)
 }
 
 impl FromRequestParts<HttpState> for CacheableRead {

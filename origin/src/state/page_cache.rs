@@ -191,9 +191,21 @@ impl PageCache {
         F: Future<Output = Result<BuiltPage, E>>,
         E: From<NotAdmitted> + Send + Sync + 'static,
     {
-        if let Some(page) = self.get(key).await {
-            return Ok(page);
+        match self.get(key).await {
+            Some(page) => Ok(page),
+            None => self.build_missing(key, build).await,
         }
+    }
+
+    /// The page under this key, built, where [`PageCache::get`] found none a moment ago.
+    ///
+    /// # Errors
+    /// As [`PageCache::get_or_build`].
+    pub async fn build_missing<F, E>(&self, key: &str, build: impl Fn() -> F) -> Result<Arc<ReadyPage>, Arc<E>>
+    where
+        F: Future<Output = Result<BuiltPage, E>>,
+        E: From<NotAdmitted> + Send + Sync + 'static,
+    {
         // Twice: the first may join a build that began before the caller's own write.
         for _ in 0..2 {
             let commits = self.commits.load(Ordering::SeqCst);

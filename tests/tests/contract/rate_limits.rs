@@ -1,8 +1,8 @@
 //! Rates: every kind of write and every uncached read has a limit, for its member, its network and its target.
 
-use gailou::config::{Secret, TrustedProxies};
+use gailou::config::{AllowedOrigins, Secret, TrustedProxies};
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{ApiResponse, TestOrigin, ann, bob, comments_path, id, member, moderator};
+use gailou_tests::{ApiRequest, ApiResponse, TestOrigin, ann, bob, comments_path, id, member, moderator};
 use serde_json::json;
 
 use crate::signed_request::{EDGE_SECRET, signed};
@@ -94,6 +94,37 @@ async fn reads_that_no_page_in_memory_answers_are_limited() {
     origin.request("GET /v1/me/overlay?ids=1").by(&ann()).send().await.expect(429);
     origin.get("/v1/subjects/post/1/events?after=0").await.expect(429);
     origin.get("/healthz").await.expect(200);
+}
+
+/// Which sites may call depends on the comment's subject here, so the origin has to look the comment up.
+#[tokio::test(flavor = "multi_thread")]
+async fn finding_out_the_sites_of_a_call_counts_for_its_sender() {
+    let site = "https://video.example";
+    let origin = TestOrigin::start_with(|config| {
+        config.limits.enabled = true;
+        config.limits.reads_per_minute_address = 5;
+        config.edge.secret = Secret::new(EDGE_SECRET);
+        config.types.get_mut("video").unwrap().cors_origins = Some(AllowedOrigins::parse([site]).unwrap());
+    })
+    .await;
+    let asking = |request: ApiRequest| request.header("origin", site).header("access-control-request-method", "PUT");
+    let line = |n: u32| format!("OPTIONS /v1/comments/{}/like", n + 1);
+    let by_edge = async |n: u32, reader: &str| asking(signed(&origin, &line(n), "", reader, EDGE_SECRET)).send().await;
+    for n in 0..30 {
+        // Each from a network of its own, all through one edge.
+        by_edge(n, &format!("192.0.2.{n}")).await.expect(204);
+    }
+    let of_one = count_until_limited(30, async |n| by_edge(n, "198.51.100.1").await).await;
+    assert!((5..8).contains(&of_one), "{of_one} calls of one reader");
+    by_edge(1, "198.51.100.2").await.expect(204);
+    // What the edge did not sign counts for the network it came from, whatever address it claims.
+    let forged = async |n: u32| {
+        let wrong = "a secret that the origin does not have";
+        asking(signed(&origin, &line(n), "", &format!("203.0.113.{n}"), wrong)).send().await
+    };
+    let of_socket = count_until_limited(30, forged).await;
+    assert!((5..8).contains(&of_socket), "{of_socket} calls without a valid signature");
+    asking(origin.request(&line(1))).send().await.expect(429);
 }
 
 #[tokio::test(flavor = "multi_thread")]

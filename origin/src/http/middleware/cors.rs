@@ -97,7 +97,7 @@ fn target(path: &str) -> CallTarget {
 }
 
 /// The type of the subject that the call is about; empty where it is about none, or where sites do not depend
-/// on it. Finding out the type of a comment counts as a read of this network.
+/// on it. Finding out the type of a comment counts as a read of this network, the sender's.
 ///
 /// # Errors
 /// `429`, and the store's.

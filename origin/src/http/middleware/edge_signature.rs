@@ -22,37 +22,57 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Health and metrics, which an operator's tools read past the edge.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// The request with its [`RequestClient`], or a refusal: `403` where the signature is missing though it is
-/// required, or is wrong. `network` is that of the socket ([`network_of_socket`]).
-pub(super) async fn verify(app: &AppState, network: Option<IpAddr>, request: Request) -> Result<Request, Refusal> {
-    let socket = RequestClient { network, is_edge: false };
-    let Some(secret) = &app.config.edge.secret else { return Ok(with_client(request, socket)) };
-    let Some(signature) = header_text(&request, SIGNATURE_HEADER) else {
+/// The sender of a request, as its head says.
+#[derive(Debug)]
+pub(super) struct RequestSender {
+    client: RequestClient,
+    /// What the edge signed of the body.
+    body_hash: Option<BodyHash>,
+}
+
+impl RequestSender {
+    /// Whom the request counts for; `None` where it is not known, and for what the edge asks for itself.
+    pub(super) const fn network(&self) -> Option<IpAddr> {
+        self.client.network
+    }
+
+    /// The request with its [`RequestClient`], or `403` where its body is not the one that the edge signed.
+    pub(super) async fn admit(self, request: Request) -> Result<Request, Refusal> {
+        let Some(body_hash) = self.body_hash else { return Ok(with_client(request, self.client)) };
+        let (parts, body) = request.into_parts();
+        let body = read_body(body).await?;
+        if !body_hash.is_of(&body) {
+            return Err(Refusal::not_from_the_edge());
+        }
+        Ok(with_client(Request::from_parts(parts, body.into()), self.client))
+    }
+}
+
+/// Who sent the request, or `403` where the signature is missing though it is required, or is wrong. Nothing of
+/// the body is read. `network` is that of the socket ([`network_of_socket`]).
+pub(super) fn verify(app: &AppState, network: Option<IpAddr>, request: &Request) -> Result<RequestSender, Refusal> {
+    let socket = RequestSender { client: RequestClient { network, is_edge: false }, body_hash: None };
+    let Some(secret) = &app.config.edge.secret else { return Ok(socket) };
+    let Some(signature) = header_text(request, SIGNATURE_HEADER) else {
         let is_probe = PROBE_PATHS.contains(&request.uri().path());
         let is_refused = app.config.edge.require_edge && !is_probe;
-        return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(with_client(request, socket)) };
+        return if is_refused { Err(Refusal::not_from_the_edge()) } else { Ok(socket) };
     };
-    let address = header_text(&request, CLIENT_HEADER).unwrap_or_default();
-    let body_hash = header_text(&request, BODY_HASH_HEADER).and_then(|hash| BodyHash::parse(&hash));
+    let address = header_text(request, CLIENT_HEADER).unwrap_or_default();
+    let body_hash = header_text(request, BODY_HASH_HEADER).and_then(|hash| BodyHash::parse(&hash));
     let body_hash = body_hash.ok_or_else(Refusal::not_from_the_edge)?;
     let signed = SignedRequest {
         direction: SignatureDirection::EdgeToOrigin,
         method: request.method().as_str(),
         path_query: request.uri().path_and_query().map_or("", |path_query| path_query.as_str()),
         client: &address,
-        authorization: single_value(&request, AUTHORIZATION.as_str())?,
-        idempotency_key: single_value(&request, IDEMPOTENCY_KEY_HEADER)?,
+        authorization: single_value(request, AUTHORIZATION.as_str())?,
+        idempotency_key: single_value(request, IDEMPOTENCY_KEY_HEADER)?,
         body_hash,
     };
     let now = app.now() / 1_000;
     let mut secrets = std::iter::once(secret).chain(&app.config.edge.secret_previous);
     if !secrets.any(|secret| verify_request(secret.expose().as_bytes(), now, &signed, &signature).is_ok()) {
-        return Err(Refusal::not_from_the_edge());
-    }
-    // Nothing of the body is read for a signature that does not fit.
-    let (parts, body) = request.into_parts();
-    let body = read_body(body).await?;
-    if !body_hash.is_of(&body) {
         return Err(Refusal::not_from_the_edge());
     }
     let network = if address.is_empty() {
@@ -61,7 +81,7 @@ pub(super) async fn verify(app: &AppState, network: Option<IpAddr>, request: Req
         let address = address.parse().map_err(|_| Refusal::not_from_the_edge())?;
         Some(client_network(address))
     };
-    Ok(with_client(Request::from_parts(parts, body.into()), RequestClient { network, is_edge: true }))
+    Ok(RequestSender { client: RequestClient { network, is_edge: true }, body_hash: Some(body_hash) })
 }
 
 /// The network of the client behind the trusted proxies.

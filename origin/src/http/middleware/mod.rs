@@ -1,8 +1,9 @@
 //! What every request goes through that no ready page answers, in this order:
 //!
-//! 1. it gets an id ([`request_id`]) and its CORS headers ([`cors`]);
-//! 2. a path with a dot segment is refused, a preflight ends here; any other request gets its sender's
-//!    address, and its edge's signature is checked ([`edge_signature`]);
+//! 1. it gets an id ([`request_id`]); a path with a dot segment is refused;
+//! 2. its edge's signature and its sender's address are found ([`edge_signature`]), then its CORS headers
+//!    ([`cors`]), which may cost that sender a read; a preflight ends here, and so does what is not signed
+//!    as it must be;
 //! 3. its route answers; a page that is sent counts as read;
 //! 4. a refusal becomes a problem that names the request's id;
 //! 5. its duration is recorded ([`metrics`]).
@@ -17,6 +18,8 @@ pub(super) mod request_id;
 
 pub(super) use edge_signature::network_of_socket;
 
+use edge_signature::RequestSender;
+
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -25,7 +28,6 @@ use gailou_shared::request_path::{DOT_SEGMENT_DETAIL, has_dot_segment};
 use tokio::time::Instant;
 
 use crate::http::cached_page::SentPage;
-use crate::http::extract::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
@@ -39,18 +41,20 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
         let cors = cors::headers(&app.config, method, path, "", request.headers());
         return (cors, Refusal::field("path", DOT_SEGMENT_DETAIL).into_response());
     }
-    let network = network_of_socket(app, &request);
+    let socket = network_of_socket(app, &request);
+    let sender = edge_signature::verify(app, socket, &request);
+    // What the edge did not sign counts for the socket's network: unsigned preflights, and forgeries.
+    let network = sender.as_ref().map_or(socket, RequestSender::network);
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
     let cors = cors::headers(&app.config, method, path, kind.as_deref().unwrap_or_default(), request.headers());
     let response = match kind {
         Err(refused) => refused.into_response(),
         Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
-        Ok(_) => match edge_signature::verify(app, network, request).await {
+        Ok(_) => match admit(sender, request).await {
             Ok(request) => {
-                let reader = request.extensions().get::<RequestClient>().and_then(|client| client.network);
                 let mut response = next.run(request).await;
                 if let Some(SentPage(page)) = response.extensions_mut().remove() {
-                    page.count_read(reader);
+                    page.count_read(network);
                 }
                 response
             }
@@ -58,6 +62,10 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
         },
     };
     (cors, response)
+}
+
+async fn admit(sender: Result<RequestSender, Refusal>, request: Request) -> Result<Request, Refusal> {
+    sender?.admit(request).await
 }
 
 pub(super) async fn handle(State(state): State<HttpState>, request: Request, next: Next) -> Response {
