@@ -1,13 +1,13 @@
-//! Follows the change feed and invalidates the caches of every comment in it.
+//! Follows the change feed and invalidates the caches of every comment and subject in it.
 //!
 //! The process that commits a takedown invalidates the caches itself. Should it die in between, this
 //! job does so within about two seconds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gailou_shared::id::CommentId;
+use gailou_shared::id::{CommentId, SubjectKey};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -59,8 +59,9 @@ async fn follow(
     let mut after = progress.settled();
     loop {
         let rows = tables.read_changes(shard, after, MAX_CHANGE_ROWS_PER_QUERY).await?;
-        let changed = changed_lately(progress, &rows, clock.now());
-        cached_store.invalidate_comments(&changed, true).await?;
+        let (comments, subjects) = changed_lately(progress, &rows, clock.now());
+        cached_store.invalidate_comments(&comments, true).await?;
+        cached_store.invalidate_subjects(&subjects).await;
         add_rows(progress, &rows, clock.now());
         match rows.last() {
             Some(last) if rows.len() == MAX_CHANGE_ROWS_PER_QUERY => after = last.seq,
@@ -69,11 +70,21 @@ async fn follow(
     }
 }
 
-/// The comments of unknown rows that a cache may still hold an older version of.
-fn changed_lately(progress: &FeedProgress, rows: &[ChangeRow], now: u64) -> Vec<CommentId> {
+/// The comments, and the whole subjects with their versions, of unknown rows that a cache may still hold older
+/// versions of.
+fn changed_lately(progress: &FeedProgress, rows: &[ChangeRow], now: u64) -> (Vec<CommentId>, HashMap<SubjectKey, u64>) {
     let oldest = now.saturating_sub(MAX_CACHE_AGE_MS);
-    let changed = rows.iter().filter(|row| row.at >= oldest && !progress.is_known(row.seq));
-    changed.filter_map(|row| row.id).collect::<BTreeSet<_>>().into_iter().collect()
+    let (mut comments, mut subjects) = (BTreeSet::new(), HashMap::new());
+    for row in rows.iter().filter(|row| row.at >= oldest && !progress.is_known(row.seq)) {
+        match row.id {
+            Some(id) => _ = comments.insert(id),
+            None => {
+                let version = subjects.entry(row.subject.clone()).or_insert(row.version);
+                *version = row.version.max(*version);
+            }
+        }
+    }
+    (comments.into_iter().collect(), subjects)
 }
 
 fn add_rows(progress: &mut FeedProgress, rows: &[ChangeRow], now: u64) {
@@ -83,8 +94,6 @@ fn add_rows(progress: &mut FeedProgress, rows: &[ChangeRow], now: u64) {
 
 #[cfg(test)]
 mod tests {
-    use gailou_shared::id::SubjectKey;
-
     use super::*;
     use crate::domain::change_feed::LATE_COMMIT_MS;
 
@@ -97,9 +106,18 @@ mod tests {
 
     fn take_new(progress: &mut FeedProgress, rows: &[ChangeRow], now: u64) -> Vec<u64> {
         let read: Vec<_> = rows.iter().filter(|row| row.seq > progress.settled()).cloned().collect();
-        let ids = changed_lately(progress, &read, now);
+        let (ids, _) = changed_lately(progress, &read, now);
         add_rows(progress, &read, now);
         ids.into_iter().map(|id| id.get() - 1_000).collect()
+    }
+
+    #[test]
+    fn whole_subject_is_invalidated_at_its_latest_version() {
+        let whole = |seq, at| ChangeRow { id: None, ..row(seq, at) };
+        let rows = [whole(1, NOW - 600_000), whole(3, NOW), whole(2, NOW), row(4, NOW)];
+        let (comments, subjects) = changed_lately(&FeedProgress::default(), &rows, NOW);
+        assert_eq!(comments, [CommentId::new(1_004).unwrap()]);
+        assert_eq!(subjects, HashMap::from([(rows[1].subject.clone(), 3)]));
     }
 
     #[test]

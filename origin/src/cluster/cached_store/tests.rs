@@ -1,5 +1,6 @@
 //! Levels, invalidation, failures and the laws of the cached store, over doubles.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -169,6 +170,19 @@ async fn reads_after_a_commit_see_it() {
     commit(&bed.cached_store, &bed.doubles.store.set_title(&subject(), "t")).await;
     let title = bed.cached_store.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().title.clone();
     assert_eq!(title.as_deref(), Some("t"));
+}
+
+/// As where the process that changed it died before it told anybody.
+#[tokio::test(start_paused = true)]
+async fn subject_that_the_change_feed_names_is_read_again() {
+    let bed = CachedStoreTestBed::new();
+    publish_thread(&bed, 2);
+    let title = async || bed.cached_store.read_subjects(&[subject()]).await.unwrap()[0].as_ref().unwrap().title.clone();
+    assert_eq!(title().await, None);
+    let version = bed.doubles.store.set_title(&subject(), "t").changed[0].version;
+    assert_eq!(title().await, None, "nobody told the cache");
+    bed.cached_store.invalidate_subjects(&HashMap::from([(subject(), version)])).await;
+    assert_eq!(title().await.as_deref(), Some("t"));
 }
 
 #[tokio::test(start_paused = true)]

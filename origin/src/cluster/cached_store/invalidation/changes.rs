@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gailou_shared::id::Slot;
+use gailou_shared::id::{Slot, SubjectKey};
 
 use crate::domain::operation::{ChangedSubject, PersistedBatch};
 use crate::domain::row::CommentRow;
@@ -60,6 +60,18 @@ pub(super) fn changes_of_rows<'a>(
             let moved = ListMove { floor, is_listed: row.is_listed(), version };
             changes.lists.entry(list).or_default().insert(id, moved);
         }
+    }
+    slots
+}
+
+/// The changes that make the cache equal to subjects that changed without a comment, at these versions. All
+/// comments of their slots are invalidated: a comment contains the mode of its subject.
+pub(super) fn changes_of_subjects(subjects: &HashMap<SubjectKey, u64>) -> HashMap<Slot, CacheChanges> {
+    let mut slots: HashMap<Slot, CacheChanges> = HashMap::new();
+    for (subject, version) in subjects {
+        let changes = slots.entry(subject.slot()).or_default();
+        changes.takedown = true;
+        changes.values.insert(CacheKey::Subject(subject.clone()), Invalidation { version: *version, is_gone: false });
     }
     slots
 }

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use gailou_shared::id::{CommentId, Slot};
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use tokio::time::timeout;
 
 use crate::cluster::cached_store::CachedStore;
-use crate::cluster::cached_store::invalidation::changes::{changes_of_batch, changes_of_rows};
+use crate::cluster::cached_store::invalidation::changes::{changes_of_batch, changes_of_rows, changes_of_subjects};
 pub(super) use crate::cluster::cached_store::invalidation::queue::InvalidationQueue;
 use crate::cluster::settle::settle_batch;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
@@ -68,6 +68,13 @@ impl CachedStore {
         self.invalidate_cache(&slots).await;
         self.raise_local_versions(&slots);
         Ok(())
+    }
+
+    /// Invalidates subjects that changed as a whole, with the version of the change.
+    pub async fn invalidate_subjects(&self, subjects: &HashMap<SubjectKey, u64>) {
+        let slots = changes_of_subjects(subjects);
+        self.invalidate_cache(&slots).await;
+        self.raise_local_versions(&slots);
     }
 
     /// Applies changes to the shared cache, or queues them.
