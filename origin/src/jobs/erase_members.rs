@@ -40,7 +40,7 @@ use crate::state::AppState;
 const ERASURE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long after it is first seen the second pass begins: by then every process that reaches the tables has
 /// read the erasure.
-const SPREAD_TIME: Duration = ERASURE_READ_INTERVAL.saturating_mul(2);
+pub const SPREAD_TIME: Duration = ERASURE_READ_INTERVAL.saturating_mul(2);
 /// How long after the request the last pass begins, in milliseconds: by then every process refuses the
 /// member's tokens, and what they wrote before is in the tables.
 pub const SETTLE_MS: u64 = 600_000;
