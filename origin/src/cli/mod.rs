@@ -67,7 +67,7 @@ enum Command {
     All,
     /// Run the part of a cluster that answers requests
     Serve,
-    /// Run the part of a cluster that writes to the databases and does the background work
+    /// Run the part of a cluster that writes to the databases and does the background work; it listens, for its metrics, with --bind only
     Job,
     /// Import threads from JSON lines
     Import {
@@ -173,6 +173,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, None),
         Command::Warm { subjects } => Work::Command(AdminCommand::Warm { subjects }, None),
     };
+    // A job beside a server on one machine would find the address in use.
+    let listens = !matches!(work, Work::RunProcess(ProcessRole::Job)) || global.bind.is_some();
     let config = match Config::load(Options { bind: global.bind, data: global.data, config: global.config }) {
         Ok(config) => config,
         Err(error) => return report_error(&error.into(), EXIT_USAGE),
@@ -181,7 +183,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Work::RunProcess(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
             refuse_without_cluster(role)
         }
-        Work::RunProcess(role) => in_runtime("info", serve::run(config, role)),
+        Work::RunProcess(role) => in_runtime("info", serve::run(config, role, listens)),
         Work::Token(token) => match token.sign(&config) {
             Ok(text) => {
                 print_line(&text);

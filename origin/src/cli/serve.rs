@@ -1,6 +1,6 @@
 //! Runs the server: locks the data directory, listens, prints the ready line, and stops gracefully.
 //!
-//! Not here: routes and rules. Promise: the ready line is printed when the server listens, and after
+//! Not here: routes and rules. Promise: the ready line is printed when the process is ready, and after
 //! SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
 
 use std::io;
@@ -20,18 +20,16 @@ use crate::config::Config;
 use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
-/// Runs until a signal stops it.
-pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8> {
+/// Runs until a signal stops it. `listens`: whether it answers requests, at the configured address.
+pub(super) async fn run(config: Config, role: ProcessRole, listens: bool) -> anyhow::Result<u8> {
     // A cluster's data is in its databases. Embedded, one process owns the directory.
     let _lock = match &config.cluster {
         Some(_) => None,
         None => Some(DataLock::acquire(&config.data)?.ok_or_else(|| data_lock::held_error(&config.data))?),
     };
     raise_limit_of_open_files();
-    let listener = TcpListener::bind(config.bind).await.with_context(|| {
-        format!("cannot listen on {}; choose another address by --bind or GAILOU_BIND", config.bind)
-    })?;
-    let address = listener.local_addr()?;
+    let listener = if listens { Some(listen(&config).await?) } else { None };
+    let address = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     let stop = on_signals()?;
     warn_of_settings(&config);
     let app = bootstrap::open_as(config, role, Clock::system()).await?;
@@ -44,19 +42,35 @@ pub(super) async fn run(config: Config, role: ProcessRole) -> anyhow::Result<u8>
             }
         }
     }
-    crate::cli::print_line(&format!("gailou listening on http://{address}"));
+    crate::cli::print_line(&match address {
+        Some(address) => format!("gailou listening on http://{address}"),
+        None => "gailou running, without an address".to_owned(),
+    });
+    let served = async {
+        match listener {
+            Some(listener) => http::serve(app.state.clone(), listener, wait_for_stop(stop)).await,
+            None => wait_for_stop(stop).await,
+        }
+    };
     let failure = tokio::select! {
-        () = http::serve(app.state.clone(), listener, wait_for_stop(stop)) => None,
+        () = served => None,
         failure = app.failure() => Some(failure),
     };
     app.close().await;
     match failure {
         Some(failure) => Err(failure),
         None => {
-            tracing::info!(%address, "Stopped the server at {address}");
+            let process = std::process::id();
+            tracing::info!(process, ?address, "Stopped process {process}");
             Ok(0)
         }
     }
+}
+
+async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(config.bind)
+        .await
+        .with_context(|| format!("cannot listen on {}; choose another address by --bind or GAILOU_BIND", config.bind))
 }
 
 /// Raises the limit of open files to the most that the system allows: a connection is one of them.

@@ -13,6 +13,7 @@ use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::ports::store::StoreError;
 use crate::service::answer_rows::AnswerRows;
 use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
@@ -59,6 +60,19 @@ pub async fn list_roots(
     query: PageQuery,
     audience: SubjectAudience,
 ) -> ServiceResult<CommentPage> {
+    match roots_page(app, key, query, audience, FirstRanking::Current).await {
+        Err(ServiceError::Journal(_)) => roots_page(app, key, query, audience, FirstRanking::Former).await,
+        page => page,
+    }
+}
+
+async fn roots_page(
+    app: &AppState,
+    key: &SubjectKey,
+    query: PageQuery,
+    audience: SubjectAudience,
+    first: FirstRanking,
+) -> ServiceResult<CommentPage> {
     let subject = subject::read_row_for(app, key, audience).await?;
     let threading = subject::threading_of(app, key.kind(), subject.mode)?;
     if subject.state == SubjectState::Hidden && audience == SubjectAudience::EveryReader {
@@ -67,7 +81,7 @@ pub async fn list_roots(
         return Ok(CommentPage { data: vec![], page, subject });
     }
     let list = CommentList::Roots(key.clone());
-    let walked = walk(app, CursorList::roots(key), &list, query, subject.version).await?;
+    let walked = walk(app, CursorList::roots(key), &list, query, subject.version, first).await?;
     let ids = walked.page.ids();
     let top = top_replies(app, ids).await?;
     let groups: Vec<Vec<_>> =
@@ -84,10 +98,22 @@ pub async fn list_roots(
 /// # Errors
 /// [`ServiceError::BadCursor`], `CursorExpired`, or the store's.
 pub async fn list_replies(app: &AppState, top: &CommentRow, query: PageQuery) -> ServiceResult<CommentPage> {
+    match replies_page(app, top, query, FirstRanking::Current).await {
+        Err(ServiceError::Journal(_)) => replies_page(app, top, query, FirstRanking::Former).await,
+        page => page,
+    }
+}
+
+async fn replies_page(
+    app: &AppState,
+    top: &CommentRow,
+    query: PageQuery,
+    first: FirstRanking,
+) -> ServiceResult<CommentPage> {
     let threading = subject::threading_around(app, top)?;
     let subject = subject::read_row(app, &top.subject).await?;
     let list = CommentList::Under(top.path.clone());
-    let walked = walk(app, CursorList::Replies(top.id()), &list, query, subject.version).await?;
+    let walked = walk(app, CursorList::Replies(top.id()), &list, query, subject.version, first).await?;
     let ids = walked.page.ids();
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
     let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
@@ -144,12 +170,16 @@ async fn walk(
     of: &CommentList,
     query: PageQuery,
     version: u64,
+    first: FirstRanking,
 ) -> ServiceResult<Walk> {
     if query.cursor.is_some_and(|c| c.list != list) {
         return Err(ServiceError::BadCursor("belongs to another list"));
     }
     let at = query.cursor.map(|c| c.at);
-    let ranking = ranking(app, list, of, query.sort, at, version).await?;
+    let ranking = match at {
+        Some(at) => named_ranking(app, of, query.sort, at, version).await?,
+        None => first_ranking(app, list, of, query.sort, version, first).await?,
+    };
     let snapshot = ranking.as_ref().map(|r| &*r.snapshot);
     let epoch = query.cursor.map_or_else(|| ranking.as_ref().map_or(version, |r| r.epoch), |c| c.epoch);
     let wrong = |_| ServiceError::BadCursor("does not fit this list");
@@ -193,38 +223,75 @@ impl Ranking {
     }
 }
 
-/// The ranking a page is walked by; `None` for a sort by floor.
-async fn ranking(
+/// Which ranking a first page may begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstRanking {
+    /// The one in use, or a new one, which is stored before a cursor names it.
+    Current,
+    /// One that needs no write: a new one could not be stored.
+    Former,
+}
+
+/// The ranking that a cursor names; `None` for a sort by floor.
+async fn named_ranking(
+    app: &AppState,
+    of: &CommentList,
+    sort: Sort,
+    at: WalkPosition,
+    version: u64,
+) -> ServiceResult<Option<Ranking>> {
+    let (WalkPosition::Snapshot(id, _) | WalkPosition::Tail(id, _)) = at else { return Ok(None) };
+    if !sort.is_ranked() {
+        return Ok(None);
+    }
+    if id == NOTHING_RANKED.id() {
+        return Ok(Some(Ranking::left_out(version)));
+    }
+    let stored = app.snapshots.named(id, app.now(), app.store.read_snapshot(of.slot(), id)).await?;
+    let snapshot = stored.ok_or(ServiceError::CursorExpired)?;
+    Ok(Some(Ranking { snapshot, epoch: version, is_new: false, is_left_out: false }))
+}
+
+/// The ranking that a first page is walked by; `None` for a sort by floor. Without the tables it is the last one,
+/// however old, and where there is none `hot` lists are answered newest first.
+async fn first_ranking(
     app: &AppState,
     list: CursorList,
     of: &CommentList,
     sort: Sort,
-    at: Option<WalkPosition>,
     version: u64,
+    first: FirstRanking,
 ) -> ServiceResult<Option<Ranking>> {
     if !sort.is_ranked() {
         return Ok(None);
     }
-    if let Some(WalkPosition::Snapshot(id, _) | WalkPosition::Tail(id, _)) = at {
-        if id == NOTHING_RANKED.id() {
-            return Ok(Some(Ranking::left_out(version)));
-        }
-        let stored = app.snapshots.named(id, app.now(), app.store.read_snapshot(of.slot(), id)).await?;
-        let snapshot = stored.ok_or(ServiceError::CursorExpired)?;
-        return Ok(Some(Ranking { snapshot, epoch: version, is_new: false, is_left_out: false }));
-    }
+    let used = |(snapshot, epoch)| Ranking { snapshot, epoch, is_new: false, is_left_out: false };
+    let former = || {
+        let last = app.snapshots.last(list, sort, app.now()).map(used);
+        last.or_else(|| (sort == Sort::Hot).then(|| Ranking::left_out(version)))
+    };
     let as_new = if sort == Sort::Hot { app.degrade.hot_as_new() } else { None };
     if as_new != Some(DegradeCause::ByHand)
-        && let Some((snapshot, epoch)) = app.snapshots.current(list, sort, app.now())
+        && let Some(current) = app.snapshots.current(list, sort, app.now())
     {
-        return Ok(Some(Ranking { snapshot, epoch, is_new: false, is_left_out: false }));
+        return Ok(Some(used(current)));
     }
     if as_new.is_some() {
         return Ok(Some(Ranking::left_out(version)));
     }
-    let ranked = app.store.list_ranked(of, sort).await?;
-    let snapshot = Arc::new(Snapshot::rank(ranked));
-    Ok(Some(Ranking { snapshot, epoch: version, is_new: true, is_left_out: false }))
+    if first == FirstRanking::Former
+        && let Some(former) = former()
+    {
+        return Ok(Some(former));
+    }
+    match app.store.list_ranked(of, sort).await {
+        Ok(ranked) => {
+            let snapshot = Arc::new(Snapshot::rank(ranked));
+            Ok(Some(Ranking { snapshot, epoch: version, is_new: true, is_left_out: false }))
+        }
+        Err(error @ StoreError::Damaged(_)) => Err(error.into()),
+        Err(error) => former().map(Some).ok_or_else(|| error.into()),
+    }
 }
 
 /// Stores a snapshot before a cursor names it.

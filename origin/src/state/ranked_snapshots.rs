@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use gailou_shared::cursor::{CursorList, SnapshotId};
+use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use moka::sync::Cache;
@@ -80,6 +81,13 @@ impl RankedSnapshots {
         let last = self.last.get(&(list, sort))?;
         let young = now.saturating_sub(last.made_at) < last.snapshot.ids().len() as u64 * USE_PER_ID_MS;
         young.then_some((last.snapshot, last.version))
+    }
+
+    /// The snapshot that was used last, however long ago, as long as cursors may name it for another hour.
+    pub fn last(&self, list: CursorList, sort: Sort, now: u64) -> Option<(Arc<Snapshot>, u64)> {
+        let last = self.last.get(&(list, sort))?;
+        let is_alive = now < last.stored_at + limits::SNAPSHOT_LIFETIME_MS - SNAPSHOT_TTL_MS;
+        is_alive.then_some((last.snapshot, last.version))
     }
 
     /// Whether this snapshot has to be stored before a cursor may name it.

@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant};
 
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses, available, free_port};
-use gailou_tests::{ApiRequest, ApiResponse, TcpProxy, TestMember, TestOrigin, comments_path, id, member, poll_until};
+use gailou_tests::{
+    ApiRequest, ApiResponse, TcpProxy, TestMember, TestOrigin, comments_path, id, ids, member, poll_until,
+};
 use serde_json::{Value, json};
 
 const TEST_SUBJECT: &str = "article/faults";
@@ -12,6 +14,8 @@ const LIST_PATH: &str = "/v1/subjects/article/faults/comments?sort=old";
 /// No response may take longer, whatever has failed: every limit of the origin is shorter.
 const MAX_RESPONSE_TIME: Duration = Duration::from_secs(6);
 
+/// Until a list that was read is in the cache.
+const TIME_TO_FILL_A_LIST: Duration = Duration::from_secs(2);
 /// How long a response takes at most that waits for no server.
 const MAX_TIME_OF_A_REFUSAL: Duration = Duration::from_millis(400);
 
@@ -152,6 +156,10 @@ async fn without_mariadb_reads_come_from_caches() {
     let bed = FaultTestBed::start().await;
     let path = format!("GET /v1/comments/{}", id(&bed.comment));
     send(bed.origin.request(&path)).await.expect(200);
+    // The default list is read once, and the job puts it into the cache.
+    let list = format!("GET {}", comments_path(TEST_SUBJECT));
+    send(bed.origin.request(&list)).await.expect(200);
+    tokio::time::sleep(TIME_TO_FILL_A_LIST).await;
     let mut sent = Vec::new();
     for (n, hangs) in [false, true].into_iter().enumerate() {
         if hangs {
@@ -160,6 +168,8 @@ async fn without_mariadb_reads_come_from_caches() {
             bed.mariadb.cut();
         }
         send(bed.origin.without_barrier().request(&path)).await.expect(200);
+        let page = send(bed.origin.without_barrier().request(&list)).await.expect(200);
+        assert!(ids(page["data"].as_array().expect("comments")).contains(&id(&bed.comment).to_owned()), "{page}");
         let key = format!("down-{n}");
         let response = send(bed.post(&key)).await;
         assert!(matches!(response.status, 201 | 503), "{}", response.text);

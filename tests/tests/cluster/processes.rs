@@ -1,5 +1,7 @@
 //! What one origin has acknowledged is true on every other origin, also when a process dies.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use gailou::domain::codec::operation;
@@ -10,7 +12,9 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, CommentState, Visibility};
 use gailou_tests::backing_servers::{available, shared};
-use gailou_tests::{ApiClient, ApiResponse, GailouProcess, TcpProxy, ann, bob, comments_path, id, ids, poll_until};
+use gailou_tests::{
+    ApiClient, ApiResponse, ChildProcess, GailouProcess, TcpProxy, ann, bob, comments_path, id, ids, poll_until,
+};
 use rand::Rng as _;
 use serde_json::{Value, json};
 
@@ -58,6 +62,26 @@ async fn check_one_comment_for_each(
     for (key, id) in keys {
         assert_eq!(client.page(&format!("/v1/comments/{id}")).await["content"], key.as_str());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_beside_a_server_does_not_listen() {
+    if !available() {
+        return;
+    }
+    let bed = ClusterTestBed::create(shared(), &[]).await;
+    let origin = bed.start_origin().await;
+    let mut command = bed.command(&["job"]);
+    command.env("GAILOU_BIND", format!("127.0.0.1:{}", port(&origin)));
+    let mut job = ChildProcess::spawn(&command, Stdio::piped(), Stdio::null());
+    let mut output = BufReader::new(job.child().stdout.take().expect("a piped output"));
+    let mut ready_line = String::new();
+    tokio::task::block_in_place(|| output.read_line(&mut ready_line)).expect("text");
+    assert_eq!(ready_line, "gailou running, without an address\n");
+    origin.post(&ann(), "article/beside", "one machine").await;
+    bed.wait_until_persisted().await;
+    job.terminate();
+    assert_eq!(job.wait_for_exit().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,7 +38,8 @@ impl NamedLock {
     }
 }
 
-/// A lock's name, unique on the server: names are limited to 64 characters, those of databases too.
+/// A lock's name, unique on the server: names are limited to 64 characters, those of databases too. Not by `MD5()`,
+/// which MySQL has had in a component since 9.6.
 fn name(purpose: &str) -> String {
-    format!("CONCAT('gailou.{purpose}.', MD5(DATABASE()))")
+    format!("CONCAT('gailou.{purpose}.', LEFT(SHA2(DATABASE(), 256), 32))")
 }
