@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
@@ -13,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt as _;
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
-use gailou_shared::wire::{Code, Overlay};
+use gailou_shared::wire::Overlay;
 use utoipa::openapi::ArrayBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
@@ -30,9 +29,6 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::{member, member_data};
 use crate::state::AppState;
-
-/// When a reader whose layer is left out may ask again.
-const NO_OVERLAY_RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// The reader's own layer over shared pages.
 #[utoipa::path(
@@ -57,7 +53,7 @@ pub(super) async fn get_overlay(
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<Overlay>), Refusal> {
     if app.degrade.no_overlay().is_some() {
         let detail = "what is your own is left out for the moment; the lists are answered without it";
-        return Err(Refusal::temporary(Code::Overloaded, detail, NO_OVERLAY_RETRY_AFTER, None));
+        return Err(Refusal::left_out(detail));
     }
     let _place = app.reads.admit().await?;
     let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());

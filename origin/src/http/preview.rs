@@ -1,11 +1,9 @@
 //! `/v1/preview`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use gailou_shared::wire::Code;
 use gailou_shared::{content, limits};
 
 use crate::http::extract::{JsonBody, LimitedMember, Previews};
@@ -15,9 +13,6 @@ use crate::http::problem::Refusal;
 use crate::service::preview;
 use crate::service::preview::Preview;
 use crate::state::AppState;
-
-/// When a writer whose preview is left out may ask again.
-const NO_PREVIEWS_RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// What a text becomes.
 ///
@@ -43,7 +38,7 @@ pub(super) async fn preview_comment(
 ) -> Result<Json<Preview>, Refusal> {
     if app.degrade.no_previews().is_some() {
         let detail = "previews are left out for the moment; comments can be posted without one";
-        return Err(Refusal::temporary(Code::Overloaded, detail, NO_PREVIEWS_RETRY_AFTER, None));
+        return Err(Refusal::left_out(detail));
     }
     let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
     Ok(Json(preview::preview(&app, text).await?))

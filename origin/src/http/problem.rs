@@ -23,6 +23,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How soon a reader of events comes again, where the revisions cannot be read.
 const EVENTS_RETRY_AFTER: Duration = Duration::from_secs(3);
 
+/// When to ask again for what is left out to spare the databases.
+const LEFT_OUT_RETRY_AFTER: Duration = Duration::from_secs(10);
+
 /// Why a request is refused, before the request's id is known.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
@@ -72,6 +75,11 @@ impl Refusal {
     /// A refusal that a repetition may not meet.
     pub(super) fn temporary(code: Code, detail: &'static str, retry_after: Duration, cause: Option<String>) -> Self {
         Self { retry_after: Some(retry_after), cause: cause.map(<_>::into), ..Self::new(code, detail) }
+    }
+
+    /// What this call answers is left out, to spare the databases.
+    pub(super) fn left_out(detail: &'static str) -> Self {
+        Self::temporary(Code::Overloaded, detail, LEFT_OUT_RETRY_AFTER, None)
     }
 
     /// A bug or a broken machine: logged, never explained.

@@ -13,6 +13,7 @@ use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
 
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 use crate::service::answer_rows::AnswerRows;
 use crate::service::subject::SubjectAudience;
@@ -279,10 +280,8 @@ async fn first_ranking(
     if as_new.is_some() {
         return Ok(Some(Ranking::left_out(version)));
     }
-    if first == FirstRanking::Former
-        && let Some(former) = former()
-    {
-        return Ok(Some(former));
+    if first == FirstRanking::Former {
+        return former().map(Some).ok_or(ServiceError::Journal(JournalError::NotSent));
     }
     match app.store.list_ranked(of, sort).await {
         Ok(ranked) => {
