@@ -1,7 +1,7 @@
 # The commands of a developer. Each one calls a script in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check advisories bench fuzz services chaos clean
+.PHONY: help run build test check advisories bench fuzz simulate services chaos clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,10 @@ bench: ## run the benchmarks
 fuzz: ## fuzz what strangers send; SECONDS=60 for each target
 	@scripts/fuzz.sh $(or $(SECONDS),60)
 
-services: ## start MariaDB, Redis and Kafka for a cluster on this machine, until Ctrl-C
+simulate: ## run a simulated cluster, seed by seed; SECONDS=60, or SEEDS=1000000, or SEED=7 to repeat one
+	@SIMULATE_SECONDS=$(SECONDS) SIMULATE_SEEDS=$(SEEDS) SIMULATE_FROM=$(FROM) SIMULATE_SEED=$(SEED) scripts/simulate.sh
+
+services: ## start MariaDB, MySQL, Redis and Kafka for a cluster on this machine, until Ctrl-C
 	@scripts/services.sh
 
 chaos: ## kill, freeze and disconnect every part of a cluster under load; ROUNDS=1 SECONDS=60

@@ -15,7 +15,7 @@ fi
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 export CI=true CHAOS_SECONDS=${CHAOS_SECONDS:-60} CHAOS_ROUNDS=${CHAOS_ROUNDS:-1}
-suite=(cargo test --locked --release --workspace --features gailou-tests/cluster --test chaos)
+suite=(cargo test --locked --release --workspace --features gailou-tests/cluster --test chaos --test cluster)
 
 setup_rust && setup_services || exit 1
 step "build the suite (release)" build-chaos "${suite[@]}" --no-run || exit 1

@@ -3,14 +3,16 @@
 # by the server, so its process id is the server's. It keeps the data that the directory has.
 #
 #   scripts/service.sh mariadb DIR PORT
+#   scripts/service.sh mysql   DIR PORT
 #   scripts/service.sh redis   DIR PORT
 #   scripts/service.sh kafka   DIR PORT CONTROLLER_PORT [ADVERTISED_PORT]
 #   scripts/service.sh kafka_user DIR PORT
 #
 # ADVERTISED_PORT is the port that the broker names to its clients: the port of a proxy in front of it.
 # With the variables TLS_DIR (ca.pem, server.pem, server.key, and the last two in server-both.pem) and TLS_PORT,
-# the server accepts TLS, too: MariaDB on the same port, the others on TLS_PORT. There Kafka wants a
+# the server accepts TLS, too: MariaDB and MySQL on the same port, the others on TLS_PORT. There Kafka wants a
 # login by PLAIN or SCRAM-SHA-512, of KAFKA_USER with KAFKA_PASSWORD.
+# With the variable BINLOG, MariaDB and MySQL write a binary log, as for a replica.
 # `scripts/setup.sh services` installs the programs. The servers have no passwords, and not all of them
 # survive a power cut: do not use them in production.
 set -eu
@@ -20,6 +22,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 kind=$1 dir=$2 port=$3
 mkdir -p "$dir"
 tls_dir=${TLS_DIR:-} tls_port=${TLS_PORT:-}
+binlog=--skip-log-bin
+if [ -n "${BINLOG:-}" ]; then binlog="--log-bin=$dir/binlog --server-id=$port"; fi
 
 # Temporary files are in its own directory: in a shared one, a MariaDB that starts deletes those of another.
 mariadb() {
@@ -32,8 +36,28 @@ mariadb() {
     if [ -n "$tls_dir" ]; then
         set -- --ssl-ca="$tls_dir/ca.pem" --ssl-cert="$tls_dir/server.pem" --ssl-key="$tls_dir/server.key"
     fi
+    # shellcheck disable=SC2086 # two arguments
     exec mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/my.sock" \
-        --pid-file="$dir/my.pid" --bind-address=127.0.0.1 --port="$port" --skip-log-bin --skip-name-resolve \
+        --pid-file="$dir/my.pid" --bind-address=127.0.0.1 --port="$port" $binlog --skip-name-resolve \
+        --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=256M --max-connections=500 \
+        --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci "$@"
+}
+
+mysql() {
+    mkdir -p "$dir/tmp"
+    if [ ! -d "$dir/data" ]; then
+        cp -r "$root/.tools/mysql/template" "$dir/data.new"
+        mv "$dir/data.new" "$dir/data"
+    fi
+    set -- --auto-generate-certs=OFF
+    if [ -n "$tls_dir" ]; then
+        set -- --ssl-ca="$tls_dir/ca.pem" --ssl-cert="$tls_dir/server.pem" --ssl-key="$tls_dir/server.key"
+    fi
+    # shellcheck disable=SC2086 # two arguments
+    # The performance schema takes 200 MB and half of the time of a start.
+    exec "$root/.tools/mysql/mysqld" --no-defaults --user="$(id -un)" --datadir="$dir/data" --tmpdir="$dir/tmp" \
+        --socket="$dir/my.sock" --pid-file="$dir/my.pid" --bind-address=127.0.0.1 --port="$port" --mysqlx=OFF \
+        $binlog --skip-name-resolve --performance-schema=OFF --caching-sha2-password-auto-generate-rsa-keys=OFF \
         --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=256M --max-connections=500 \
         --character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_ci "$@"
 }
@@ -109,9 +133,9 @@ kafka_user() {
 
 shift 3
 case $kind in
-    mariadb | redis | kafka | kafka_user) "$kind" "$@" ;;
+    mariadb | mysql | redis | kafka | kafka_user) "$kind" "$@" ;;
     *)
-        echo "error: unknown server $kind: use mariadb, redis or kafka" >&2
+        echo "error: unknown server $kind: use mariadb, mysql, redis or kafka" >&2
         exit 2
         ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts a private MariaDB (in the place of MySQL), Redis and Kafka on loopback, with two empty
-# databases, prints the variables that gailou needs to find them, and runs until Ctrl-C. Then it deletes
+# Starts a private MariaDB, MySQL, Redis and Kafka on loopback, with an empty database on each of the
+# first two, prints the variables that gailou needs to find them, and runs until Ctrl-C. Then it deletes
 # their data; compose.yaml starts servers that keep it.
 #
 # Another script can source this file for start_services and stop_services.
@@ -28,14 +28,16 @@ start_service() {
   started+=("$child:$kind:$port")
 }
 
-# start_services: starts the three servers and waits until they answer. Sets $services_dir to their
-# directory, and $mysql, $redis and $kafka to their addresses.
+# start_services: starts the four servers and waits until they answer. Sets $services_dir to their
+# directory, and $mariadb, $mysql, $redis and $kafka to their addresses.
 start_services() {
   local began=$SECONDS until=$((SECONDS + 60)) started=() entry pid kind port
-  local mysql_port redis_port kafka_port
+  local mariadb_port mysql_port redis_port kafka_port
   services_dir=$(mktemp -d) services_pids=()
-  mysql_port=$(free_port 13306) redis_port=$(free_port 16379) kafka_port=$(free_port 19092)
-  start_service mariadb "$mysql_port"
+  mariadb_port=$(free_port 13306)
+  mysql_port=$(free_port $((mariadb_port + 1))) redis_port=$(free_port 16379) kafka_port=$(free_port 19092)
+  start_service mariadb "$mariadb_port"
+  start_service mysql "$mysql_port"
   start_service redis "$redis_port"
   start_service kafka "$kafka_port" "$(free_port $((kafka_port + 1)))"
   for entry in "${started[@]}"; do
@@ -50,9 +52,10 @@ start_services() {
       sleep 0.05
     done
   done
+  mariadb=mysql://root@127.0.0.1:$mariadb_port mysql=mysql://root@127.0.0.1:$mysql_port
   # shellcheck disable=SC2034 # read by the scripts that source this
-  mysql=mysql://root@127.0.0.1:$mysql_port redis=redis://127.0.0.1:$redis_port kafka=127.0.0.1:$kafka_port
-  report ok $((SECONDS - began)) "start MariaDB, Redis and Kafka"
+  redis=redis://127.0.0.1:$redis_port kafka=127.0.0.1:$kafka_port
+  report ok $((SECONDS - began)) "start MariaDB, MySQL, Redis and Kafka"
 }
 
 # stop_services: stops the servers and deletes their data.
@@ -72,21 +75,23 @@ if [ "${BASH_SOURCE[0]}" != "$0" ]; then return; fi
 at_exit() { remove_services; }
 
 setup services && start_services || exit 1
-mariadb --no-defaults --user=root --protocol=tcp --host=127.0.0.1 --port="${mysql##*:}" \
-  --execute='CREATE DATABASE gailou_0; CREATE DATABASE gailou_1' || exit 1
+for address in "$mariadb" "$mysql"; do
+  mariadb --no-defaults --user=root --protocol=tcp --host=127.0.0.1 --port="${address##*:}" \
+    --execute='CREATE DATABASE gailou' || exit 1
+done
 
 say ""
-say "export GAILOU_MYSQL_URLS=$mysql/gailou_0,$mysql/gailou_1"
+say "export GAILOU_MYSQL_URLS=$mariadb/gailou,$mysql/gailou"
 say "export GAILOU_REDIS_URLS=$redis"
 say "export GAILOU_KAFKA_BROKERS=$kafka"
 say ""
 say "With these variables, target/release/gailou (make build) is a whole cluster in one process, and"
 say "\`gailou migrate\`, \`gailou serve\` and \`gailou job\` are its parts."
-say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,redis,kafka}.*"
+say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,mysql,redis,kafka}.*"
 
 trap 'say "Stopping."; exit 0' INT TERM HUP
 while sleep 0.3; do
   for pid in "${children[@]}"; do
-    alive "$pid" || { log_tail "$LOGS"/{mariadb,redis,kafka}.{out,log}; die "a server ended by itself"; }
+    alive "$pid" || { log_tail "$LOGS"/{mariadb,mysql,redis,kafka}.{out,log}; die "a server ended by itself"; }
   done
 done

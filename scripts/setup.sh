@@ -140,9 +140,74 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
-# setup_services: installs MariaDB (in the place of MySQL), Redis and Kafka for scripts/service.sh.
+# setup_services: installs MariaDB, MySQL, Redis and Kafka for scripts/service.sh.
 setup_services() {
-  apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server && setup_kafka
+  apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server &&
+    setup_mysql && setup_kafka
+}
+
+MYSQL=$TOOLS/mysql
+MYSQL_LEAST=9.7
+
+# setup_mysql: fetches MySQL, which no stable Debian has, and initializes the data directory of a new server.
+# $MYSQL/mysqld runs it; a MySQL of another origin can be put there by hand, with a `template`.
+setup_mysql() {
+  [ -d "$MYSQL/template" ] && return
+  command -v apt-get >/dev/null || { fail "MySQL is missing (.tools/mysql), and there is no apt-get to fetch it"; return; }
+  step "fetch MySQL" mysql fetch_mysql
+}
+
+# fetch_mysql: unpacks MySQL of Debian unstable with the libraries it was built with, beside each other: the
+# system stays as it is, and root is not needed. Debian signs the packages, and keeps the newest version only, so
+# a version cannot be pinned: an older one than $MYSQL_LEAST is refused.
+fetch_mysql() {
+  local new=$MYSQL.new uri packages version
+  rm -rf "$new"
+  mkdir -p "$new"/{sources,lists/partial,cache/archives/partial,packages}
+  # The mirror that this machine takes its own packages from.
+  uri=$(apt-get indextargets --format '$(LABEL) $(COMPONENT) $(REPO_URI)' | awk '$1 == "Debian" && $2 == "main" { print $3; exit }')
+  # Before its first `apt-get update` a machine does not know the labels.
+  uri=${uri:-$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' | awk '$1 == "main" && $2 !~ /security/ { print $2; exit }')}
+  [ -n "$uri" ] || { fail "apt-get knows no source of Debian's packages"; return; }
+  printf 'Types: deb\nURIs: %s\nSuites: sid\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
+    "$uri" >"$new/sources/sid.sources"
+  cat >"$new/apt.conf" <<CONFIGURATION
+Dir::Etc::SourceList "/dev/null";
+Dir::Etc::SourceParts "$new/sources";
+Dir::State::lists "$new/lists";
+Dir::Cache "$new/cache";
+APT::Sandbox::User "root";
+CONFIGURATION
+  local -x APT_CONFIG=$new/apt.conf
+  apt-get update -q || return
+  packages=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+    --no-enhances mysql-server-core | grep -E '^[a-z0-9]' | grep -v perl | sort -u) || return
+  # shellcheck disable=SC2086 # a list of names
+  (cd "$new/packages" && apt-get download -q $packages) || return
+  for package in "$new"/packages/*.deb; do dpkg-deb -x "$package" "$new" || return; done
+  rm -rf "$new"/{sources,lists,cache,packages,apt.conf} "$new"/usr/bin "$new"/usr/share/{doc,man,locale}
+  cat >"$new/mysqld" <<'SCRIPT'
+#!/bin/sh
+# Runs MySQL with its own libraries.
+base=$(cd "$(dirname "$0")" && pwd)/usr
+libraries=$(echo "$base"/lib/*-linux-gnu)
+exec "$libraries"/ld-linux-*.so.* --library-path "$libraries" "$base/sbin/mysqld" "$@" \
+    --basedir="$base" --lc-messages-dir="$base/share/mysql" --character-sets-dir="$base/share/mysql/charsets" \
+    --plugin-dir="$base/lib/mysql/plugin" --secure-file-priv=NULL
+SCRIPT
+  chmod +x "$new/mysqld"
+  version=$("$new/mysqld" --no-defaults --version | sed -n 's/.* Ver \([0-9.]*\).*/\1/p')
+  version_at_least "${version:-0}" "$MYSQL_LEAST" || { fail "MySQL $MYSQL_LEAST or newer is needed, this is ${version:-unknown}"; return; }
+  # Names are not resolved, so the address needs an account of its own.
+  echo "CREATE USER root@'127.0.0.1'; GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;" >"$new/accounts.sql"
+  # The data directory is the last one: its presence means that the installation is complete.
+  "$new/mysqld" --no-defaults --initialize-insecure --user="$(id -un)" --datadir="$new/data" --init-file="$new/accounts.sql" \
+    --innodb-redo-log-capacity=8M --auto-generate-certs=OFF --caching-sha2-password-auto-generate-rsa-keys=OFF || return
+  # Each server makes an identity of its own.
+  rm -f "$new/data/auto.cnf"
+  mv "$new/data" "$new/template"
+  rm -rf "$MYSQL"
+  mv "$new" "$MYSQL"
 }
 
 # setup_openssl: what the tests of TLS need: the library for Kafka's driver, and the program that makes

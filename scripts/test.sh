@@ -58,7 +58,7 @@ builds() {
 
 # with_services COMMAND...: runs a command with the addresses of the servers that all tests share.
 with_services() {
-  env GAILOU_TEST_SERVICES="$mysql;$redis;$kafka" GAILOU_TEST_MYSQL_URL="$mysql/" GAILOU_TEST_KAFKA_BROKERS="$kafka" "$@"
+  env GAILOU_TEST_SERVICES="$mariadb;$mysql;$redis;$kafka" GAILOU_TEST_MYSQL_URL="$mariadb/,$mysql/" GAILOU_TEST_KAFKA_BROKERS="$kafka" "$@"
 }
 
 # The chaos test has a stage of its own.
@@ -67,10 +67,13 @@ rust_tests() {
     --skip acknowledged_writes_survive_every_fault
 }
 
-# The tests of the contract run twice: embedded in rust_tests, and here in a cluster.
+# The tests of the contract run twice: embedded in rust_tests, and here in a cluster. So do those of the
+# databases: in rust_tests the first database of each test is on MariaDB, and here on MySQL.
 cluster_tests() {
   with_services env GAILOU_TEST_STORE=cluster \
-    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --test contract
+    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --test contract &&
+    with_services env GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" \
+      cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --lib -- adapters::mysql
 }
 
 # This test starts its own servers, because it kills them.
@@ -91,6 +94,13 @@ lints() {
     cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
 }
 
+# The same seeds each time, as many as a minute holds without optimisation; `make simulate` takes new ones, and thousands
+# a minute.
+simulation() {
+  SIMULATE_FROM=0 SIMULATE_SECONDS=60 cargo test --locked --workspace "${CLUSTER[@]}" --lib \
+    -- simulation::tests::seeds_are_clean --ignored --nocapture
+}
+
 check() {
   page_checks
   lints
@@ -109,6 +119,7 @@ all() {
   stage "tests (Rust)" cargo-test rust_tests
   stage "the contract in a cluster" cargo-test-cluster cluster_tests
   stop_services
+  stage "simulation: a minute of seeds" simulation simulation
   stage "chaos: a short round of each fault" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
   stage "edge and examples, end to end" edge-test edge_tests

@@ -5,6 +5,7 @@
 #![deny(clippy::print_stdout)]
 
 pub mod adapters;
+pub mod boot_clock;
 pub mod bootstrap;
 pub mod circuit_breaker;
 pub mod cli;

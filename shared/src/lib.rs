@@ -19,6 +19,7 @@ pub mod network;
 
 pub mod id;
 pub mod path;
+pub mod slot_set;
 
 pub mod cursor;
 pub mod rank;

@@ -53,6 +53,8 @@ export async function startOrigin() {
     tailMs: 2 * MINUTE,
     /** The version before which the subject is void, or null. */
     voidBefore: null,
+    /** Since when the database of the first slot is away, or null. */
+    awaySince: null,
     /** `up` or `gone`, independent of `mode`. */
     feed: 'up',
     words: 1,
@@ -74,6 +76,7 @@ export async function startOrigin() {
         entries: [],
         tailMs: 2 * MINUTE,
         voidBefore: null,
+        awaySince: null,
       });
       origin.forget();
     },
@@ -111,15 +114,20 @@ export async function startOrigin() {
 }
 
 function answerFeed(origin, url, response) {
-  const now = Date.now();
-  const since = now - (url.includes('day=1') ? 25 * 60 * MINUTE : origin.tailMs);
+  const latest = Date.now();
+  const now = origin.awaySince ?? latest;
+  const reach = url.includes('day=1') ? 25 * 60 * MINUTE : origin.tailMs;
+  const since = now - reach;
   const last = new Map();
   for (const { id, version } of origin.changes.filter((change) => change.at >= since)) {
     last.set(String(id), String(Math.max(version, Number(last.get(String(id)) ?? 0))));
   }
   const subjects = origin.voidBefore ? [[String(SUBJECT), String(origin.voidBefore)]] : [];
   const rows = [...last];
-  const document = { v: 2, now, since, behind: 0, words: origin.words, rows, subjects };
+  const { words } = origin;
+  const document = { v: 2, now, since, behind: latest - now, words, rows, subjects };
+  if (origin.awaySince)
+    document.ahead = { slots: [[1, 1023]], now: latest, since: latest - reach, behind: 0 };
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   response.writeHead(200, headers).end(JSON.stringify(document));
 }

@@ -165,6 +165,28 @@ test('unreachable feed: pages are marked stale until it is back', async () => {
   await within(BOUND_MS, async () => stale(await call(path)) === null);
 });
 
+test('database away: pages of its comments turn stale, and those of others stay fresh', async () => {
+  const here = newComment();
+  // The slot of a comment is in its id, from the twelfth bit on.
+  const elsewhere = here + 4_096;
+  const [path, other] = ['away', 'beside'].map((key) => `/v1/subjects/article/${key}/comments`);
+  assert.deepEqual((await page(path)).ids, [here]);
+  origin.entries = [[elsewhere, 10]];
+  assert.deepEqual((await page(other)).ids, [elsewhere]);
+  origin.awaySince = Date.now();
+  await within(BOUND_MS, async () => stale(await call(path)) === '1');
+  await sleep(2_500);
+  for (let n = 0; n < 5; n += 1) {
+    assert.deepEqual([stale(await call(path)), stale(await call(other))], ['1', null]);
+    await sleep(500);
+  }
+  takeDown(elsewhere);
+  await within(BOUND_MS, async () => (await page(other)).ids.length === 0);
+  origin.awaySince = null;
+  await within(BOUND_MS, async () => stale(await call(path)) === null);
+  assert.deepEqual((await page(path)).ids, [here], 'it is the cached one');
+});
+
 test('feed is fetched about once in two seconds under load', async () => {
   newComment();
   const path = '/v1/subjects/article/cost/comments';

@@ -9,6 +9,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Method, redirect};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::comments::{comments_path, id, with_cursor};
 use crate::persist_barrier::PersistBarrier;
@@ -17,6 +18,9 @@ use crate::test_member::TestMember;
 
 /// How long a client waits for a response by default.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a request is repeated while the server is too busy for it, and how often.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// The size of a chunk of a body without a length, in bytes.
 const CHUNK_BYTES: usize = 8_192;
 /// The pages after which a walk counts as endless.
@@ -306,11 +310,34 @@ impl ApiRequest {
         Ok(ApiResponse { status, headers, text, json })
     }
 
-    /// Sends the request; the server must respond, and not with a server error.
+    /// Sends the request; the server must respond, and not with a server error. One that a busy server refuses before it
+    /// does anything is repeated for a while.
     pub async fn send(self) -> ApiResponse {
         let line = format!("{} {}", self.method, self.url);
-        let response = self.try_send().await.unwrap_or_else(|e| panic!("{line}: {e}"));
-        assert!(response.status < 500, "{line}: {} {}", response.status, response.text);
-        response
+        let until = Instant::now() + BUSY_TIMEOUT;
+        let mut request = self;
+        loop {
+            let again = request.try_clone().filter(|_| Instant::now() < until);
+            let response = request.try_send().await.unwrap_or_else(|e| panic!("{line}: {e}"));
+            match again {
+                Some(again) if response.status == 503 && response.json["code"] == "overloaded" => request = again,
+                _ => {
+                    assert!(response.status < 500, "{line}: {} {}", response.status, response.text);
+                    return response;
+                }
+            }
+            sleep(BUSY_RETRY_INTERVAL).await;
+        }
+    }
+
+    /// The same request once more; `None` when its body is a stream.
+    fn try_clone(&self) -> Option<Self> {
+        let body = match &self.body {
+            Some(body) => Some(Body::from(body.as_bytes()?.to_vec())),
+            None => None,
+        };
+        let Self { http, url, method, headers, barrier, .. } = self;
+        let (http, url, barrier) = (http.clone(), url.clone(), barrier.clone());
+        Some(Self { http, url, method: method.clone(), headers: headers.clone(), body, barrier })
     }
 }

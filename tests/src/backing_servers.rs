@@ -1,4 +1,5 @@
-//! The servers behind a cluster: MariaDB, Redis and Kafka, each a process of its own on loopback.
+//! The servers behind a cluster: MariaDB, MySQL, Redis and Kafka, each a process of its own on loopback. A
+//! cluster has one database on MariaDB and one on MySQL.
 //!
 //! `scripts/service.sh` knows how to start each of them; this module gives them directories and
 //! ports, kills, freezes and restarts them. Promise: the servers and their data are gone when the
@@ -6,7 +7,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,7 +20,7 @@ use crate::child_process::ChildProcess;
 use crate::test_certificates::{KAFKA_USER, TestCertificates};
 
 /// The variable that names the servers which all test programs of a run share:
-/// `mysql://…;redis://…;host:port`.
+/// `mysql://… of MariaDB;mysql://… of MySQL;redis://…;host:port`.
 pub const SERVERS_VARIABLE: &str = "GAILOU_TEST_SERVICES";
 
 /// Knows how each server is started.
@@ -35,29 +36,39 @@ const STARTUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerKind {
     Mariadb,
+    Mysql,
     Redis,
     Kafka,
 }
 
 impl ServerKind {
-    pub const ALL: [Self; 3] = [Self::Mariadb, Self::Redis, Self::Kafka];
+    pub const ALL: [Self; 4] = [Self::Mariadb, Self::Mysql, Self::Redis, Self::Kafka];
+    /// Those with tables, in the order of [`ServerAddresses::databases`].
+    pub const DATABASES: [Self; 2] = [Self::Mariadb, Self::Mysql];
 
     /// Its name in `scripts/service.sh`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mariadb => "mariadb",
+            Self::Mysql => "mysql",
             Self::Redis => "redis",
             Self::Kafka => "kafka",
         }
     }
 
-    /// The program that must be installed.
-    const fn program(self) -> &'static str {
+    /// The program that must be installed, and the folder of `.tools` that must be there.
+    const fn needs(self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
-            Self::Mariadb => "mariadbd",
-            Self::Redis => "redis-server",
-            Self::Kafka => "java",
+            Self::Mariadb => (Some("mariadbd"), None),
+            Self::Mysql => (None, Some("mysql/template")),
+            Self::Redis => (Some("redis-server"), None),
+            Self::Kafka => (Some("java"), Some("kafka/template")),
         }
+    }
+
+    /// Whether it accepts TLS on the port of plain connections.
+    const fn has_one_port(self) -> bool {
+        matches!(self, Self::Mariadb | Self::Mysql)
     }
 }
 
@@ -72,6 +83,8 @@ pub struct BackingServer {
     /// The port to which the broker sends its clients.
     advertised_port: u16,
     tls: Option<ServerTls>,
+    /// Whether a server with tables writes a binary log.
+    has_binlog: bool,
     process: Option<ChildProcess>,
 }
 
@@ -79,7 +92,7 @@ pub struct BackingServer {
 #[derive(Debug)]
 struct ServerTls {
     certificates: TestCertificates,
-    /// MariaDB has one port for both.
+    /// A server with tables has one port for both.
     port: u16,
 }
 
@@ -89,7 +102,16 @@ impl BackingServer {
         let port = free_port();
         let controller_port = if kind == ServerKind::Kafka { free_port() } else { 0 };
         let directory = directory.join(kind.name());
-        Self { kind, directory, port, controller_port, advertised_port: port, tls: None, process: None }
+        Self {
+            kind,
+            directory,
+            port,
+            controller_port,
+            advertised_port: port,
+            tls: None,
+            has_binlog: false,
+            process: None,
+        }
     }
 
     pub fn kind(&self) -> ServerKind {
@@ -107,8 +129,13 @@ impl BackingServer {
 
     /// Makes it accept TLS, too, from its next start on; Kafka then also wants a login there.
     pub fn enable_tls(&mut self, certificates: &TestCertificates) {
-        let port = if self.kind == ServerKind::Mariadb { self.port } else { free_port() };
+        let port = if self.kind.has_one_port() { self.port } else { free_port() };
         self.tls = Some(ServerTls { certificates: certificates.clone(), port });
+    }
+
+    /// Makes a server with tables write a binary log, as for a replica, from its next start on.
+    pub fn enable_binlog(&mut self) {
+        self.has_binlog = true;
     }
 
     /// Lets the user of [`KAFKA_USER`] log in by SCRAM. Only the broker that runs can store such a user.
@@ -136,6 +163,9 @@ impl BackingServer {
             let (user, password) = KAFKA_USER;
             command.env("TLS_DIR", certificates.directory()).env("TLS_PORT", port.to_string());
             command.env("KAFKA_USER", user).env("KAFKA_PASSWORD", password);
+        }
+        if self.has_binlog {
+            command.env("BINLOG", "1");
         }
         let mut process = ChildProcess::spawn(&command, log(), log());
         let started = Instant::now();
@@ -171,39 +201,89 @@ impl BackingServer {
         self.process.as_ref().expect("the server runs").resume();
     }
 
+    /// Keeps a copy of its data. A server that has no command for it is killed and started again.
+    pub fn save(&mut self) {
+        if self.kind == ServerKind::Redis {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("Redis accepts connections");
+            stream.write_all(b"SAVE\r\n").expect("Redis reads");
+            let mut reply = [0; 5];
+            stream.read_exact(&mut reply).expect("Redis replies");
+            assert_eq!(&reply, b"+OK\r\n");
+            fs::rename(self.data(), self.saved()).expect("Redis has written its file");
+            return;
+        }
+        self.kill();
+        let _ = fs::remove_dir_all(self.saved());
+        copy_directory(&self.data(), &self.saved());
+        self.start();
+    }
+
+    /// Kills it and starts it on the copy of [`BackingServer::save`]: what it has learnt since is lost.
+    pub fn rewind(&mut self) {
+        self.kill();
+        if self.kind == ServerKind::Redis {
+            fs::rename(self.saved(), self.data()).expect("there is a copy");
+            self.start();
+            // The next start is empty again.
+            fs::remove_file(self.data()).expect("Redis has read its file");
+            return;
+        }
+        fs::remove_dir_all(self.data()).expect("the data can be deleted");
+        fs::rename(self.saved(), self.data()).expect("there is a copy");
+        self.start();
+    }
+
+    /// What `scripts/service.sh` lets it keep: a directory, or the file from which Redis starts.
+    fn data(&self) -> PathBuf {
+        self.directory.join(if self.kind == ServerKind::Redis { "dump.rdb" } else { "data" })
+    }
+
+    fn saved(&self) -> PathBuf {
+        self.directory.join("saved")
+    }
+
     fn log(&self) -> PathBuf {
         self.directory.join("log")
     }
 }
 
-/// The addresses of the three servers.
+/// The addresses of the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddresses {
-    /// Without the name of a database.
-    pub mysql: String,
+    /// Those of MariaDB and MySQL, without the name of a database: the first database of a cluster is on the
+    /// first server.
+    pub databases: [String; 2],
     pub redis: String,
     pub kafka: String,
 }
 
 impl ServerAddresses {
     /// The servers on these ports of this machine.
-    pub fn local(mariadb: u16, redis: u16, kafka: u16) -> Self {
+    pub fn local(port: impl Fn(ServerKind) -> u16) -> Self {
         Self {
-            mysql: format!("mysql://root@127.0.0.1:{mariadb}"),
-            redis: format!("redis://127.0.0.1:{redis}"),
-            kafka: format!("127.0.0.1:{kafka}"),
+            databases: ServerKind::DATABASES.map(|kind| format!("mysql://root@127.0.0.1:{}", port(kind))),
+            redis: format!("redis://127.0.0.1:{}", port(ServerKind::Redis)),
+            kafka: format!("127.0.0.1:{}", port(ServerKind::Kafka)),
         }
     }
 
     /// Parses the value of [`SERVERS_VARIABLE`].
     pub fn parse(text: &str) -> Option<Self> {
-        let [mysql, redis, kafka] = text.split(';').collect::<Vec<_>>().try_into().ok()?;
-        Some(Self { mysql: mysql.into(), redis: redis.into(), kafka: kafka.into() })
+        let [mariadb, mysql, redis, kafka] = text.split(';').collect::<Vec<_>>().try_into().ok()?;
+        Some(Self { databases: [mariadb.into(), mysql.into()], redis: redis.into(), kafka: kafka.into() })
     }
 
-    /// Runs statements on MariaDB; the result has a line for each row, with tabs between the values.
-    pub fn sql(&self, statement: &str) -> String {
-        let (host, port) = self.mysql.rsplit_once('@').and_then(|(_, at)| at.split_once(':')).expect("host:port");
+    /// The same servers, with the first database of a cluster on MySQL.
+    pub fn with_mysql_first(mut self) -> Self {
+        self.databases.reverse();
+        self
+    }
+
+    /// Runs statements on the server of a cluster's database 0 or 1; the result has a line for each row, with
+    /// tabs between the values.
+    pub fn sql(&self, database: usize, statement: &str) -> String {
+        let address = &self.databases[database];
+        let (host, port) = address.rsplit_once('@').and_then(|(_, at)| at.split_once(':')).expect("host:port");
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root", "--protocol=tcp"]);
         client.arg(format!("--host={host}")).arg(format!("--port={port}")).arg(format!("--execute={statement}"));
@@ -215,14 +295,16 @@ impl ServerAddresses {
 
 impl fmt::Display for ServerAddresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{};{};{}", self.mysql, self.redis, self.kafka)
+        let [first, second] = &self.databases;
+        write!(f, "{first};{second};{};{}", self.redis, self.kafka)
     }
 }
 
-/// All three servers, for one test.
+/// All servers, for one test.
 #[derive(Debug)]
 pub struct BackingServers {
     pub mariadb: BackingServer,
+    pub mysql: BackingServer,
     pub redis: BackingServer,
     pub kafka: BackingServer,
     /// The last field: it is deleted after the servers have ended.
@@ -253,13 +335,13 @@ impl BackingServers {
     }
 
     /// Starts them after `configure` has seen each.
-    async fn start_with(configure: impl Fn(&mut BackingServer) + Send + Sync + 'static) -> Self {
+    pub async fn start_with(configure: impl Fn(&mut BackingServer) + Send + Sync + 'static) -> Self {
         tokio::task::spawn_blocking(move || Self::start_blocking(configure)).await.expect("the servers start")
     }
 
     fn start_blocking(configure: impl Fn(&mut BackingServer) + Sync) -> Self {
         let directory = WatchedDirectory::create();
-        let [mariadb, redis, kafka] = std::thread::scope(|scope| {
+        let [mariadb, mysql, redis, kafka] = std::thread::scope(|scope| {
             let start = |kind: ServerKind| {
                 let mut server = BackingServer::new(kind, &directory.path);
                 configure(&mut server);
@@ -270,19 +352,29 @@ impl BackingServers {
             };
             ServerKind::ALL.map(start).map(|started| started.join().expect("the server starts"))
         });
-        Self { mariadb, redis, kafka, _directory: directory }
+        Self { mariadb, mysql, redis, kafka, _directory: directory }
+    }
+
+    pub fn server(&self, kind: ServerKind) -> &BackingServer {
+        match kind {
+            ServerKind::Mariadb => &self.mariadb,
+            ServerKind::Mysql => &self.mysql,
+            ServerKind::Redis => &self.redis,
+            ServerKind::Kafka => &self.kafka,
+        }
     }
 
     pub fn server_mut(&mut self, kind: ServerKind) -> &mut BackingServer {
         match kind {
             ServerKind::Mariadb => &mut self.mariadb,
+            ServerKind::Mysql => &mut self.mysql,
             ServerKind::Redis => &mut self.redis,
             ServerKind::Kafka => &mut self.kafka,
         }
     }
 
     pub fn addresses(&self) -> ServerAddresses {
-        ServerAddresses::local(self.mariadb.port(), self.redis.port(), self.kafka.port())
+        ServerAddresses::local(|kind| self.server(kind).port())
     }
 }
 
@@ -294,7 +386,7 @@ pub fn shared() -> &'static ServerAddresses {
     let named = NAMED.get_or_init(|| {
         let text = std::env::var(SERVERS_VARIABLE).ok()?;
         let addresses = ServerAddresses::parse(&text);
-        Some(addresses.unwrap_or_else(|| panic!("{SERVERS_VARIABLE}={text:?} must be mysql;redis;kafka")))
+        Some(addresses.unwrap_or_else(|| panic!("{SERVERS_VARIABLE}={text:?} must be mariadb;mysql;redis;kafka")))
     });
     named.as_ref().unwrap_or_else(|| {
         let start = || {
@@ -322,9 +414,13 @@ fn missing_program() -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();
     let is_installed = |program: &str| directories.iter().any(|directory| directory.join(program).is_file());
-    let program = ServerKind::ALL.map(ServerKind::program).into_iter().find(|program| !is_installed(program));
-    let template = concat!(env!("CARGO_MANIFEST_DIR"), "/../.tools/kafka/template");
-    program.map(str::to_owned).or_else(|| (!Path::new(template).is_dir()).then(|| "Kafka (.tools/kafka)".to_owned()))
+    let tools = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.tools"));
+    ServerKind::ALL.into_iter().find_map(|kind| {
+        let (program, folder) = kind.needs();
+        let program = program.filter(|program| !is_installed(program)).map(str::to_owned);
+        program
+            .or_else(|| folder.filter(|folder| !tools.join(folder).is_dir()).map(|folder| format!(".tools/{folder}")))
+    })
 }
 
 /// A directory that is deleted when this is dropped, and when this process ends for any reason: a
@@ -366,6 +462,11 @@ pub fn free_port() -> u16 {
             return port;
         }
     }
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-r").arg(from).arg(to).status().expect("cp starts");
+    assert!(copied.success(), "{} cannot be copied", from.display());
 }
 
 fn accepts_connections(port: u16) -> bool {

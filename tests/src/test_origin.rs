@@ -54,7 +54,9 @@ impl TestOrigin {
 
     /// An origin whose configuration the test changes.
     pub async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
-        let databases = runs_in_cluster().then(|| OriginDatabases::create(backing_servers::shared(), true));
+        // The other tests of a cluster have MariaDB first.
+        let servers = || backing_servers::shared().clone().with_mysql_first();
+        let databases = runs_in_cluster().then(|| OriginDatabases::create(&servers(), true));
         Self::start_in(databases, configure).await
     }
 
@@ -214,7 +216,7 @@ fn runs_in_cluster() -> bool {
     }
 }
 
-/// Two databases with a name that is unique on these servers. Topics and keys have the same name.
+/// A database on each of two servers, with a name that is unique there. Topics and keys have the same name.
 #[derive(Debug)]
 struct OriginDatabases {
     addresses: ServerAddresses,
@@ -232,17 +234,15 @@ impl OriginDatabases {
     }
 
     fn for_each(&self, statement: &str) {
-        self.addresses.sql(&self.names().map(|name| format!("{statement} {name};")).concat());
-    }
-
-    fn names(&self) -> [String; 2] {
-        ["a", "b"].map(|suffix| format!("{}_{suffix}", self.name))
+        for database in [0, 1] {
+            self.addresses.sql(database, &format!("{statement} {}", self.name));
+        }
     }
 
     /// A small and quick cluster: batches wait only a moment for more.
     fn cluster_config(&self) -> ClusterSettings {
-        let ServerAddresses { mysql, redis, kafka } = &self.addresses;
-        let databases = self.names().map(|name| format!("{mysql}/{name}")).join(",");
+        let ServerAddresses { databases, redis, kafka } = &self.addresses;
+        let databases = databases.each_ref().map(|server| format!("{server}/{}", self.name)).join(",");
         ClusterSettings {
             mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
             redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
@@ -250,7 +250,7 @@ impl OriginDatabases {
             tuning: ClusterTuning {
                 name: self.name.clone(),
                 tables: 2,
-                partitions: 4,
+                partitions: Some(4),
                 replication: 1,
                 batch: 1_000,
                 comments_ms: 5,

@@ -6,7 +6,8 @@
 //! younger than 2 s it is used as it is, up to 3 s it is refreshed after the answer, beyond that before
 //! the answer. A page is *void* when the feed has a larger version of a comment it shows, when the feed
 //! holds a subject of these void before a larger version, or when the page was made before the time the
-//! feed reaches back to. A void page is never served.
+//! feed reaches back to. A void page is never served. While a database of the origin is away, the feed of other slots
+//! goes on ([`gailou_shared::wire::SlotsAhead`]): a page is marked stale only when it shows a comment of the others.
 //!
 //! **Without the origin** pages are checked against the latest feed in memory, in the colo's cache and
 //! in the global store, and marked stale. A takedown that is newer than all of these, or in a gap
@@ -81,10 +82,20 @@ impl ChangeFeedReplica {
         }
     }
 
-    /// Whether the feed is young enough to be used as it is.
+    /// Whether the feed of what `page` shows is young enough to be used as it is.
     #[must_use]
-    pub fn is_current(&self, now_ms: u64) -> bool {
-        self.age_ms(now_ms) < FEED_CURRENT_MS
+    pub fn is_current(&self, page: &CachedPage, now_ms: u64) -> bool {
+        let known = lock(&self.known);
+        // Usually all slots are as young.
+        let is_current = |as_of_ms: u64| now_ms.saturating_sub(as_of_ms) < FEED_CURRENT_MS;
+        is_current(known.as_of_ms) || is_current(known.reach_of_page(page).as_of_ms)
+    }
+
+    /// Whether a feed that is young enough for some slots is so for what `page` shows.
+    #[must_use]
+    pub fn covers(&self, page: &CachedPage, now_ms: u64) -> bool {
+        let known = lock(&self.known);
+        known.ahead.is_none() || now_ms.saturating_sub(known.reach_of_page(page).as_of_ms) < FEED_USABLE_MS
     }
 
     /// Whether the feed has no newer version of any comment that `page` shows. For a page that was
@@ -103,7 +114,7 @@ impl ChangeFeedReplica {
     }
 
     fn age_ms(&self, now_ms: u64) -> u64 {
-        now_ms.saturating_sub(lock(&self.known).as_of_ms)
+        now_ms.saturating_sub(lock(&self.known).latest_as_of_ms())
     }
 
     /// Claims the refresh for this request: the time it started, or `None` when another is in progress.
@@ -144,8 +155,8 @@ fn claim_once_a_minute(last: &AtomicU64, now_ms: u64) -> bool {
     is_due
 }
 
-/// Makes the feed young enough to serve pages by. False when that failed: what is served then must be
-/// marked stale.
+/// Makes the feed young enough to serve pages by, of some slots at least ([`ChangeFeedReplica::covers`]). False when
+/// that failed: what is served then must be marked stale.
 pub async fn ensure_current(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester) -> bool {
     let (feed, now) = (&isolate.change_feed, ports.clock.now_ms());
     let age = feed.age_ms(now);

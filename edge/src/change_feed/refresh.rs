@@ -52,20 +52,22 @@ pub(super) async fn wait_for_refresh(isolate: &Isolate, ports: &Ports) -> bool {
 /// usable.
 pub(super) async fn refresh(isolate: &Arc<Isolate>, ports: &Ports, requester: &Requester) -> bool {
     let feed = &isolate.change_feed;
-    let is_young = |copy: &StoredFeedPage| ports.clock.now_ms().saturating_sub(copy.as_of_ms()) < FEED_CURRENT_MS;
+    let is_young =
+        |copy: &StoredFeedPage| ports.clock.now_ms().saturating_sub(copy.latest_as_of_ms()) < FEED_CURRENT_MS;
     let (tail, source) = read_feed_page(isolate, ports, requester, ChangeFeedPage::ROUTE_PATH, is_young).await;
-    let since = tail.as_ref().map(|tail| tail.document.since);
     let (is_connected, replaceable_from) = {
         let known = lock(&feed.known);
-        (since.is_some_and(|since| known.connects_to(since)), known.replaceable_from())
+        (tail.as_ref().is_some_and(|tail| known.connects_to(&tail.document)), known.replaceable_from())
     };
     let mut day = None;
-    if let Some(since) = since.filter(|_| source != FeedSource::StaleColo)
+    if let Some(tail) = tail.as_ref().filter(|_| source != FeedSource::StaleColo)
         && (!is_connected || replaceable_from.is_some())
     {
-        // Up to there nothing may be missing.
-        let reach = since.max(replaceable_from.unwrap_or(0));
-        day = read_day(isolate, ports, requester, reach).await;
+        let reaches = |day: &ChangeFeedPage| {
+            let is_enough = replaceable_from.is_none() || lock(&feed.known).is_replaceable_by(day);
+            is_enough && reaches_tail(day, &tail.document)
+        };
+        day = read_day(isolate, ports, requester, reaches).await;
     }
     let is_cut_off = source == FeedSource::StaleColo || !is_connected && day.is_none();
     if is_cut_off && feed.may_read_stored_day(ports.clock.now_ms()) {
@@ -97,7 +99,7 @@ async fn share_day(isolate: &Isolate, ports: &Ports, requester: &Requester, tail
     }
     let known = lock(&isolate.change_feed.known).to_day_page(tail.words);
     let day = match known {
-        None => read_day(isolate, ports, requester, tail.since).await,
+        None => read_day(isolate, ports, requester, |day| reaches_tail(day, tail)).await,
         known => known,
     };
     if let Some(day) = day.filter(|day| day.asked_ms > stored_ms || stored_ms > now) {
@@ -119,16 +121,26 @@ async fn load_copy(store: &dyn PageStore, path: &str, now_ms: u64) -> Option<Sto
 async fn load_stored_day(ports: &Ports) -> Option<StoredFeedPage> {
     let (path, now) = (day_path(), ports.clock.now_ms());
     let in_colo = load_copy(&*ports.colo_cache, &path, now).await;
-    if in_colo.as_ref().is_some_and(|copy| now.saturating_sub(copy.as_of_ms()) < DAY_SHARE_INTERVAL_MS) {
+    if in_colo.as_ref().is_some_and(|copy| now.saturating_sub(copy.latest_as_of_ms()) < DAY_SHARE_INTERVAL_MS) {
         return in_colo;
     }
     let global = load_copy(&*ports.global_store, &path, now).await;
-    in_colo.into_iter().chain(global).max_by_key(|copy| copy.document.now)
+    in_colo.into_iter().chain(global).max_by_key(|copy| copy.document.latest())
 }
 
-/// A day's page that is complete up to `reach`.
-async fn read_day(isolate: &Isolate, ports: &Ports, requester: &Requester, reach: u64) -> Option<StoredFeedPage> {
-    let connects = |day: &StoredFeedPage| day.document.now >= reach;
+/// Whether no gap lies between a day's page and a tail.
+fn reaches_tail(day: &ChangeFeedPage, tail: &ChangeFeedPage) -> bool {
+    day.now >= tail.since && tail.ahead.as_ref().is_none_or(|ahead| day.latest() >= ahead.since)
+}
+
+/// A day's page that reaches as far as is needed.
+async fn read_day(
+    isolate: &Isolate,
+    ports: &Ports,
+    requester: &Requester,
+    reaches: impl Fn(&ChangeFeedPage) -> bool,
+) -> Option<StoredFeedPage> {
+    let connects = |day: &StoredFeedPage| reaches(&day.document);
     let (day, source) = read_feed_page(isolate, ports, requester, &day_path(), connects).await;
     day.filter(|_| source != FeedSource::StaleColo)
 }

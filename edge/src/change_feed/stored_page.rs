@@ -22,6 +22,12 @@ impl StoredFeedPage {
         self.asked_ms.saturating_sub(self.document.behind)
     }
 
+    /// The same for the slots of which it says most.
+    pub(super) fn latest_as_of_ms(&self) -> u64 {
+        let behind = self.document.ahead.as_ref().map(|ahead| ahead.behind);
+        self.asked_ms.saturating_sub(behind.unwrap_or(u64::MAX).min(self.document.behind))
+    }
+
     /// The stored form: the time, a line break, the page as JSON.
     #[must_use]
     pub fn encode(&self) -> Bytes {

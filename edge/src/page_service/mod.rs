@@ -65,11 +65,9 @@ pub struct PageRequest {
 /// requests take, without a future.
 #[must_use]
 pub fn fresh_in_memory(isolate: &Isolate, key: &str, now_ms: u64) -> Option<Arc<CachedPage>> {
-    if !isolate.change_feed.is_current(now_ms) {
-        return None;
-    }
     let page = lock(&isolate.pages).get(key)?;
-    (page.state(now_ms) == PageState::Fresh && isolate.change_feed.allows(&page)).then_some(page)
+    let is_fresh = page.state(now_ms) == PageState::Fresh && isolate.change_feed.is_current(&page, now_ms);
+    (is_fresh && isolate.change_feed.allows(&page)).then_some(page)
 }
 
 /// Answers a reader's request for a page.
@@ -189,6 +187,7 @@ impl CacheSearch<'_> {
         let page = admit(self.isolate, &self.request.key.path_query, &page)?;
         let now = self.ports.clock.now_ms();
         let is_down = self.isolate.origin_health.is_down(now);
+        let is_current = is_current && self.isolate.change_feed.covers(&page, now);
         match page.state(now) {
             PageState::Fresh => Some(page_response(&page, self.request, now, !is_current)),
             PageState::Revalidate => {

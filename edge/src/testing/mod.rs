@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{ChangeFeedPage, ChangedComment, VoidSubject};
+use gailou_shared::slot_set::SlotSet;
+use gailou_shared::wire::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -140,6 +141,8 @@ pub(crate) struct ScriptedChanges {
     pub(crate) rows: Vec<(u64, u64, u64)>,
     /// Only the feed does not answer.
     pub(crate) down: bool,
+    /// The database of these slots is away since then.
+    pub(crate) away: Option<(SlotSet, u64)>,
     /// How far the feed lags.
     pub(crate) behind_ms: u64,
     /// From how many rows on the subject with the most of them stands for its own, if at all. The subject of
@@ -154,9 +157,14 @@ impl ScriptedChanges {
     const DAY_MS: u64 = 25 * 3_600_000;
 
     pub(crate) fn document(&self, path_query: &str, clock_ms: u64) -> ChangeFeedPage {
-        let now = clock_ms - self.behind_ms;
-        let since = now - if path_query.ends_with("day=1") { Self::DAY_MS } else { Self::TAIL_MS };
-        let rows = self.rows.iter().filter(|(at, ..)| (since..now).contains(at));
+        let latest = clock_ms - self.behind_ms;
+        let (lagging, now) =
+            self.away.map_or((SlotSet::default(), latest), |(slots, since)| (slots, since.min(latest)));
+        let reach = if path_query.ends_with("day=1") { Self::DAY_MS } else { Self::TAIL_MS };
+        let since = now - reach;
+        let is_lagging = |id: u64| lagging.contains(CommentId::new(id).unwrap().slot());
+        let rows =
+            self.rows.iter().filter(|(at, id, _)| (since..if is_lagging(*id) { now } else { latest }).contains(at));
         let rows = rows.map(|(_, id, version)| ChangedComment { id: CommentId::new(*id).unwrap(), version: *version });
         let mut rows: Vec<_> = rows.collect();
         let mut subjects = Vec::new();
@@ -167,7 +175,10 @@ impl ScriptedChanges {
             let before = of_subject.map(|row| row.version).max().unwrap_or_default();
             subjects.push(VoidSubject { tag, before });
         }
-        ChangeFeedPage::new(now, since, self.behind_ms, 0, rows).with_subjects(subjects)
+        let slots = SlotSet::all().without(&lagging);
+        let ahead = SlotsAhead { slots, now: latest, since: latest - reach, behind: self.behind_ms };
+        let page = ChangeFeedPage::new(now, since, clock_ms - now, 0, rows).with_subjects(subjects);
+        page.with_ahead(self.away.map(|_| ahead))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The adapters of a cluster: MySQL, Redis and Kafka behind the ports, and the loops behind them.
 
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -23,38 +24,37 @@ use crate::adapters::redis::revisions::RedisRevisions;
 use crate::bootstrap::{Adapters, Process, weights};
 use crate::clock::Clock;
 use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
+use crate::cluster::catch_up::PartitionCatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
 use crate::cluster::journal::{ClusterJournal, ClusterJournalDeps};
 use crate::cluster::publish_revisions::RevisionPublisher;
 use crate::config::{ClusterSettings, Config};
-use crate::domain::id_generator::NodeLease;
+use crate::domain::broker_state::BrokerState;
+use crate::domain::id_generator::IdGenerator;
 use crate::domain::positions::OperationStream;
 use crate::domain::row::WeightsByType;
+use crate::jobs::keep_node_lease::NodeLeaseKeeper;
+use crate::jobs::pass_rewinds::RewindPasser;
 use crate::jobs::persist::PersistJob;
-use crate::jobs::{follow_dictionary, invalidate_changed, persist, rebuild, warm};
-use crate::outage_log::OutageLog;
-use crate::ports::broker::{Broker, Topic};
+use crate::jobs::{deliver_outboxes, finish_moves, follow_dictionary, invalidate_changed, persist, rebuild, warm};
+use crate::ports::broker::{Broker as _, BrokerError, PartitionOffsets as _, Topic};
 use crate::ports::counters::CounterSlots as _;
-use crate::ports::dependencies::{Dependencies, DependencyStatus};
+use crate::ports::dependencies::{Dependencies, DependencyStatus, ServerSettings};
 use crate::ports::journal::CommitListeners;
 use crate::ports::pending::Pending;
 use crate::ports::popularity::Popularity;
 use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
-use crate::ports::store::{NodeLeases as _, Sharding as _, SlotPositions as _, StoredSettings as _};
+use crate::ports::store::{BrokerStates as _, Sharding as _, SlotPositions as _, StoredSettings as _};
+use crate::state::ProcessRole;
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
-use crate::state::{AppState, ProcessRole};
 
-/// How long a node number is leased. A process that sleeps for longer issues no ids.
-const NODE_LEASE: Duration = Duration::from_secs(10);
-/// Subtracted from the end of a lease: the database's clock and ours may run at different speeds.
-const NODE_LEASE_MARGIN: Duration = Duration::from_secs(2);
-/// How often the lease is renewed.
-const NODE_LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
+/// How often a process reads what the installation has decided of its broker.
+const BROKER_STATE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reads in progress. They wait for servers, so there are more than cores; and few enough to find a
 /// connection soon.
@@ -66,13 +66,12 @@ const MAX_WRITES: usize = 512;
 #[derive(Debug)]
 pub struct Cluster {
     pub tables: Arc<MysqlStore>,
-    pub broker: Arc<dyn Broker>,
+    pub broker: Arc<KafkaBroker>,
     pub counters: Arc<RedisCounters>,
     pub cached_store: Arc<CachedStore>,
     recovery: Arc<CounterRecovery>,
     job: Arc<PersistJob>,
-    /// Names this process among the holders of node numbers.
-    holder: String,
+    node_lease: Arc<NodeLeaseKeeper>,
     /// Ends the jobs: what they have taken is written and committed first.
     stop_jobs: CancellationToken,
     jobs: TaskTracker,
@@ -80,24 +79,41 @@ pub struct Cluster {
     failed: watch::Sender<Option<String>>,
 }
 
-/// Creates and migrates the tables of every database and the topics of the broker, and ranks comments again
-/// when the weights have changed.
+/// Creates and migrates the tables of every database and the topics of the broker. Comments are ranked again by
+/// [`crate::ports::store::Reranker`].
 ///
 /// # Errors
 /// When a server does not answer, or contains what must not be changed.
 pub async fn migrate(settings: &ClusterSettings, weights: WeightsByType) -> anyhow::Result<()> {
-    MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables, weights)
+    let tables = MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables, weights)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-    KafkaBroker::migrate(
-        &settings.kafka,
-        &settings.tuning.name,
-        settings.tuning.partitions,
-        settings.tuning.replication,
-    )
-    .await
-    .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
+    let (tuning, remembered) = (&settings.tuning, tables.read_partition_count().await?);
+    KafkaBroker::migrate(&settings.kafka, &tuning.name, tuning.partitions.or(remembered), tuning.replication)
+        .await
+        .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
     Ok(())
+}
+
+/// Fills databases that are empty and were not: what they had is given up.
+///
+/// # Errors
+/// When a database does not answer, or contains what must not be changed.
+pub async fn adopt_empty(settings: &ClusterSettings) -> anyhow::Result<()> {
+    MysqlStore::adopt_empty(settings.mysql_urls.expose(), settings.tuning.tables)
+        .await
+        .with_context(|| format!("the tables of {}", settings.mysql_urls))
+}
+
+/// What is wrong with the settings of each server. It needs no tables and no topics, and writes nothing.
+///
+/// # Errors
+/// For an address that is none.
+pub async fn check_settings(settings: &ClusterSettings) -> anyhow::Result<Vec<ServerSettings>> {
+    let mut all = MysqlStore::check_server_settings(settings.mysql_urls.expose()).await?;
+    let redis = RedisConnection::open(settings.redis_urls.expose(), settings.tuning.redis_ca.as_deref()).await?;
+    all.extend(redis.check_server_settings().await);
+    Ok(all)
 }
 
 /// Connects to the servers and puts the parts of a cluster together.
@@ -110,7 +126,7 @@ pub(super) async fn open(
     if role == ProcessRole::All {
         migrate(settings, weights(config)).await?;
     }
-    let servers = Servers::connect(config, settings, clock).await?;
+    let servers = Servers::connect(config, settings, role, clock).await?;
     let recovery =
         Arc::new(CounterRecovery::new(servers.broker.clone(), servers.tables.clone(), servers.counters.clone()));
     let cached_store = build_cached_store(&servers, &recovery, clock);
@@ -124,13 +140,10 @@ pub(super) async fn open(
     let journal = build_journal(&servers, &cached_store, &recovery, &listeners, clock);
     let erased_members = Arc::<ErasedMembers>::default();
     let job = build_job(&servers, settings, listeners, erased_members.clone(), clock);
-    let holder = format!("{:016x}", rand::random::<u64>());
-    let lease = if role.serves() {
-        let lease = take_lease(&servers.tables, &holder).await?;
-        Some(lease.context("all node numbers are taken: too many processes serve")?)
-    } else {
-        None
-    };
+    let databases = servers.tables.count_databases();
+    let node_lease = Arc::new(NodeLeaseKeeper::new(servers.tables.clone(), databases, clock.clone()));
+    // Without one, the loop that renews it says so and goes on.
+    let lease = if role.serves() { node_lease.renew_or_take(0).await.unwrap_or_default() } else { None };
     let change_feed = Arc::new(ChangeFeed::new(servers.tables.count_databases()));
     let collectors = vec![job.metrics.clone() as Arc<_>, cached_store.clone() as Arc<_>];
     let Servers { tables, broker, counters, popularity, revisions, shared_rates, .. } = servers;
@@ -141,7 +154,7 @@ pub(super) async fn open(
         cached_store: cached_store.clone(),
         recovery,
         job,
-        holder,
+        node_lease,
         stop_jobs: CancellationToken::new(),
         jobs: TaskTracker::new(),
         failed: watch::Sender::new(None),
@@ -169,7 +182,7 @@ pub(super) async fn open(
 /// The adapters of the servers.
 struct Servers {
     tables: Arc<MysqlStore>,
-    broker: Arc<dyn Broker>,
+    broker: Arc<KafkaBroker>,
     cache: Arc<RedisCache>,
     counters: Arc<RedisCounters>,
     pending: Arc<dyn Pending>,
@@ -179,21 +192,39 @@ struct Servers {
 }
 
 impl Servers {
-    async fn connect(config: &Config, settings: &ClusterSettings, clock: &Clock) -> anyhow::Result<Self> {
+    async fn connect(
+        config: &Config,
+        settings: &ClusterSettings,
+        role: ProcessRole,
+        clock: &Clock,
+    ) -> anyhow::Result<Self> {
         let name = &settings.tuning.name;
-        let tables = MysqlStore::open(settings.mysql_urls.expose(), settings.tuning.tables, weights(config))
-            .await
-            .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-        if !tables.is_ranked_by_weights().await? {
+        let (urls, tables, weights) = (settings.mysql_urls.expose(), settings.tuning.tables, weights(config));
+        let opened = if role == ProcessRole::Command {
+            MysqlStore::open(urls, tables, weights).await
+        } else {
+            MysqlStore::open_available(urls, tables, weights).await
+        };
+        let tables = opened.with_context(|| format!("the tables of {}", settings.mysql_urls))?;
+        // The others rank them themselves.
+        let waits = matches!(role, ProcessRole::Serve | ProcessRole::Job);
+        let is_ranked = if waits { tables.is_ranked_by_weights().await } else { Ok(true) };
+        if !is_ranked.or_else(|error| if error.is_away() { Ok(true) } else { Err(error) })? {
             let setting = "types.NAME.weights";
             tracing::warn!(
                 setting,
                 "Comments are ranked by former values of {setting} until gailou migrate ranks them again"
             );
         }
-        let broker = KafkaBroker::open(&settings.kafka, name)
+        let remembered = if role == ProcessRole::Command { None } else { tables.read_partition_count().await? };
+        let broker = KafkaBroker::open(&settings.kafka, name, remembered)
             .await
             .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
+        tables.store_partition_count(broker.partition_count()).await;
+        broker.follow(&tables.read_broker_state().await.unwrap_or_else(|_| {
+            // Nothing is appended before it is known.
+            BrokerState { stopped: Some("the databases do not answer yet".into()), ..BrokerState::default() }
+        }));
         let redis = RedisConnection::open(settings.redis_urls.expose(), settings.tuning.redis_ca.as_deref())
             .await
             .with_context(|| format!("Redis at {}", settings.redis_urls))?;
@@ -202,16 +233,28 @@ impl Servers {
             "Running as part of cluster {name}: MySQL behind Redis, and Kafka"
         );
         let rate_secret = tables.read_secret("rate_limit_secret", rand::random()).await?;
+        let broker = Arc::new(broker);
         Ok(Self {
             tables: Arc::new(tables),
-            broker: Arc::new(broker),
-            counters: Arc::new(RedisCounters::new(redis.clone(), name)),
+            counters: Arc::new(RedisCounters::new(redis.clone(), name, broker.clone())),
+            broker,
             pending: Arc::new(RedisPending::new(redis.clone(), name, clock.clone())),
             popularity: Arc::new(RedisPopularity::new(redis.clone(), name)),
             revisions: Arc::new(RedisRevisions::new(redis.clone(), name)),
             shared_rates: Arc::new(RedisRateCounters::new(redis.clone(), name, &rate_secret)),
             cache: Arc::new(RedisCache::new(redis, name)),
         })
+    }
+}
+
+/// Follows what the installation decides of its broker.
+async fn follow_broker_state(tables: Arc<MysqlStore>, broker: Arc<KafkaBroker>) {
+    loop {
+        match tables.read_broker_state().await {
+            Ok(state) => broker.follow(&state),
+            Err(error) => tracing::debug!(%error, "Could not read whether the broker is stopped"),
+        }
+        sleep(BROKER_STATE_INTERVAL).await;
     }
 }
 
@@ -222,6 +265,7 @@ fn build_cached_store(servers: &Servers, recovery: &Arc<CounterRecovery>, clock:
         counters: servers.counters.clone(),
         pending: servers.pending.clone(),
         recovery: recovery.clone(),
+        catch_up: Arc::new(PartitionCatchUp::new(servers.broker.clone(), servers.tables.clone(), clock.clone())),
         producer: servers.broker.clone(),
         clock: clock.clone(),
     }))
@@ -265,20 +309,33 @@ fn build_job(
         },
         listeners,
         metrics: Arc::default(),
+        rewinds: RewindPasser::new(servers.tables.clone(), clock.clone()),
     })
 }
 
 impl Cluster {
+    /// What passes over what a database that has gone back has lost.
+    pub(super) fn rewinds(&self) -> Arc<RewindPasser> {
+        self.job.rewinds.clone()
+    }
+
     /// Starts the loops of the process's role.
     pub(super) fn start(&self, process: &Process) {
         let state = &process.state;
         let tables = self.tables.clone();
         process.spawn(async move { tables.keep_slot_map_fresh().await });
+        let (broker, failed) = (self.broker.clone(), self.failed.clone());
+        process.spawn(async move {
+            if let Err(error) = broker.check_until_known().await {
+                failed.send_replace(Some(format!("{error:#}")));
+            }
+        });
+        process.spawn(follow_broker_state(self.tables.clone(), self.broker.clone()));
         let recovery = self.recovery.clone();
         process.spawn(async move { recovery.recover_all().await });
         if state.role.serves() {
             process.spawn(follow_dictionary::run(Arc::downgrade(state)));
-            process.spawn(renew_lease(Arc::downgrade(state), self.tables.clone(), self.holder.clone()));
+            process.spawn(self.node_lease.clone().run(Arc::downgrade(state)));
         }
         if state.role.runs_jobs() {
             self.start_jobs(state.popularity.clone());
@@ -289,8 +346,14 @@ impl Cluster {
         let (job, cached_store, stop) = (self.job.clone(), self.cached_store.clone(), self.stop_jobs.clone());
         self.jobs.spawn(rebuild::run(cached_store.clone(), job.broker.clone(), stop.clone()));
         self.jobs.spawn(warm::run(cached_store.clone(), popularity, stop.clone()));
+        self.jobs.spawn(finish_moves::run(self.tables.clone(), stop.clone()));
         let (tables, databases) = (self.tables.clone(), self.tables.count_databases());
-        self.jobs.spawn(invalidate_changed::run(cached_store, tables, databases, job.clock.clone(), stop.clone()));
+        let (rewinds, clock) = (job.rewinds.clone(), job.clock.clone());
+        self.jobs.spawn(invalidate_changed::run(cached_store, tables, rewinds, databases, clock, stop.clone()));
+        for database in 0..databases {
+            let (outboxes, erased_members) = (self.tables.clone(), self.job.erased_members.clone());
+            self.jobs.spawn(deliver_outboxes::run(outboxes, erased_members, database, self.stop_jobs.clone()));
+        }
         let failed = self.failed.clone();
         self.jobs.spawn(async move {
             if let Err(error) = persist::run(job, stop).await {
@@ -308,14 +371,16 @@ impl Cluster {
         }
     }
 
-    /// Ends the jobs, which write and commit what they have taken, and releases the node number.
-    pub(super) async fn close(&self) {
+    /// Ends the jobs, which write and commit what they have taken.
+    pub(super) async fn close_jobs(&self) {
         self.stop_jobs.cancel();
         self.jobs.close();
         self.jobs.wait().await;
-        if let Err(error) = self.tables.release_node(&self.holder).await {
-            tracing::warn!(holder = self.holder, %error, "Could not release the node number of {}; its lease expires", self.holder);
-        }
+    }
+
+    /// Gives the node number back. The last step of a process: what carries the number is in the broker.
+    pub(super) async fn release_node(&self, ids: &IdGenerator) {
+        self.node_lease.release(ids).await;
     }
 }
 
@@ -333,7 +398,13 @@ impl Dependencies for Cluster {
             status(format!("mysql/{shard}"), true, answer)
         });
         let redis = async { status("redis".into(), false, self.counters.find_lost_slots(&[Slot::FIRST]).await) };
-        let kafka = async { status("kafka".into(), false, self.broker.end_offset(Topic::Comments, 0).await) };
+        let kafka = async {
+            let answer = match self.broker.stopped() {
+                Some(reason) => Err(BrokerError::Stopped(reason.into())),
+                None => self.broker.end_offset(Topic::Comments, 0).await,
+            };
+            status("kafka".into(), false, answer)
+        };
         let (mut all, redis, kafka) = tokio::join!(join_all(mysql), redis, kafka);
         all.extend([redis, kafka]);
         all
@@ -342,43 +413,4 @@ impl Dependencies for Cluster {
 
 fn status<T, E: std::fmt::Display>(name: String, is_tables: bool, answer: Result<T, E>) -> DependencyStatus {
     DependencyStatus { name, is_tables, problem: answer.err().map(|error| error.to_string()) }
-}
-
-async fn take_lease(tables: &MysqlStore, holder: &str) -> anyhow::Result<Option<NodeLease>> {
-    // Computed before the call: the database counts from a later moment.
-    let until = Instant::now() + NODE_LEASE - NODE_LEASE_MARGIN;
-    let node = tables.lease_node(holder, NODE_LEASE.as_millis() as u64).await?;
-    Ok(node.map(|node| NodeLease { node, until: Some(until) }))
-}
-
-/// Renews the lease of the node number until the state is dropped.
-async fn renew_lease(state: Weak<AppState>, tables: Arc<MysqlStore>, holder: String) {
-    let (all_taken, outage) = (OutageLog::default(), OutageLog::default());
-    let mut tick = tokio::time::interval(NODE_LEASE_RENEWAL_INTERVAL);
-    loop {
-        tick.tick().await;
-        let Some(state) = state.upgrade() else { return };
-        let leased = take_lease(&tables, &holder).await;
-        if leased.is_ok() {
-            outage.end(|| tracing::info!(holder, "The first database answers {holder} again"));
-        }
-        match leased {
-            Ok(Some(lease)) => {
-                state.ids.renew(lease);
-                all_taken.end(|| tracing::info!(holder, "{holder} has a node number and accepts new comments again"));
-            }
-            Ok(None) => all_taken.begin(|| {
-                tracing::error!(holder, "All node numbers are taken: {holder} cannot accept new comments");
-            }),
-            Err(error) => outage.begin(|| {
-                let (error, retry_ms) = (format!("{error:#}"), NODE_LEASE_RENEWAL_INTERVAL.as_millis());
-                tracing::warn!(
-                    holder,
-                    retry_ms,
-                    error,
-                    "Could not renew the node number of {holder}; retrying every {retry_ms} ms"
-                );
-            }),
-        }
-    }
 }

@@ -66,7 +66,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
         popularity: Arc::new(MemoryPopularity::default()),
         revisions,
         shared_rates: None,
-        lease: Some(NodeLease { node: 0, until: None }),
+        lease: Some(NodeLease::endless(0)),
         collectors: vec![],
         #[cfg(feature = "cluster")]
         cluster: None,

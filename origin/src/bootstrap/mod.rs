@@ -13,6 +13,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::CommentId;
 use parking_lot::RwLock;
@@ -28,14 +29,14 @@ use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
 use crate::jobs::push::{PushMetrics, Pusher};
-use crate::jobs::{erase_members, follow_change_feed, follow_erasures, push, share_read_counts, sweep};
+use crate::jobs::{erase_members, follow_change_feed, follow_erasures, push, rank_again, share_read_counts, sweep};
 use crate::ports::broker::Broker;
-use crate::ports::dependencies::Dependencies;
+use crate::ports::dependencies::{Dependencies, ServerSettings};
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
-use crate::ports::store::{Store, Tables};
+use crate::ports::store::{DeadReactions, Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
@@ -125,7 +126,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         None => tables.read_secret("cursor_secret", rand::random()).await?,
     };
     let member_keys = token_secret::member_keys(&config, &**tables).await?;
-    let last_id_ms = tables.read_last_id().await?.map_or(0, CommentId::created_ms);
+    // In a cluster the row of a node number says where its ids begin.
+    let last_id = if config.cluster.is_some() { None } else { tables.read_last_id().await? };
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
     let degrade = Arc::new(DegradeSwitches::new(config.degrade.clone(), adapters.reads.clone()));
@@ -134,7 +136,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let state = Arc::new(AppState {
         rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
         taken_names: TakenNames::new(&config.names.reserved),
-        ids: IdGenerator::new(adapters.lease, last_id_ms),
+        ids: IdGenerator::new(adapters.lease, last_id.map_or(0, CommentId::created_ms)),
         degrade,
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
@@ -164,7 +166,13 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         role,
     });
     state.reload_dictionary().await?;
-    state.erased_members.follow(&*state.tables).await?;
+    if let Err(error) = state.erased_members.follow(&*state.tables).await {
+        if !error.is_away() {
+            return Err(error.into());
+        }
+        // The tokens of erased members are refused, and their texts left out, by what a copy knows.
+        state.erased_members.read_copy(&*state.tables).await.with_context(|| format!("who is erased: {error}"))?;
+    }
     let process = Process {
         #[cfg(feature = "cluster")]
         cluster: adapters.cluster,
@@ -174,6 +182,27 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     };
     process.start(push_metrics).await?;
     Ok(Arc::new(process))
+}
+
+/// What is wrong with the settings of the servers of a cluster; an embedded store has none.
+///
+/// # Errors
+/// For an address that is none.
+#[cfg(feature = "cluster")]
+pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<ServerSettings>> {
+    match &config.cluster {
+        Some(settings) => cluster::check_settings(settings).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// This build has no clusters.
+///
+/// # Errors
+/// Never.
+#[cfg(not(feature = "cluster"))]
+pub async fn check_settings(_: &Config) -> anyhow::Result<Vec<ServerSettings>> {
+    Ok(Vec::new())
 }
 
 #[cfg(feature = "cluster")]
@@ -197,10 +226,16 @@ impl Process {
         self.spawn(telemetry::run_upkeep());
         self.spawn(follow_erasures::run(Arc::downgrade(&state.erased_members), state.tables.clone()));
         if state.role.serves() {
+            #[cfg(feature = "cluster")]
+            let rewinds = self.cluster.as_ref().map(|cluster| cluster.rewinds());
+            #[cfg(not(feature = "cluster"))]
+            let rewinds = None;
             for database in 0..state.change_feed.databases() {
-                state.change_feed.read_database(&*state.tables, &state.clock, database).await?;
-                let feed = Arc::downgrade(&state.change_feed);
-                self.spawn(follow_change_feed::run(feed, state.tables.clone(), state.clock.clone(), database));
+                // While a database does not answer, the loop says so.
+                let _ = state.change_feed.read_database(&*state.tables, &state.clock, database).await;
+                let (feed, rewinds) = (Arc::downgrade(&state.change_feed), rewinds.clone());
+                let clock = state.clock.clone();
+                self.spawn(follow_change_feed::run(feed, state.tables.clone(), rewinds, clock, database));
             }
             let edge = &state.config.edge;
             let pushed_elsewhere = edge.url.is_some() && push_metrics.is_none();
@@ -223,6 +258,12 @@ impl Process {
         Ok(())
     }
 
+    /// Ranks comments again, when the weights have changed, for as long as the process runs. To be called of a server;
+    /// a command leaves it to `gailou migrate`.
+    pub fn start_ranking(&self) {
+        self.spawn(rank_again::run(self.state.tables.clone()));
+    }
+
     /// Runs a task until the process is closed.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
@@ -241,7 +282,15 @@ impl Process {
     /// The broker; `None` without a cluster.
     pub fn broker(&self) -> Option<Arc<dyn Broker>> {
         #[cfg(feature = "cluster")]
-        return self.cluster.as_ref().map(|cluster| cluster.broker.clone());
+        return self.cluster.as_ref().map(|cluster| cluster.broker.clone() as Arc<dyn Broker>);
+        #[cfg(not(feature = "cluster"))]
+        None
+    }
+
+    /// What the tables know of reactions among the dead letters; `None` without a cluster.
+    pub fn dead_reactions(&self) -> Option<Arc<dyn DeadReactions>> {
+        #[cfg(feature = "cluster")]
+        return self.cluster.as_ref().map(|cluster| cluster.tables.clone() as Arc<dyn DeadReactions>);
         #[cfg(not(feature = "cluster"))]
         None
     }
@@ -250,12 +299,16 @@ impl Process {
     pub async fn close(&self) {
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {
-            cluster.close().await;
+            cluster.close_jobs().await;
         }
         self.state.journal.close().await;
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.cluster {
+            cluster.release_node(&self.state.ids).await;
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::bootstrap::Process;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
-use crate::cli::{EXIT_FAILED, dlq, doctor, export, import, is_broken_pipe, reconcile, shard, warm, words};
-use crate::state::AppState;
+use crate::cli::{
+    EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, shard, warm, words,
+};
 
 /// A command that works on the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,9 +19,10 @@ pub(super) enum AdminCommand {
     Import { strict: bool },
     Export { subject: Option<export::SubjectArgument> },
     Words { action: TermAction },
-    Migrate,
-    Doctor,
-    Reconcile { repair: bool },
+    Migrate { adopt_empty: bool },
+    Doctor { tables: bool },
+    Reconcile { what: reconcile::ReconcileArguments },
+    Broker { what: broker::BrokerCommand },
     Dlq { what: dlq::Dlq },
     Shard { what: shard::Shard },
     Warm { subjects: Vec<export::SubjectArgument> },
@@ -29,7 +31,8 @@ pub(super) enum AdminCommand {
 impl AdminCommand {
     /// Whether it changes anything: such commands run one after the other.
     pub(super) fn writes(&self) -> bool {
-        matches!(self, Self::Import { .. } | Self::Words { .. } | Self::Reconcile { repair: true })
+        matches!(self, Self::Import { .. } | Self::Words { .. })
+            || matches!(self, Self::Reconcile { what } if what.repair)
     }
 
     /// Runs the command and prints its error. Returns the exit code.
@@ -38,9 +41,10 @@ impl AdminCommand {
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(&*app.tables, subject.as_ref(), console).await,
             Self::Words { action } => words::load(app, action, input, console).await,
-            Self::Migrate => confirm_migration(app, console).await,
-            Self::Doctor => doctor::run(&app.config, Ok(app), console).await,
-            Self::Reconcile { repair } => reconcile::run(app, repair, console).await,
+            Self::Migrate { .. } => migrate::run(app, console).await,
+            Self::Doctor { tables } => doctor::run(&app.config, Ok(app), tables, console).await,
+            Self::Reconcile { what } => reconcile::run(app, what, console).await,
+            Self::Broker { what } => broker::run(app, what, console).await,
             Self::Dlq { what } => dlq::run(app, what, console).await,
             Self::Shard { what } => shard::run(app, what, console).await,
             Self::Warm { subjects } => warm::run(app, &subjects, console).await,
@@ -55,13 +59,4 @@ impl AdminCommand {
             }
         }
     }
-}
-
-async fn confirm_migration(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let tables = match &app.config.cluster {
-        Some(cluster) => format!("the tables of {} and the topics of {}", cluster.mysql_urls, cluster.kafka.brokers),
-        None => format!("the tables in {}", app.config.data.display()),
-    };
-    console.out(&format!("{tables} are up to date\n")).await?;
-    Ok(0)
 }

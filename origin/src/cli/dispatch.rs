@@ -36,7 +36,7 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, file: Opt
     }
     if !config.data.is_dir() {
         match command {
-            AdminCommand::Doctor => return doctor::run(&config, Err(None), &mut console).await,
+            AdminCommand::Doctor { tables } => return doctor::run(&config, Err(None), tables, &mut console).await,
             AdminCommand::Export { .. } => {
                 anyhow::bail!("the data directory {} does not exist; set --data or GAILOU_DATA", config.data.display())
             }
@@ -59,10 +59,10 @@ async fn run_here(
 ) -> anyhow::Result<u8> {
     let app = match bootstrap::open_as(config.clone(), role, Clock::system()).await {
         Ok(app) => app,
-        Err(error) if matches!(command, AdminCommand::Doctor) => {
-            return doctor::run(&config, Err(Some(error)), console).await;
-        }
-        Err(error) => return Err(error),
+        Err(error) => match command {
+            AdminCommand::Doctor { tables } => return doctor::run(&config, Err(Some(error)), tables, console).await,
+            _ => return Err(error),
+        },
     };
     let code = command.run(&app, input, console).await;
     app.close().await;
@@ -77,7 +77,10 @@ async fn run_in_cluster(
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     #[cfg(feature = "cluster")]
-    if let (AdminCommand::Migrate, Some(settings)) = (&command, &config.cluster) {
+    if let (AdminCommand::Migrate { adopt_empty }, Some(settings)) = (&command, &config.cluster) {
+        if *adopt_empty {
+            crate::bootstrap::cluster::adopt_empty(settings).await?;
+        }
         crate::bootstrap::cluster::migrate(settings, crate::bootstrap::weights(&config)).await?;
     }
     run_here(config, ProcessRole::Command, command, input, console).await

@@ -8,12 +8,13 @@ use std::fs;
 use std::path::Path;
 
 use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
-use crate::bootstrap::{Process, data_directory};
+use crate::bootstrap::{Process, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 use crate::config::{ClusterSettings, Config, Transport};
 use crate::ports::broker::Topic;
-use crate::ports::dependencies::DependencyStatus;
+use crate::ports::dependencies::{DependencyStatus, ServerSettings, SettingProblem};
+use crate::ports::store::StoreError;
 use crate::state::AppState;
 
 /// Less free space than this is a warning: a gigabyte.
@@ -32,15 +33,18 @@ struct Finding(Health, Cow<'static, str>, String);
 
 use Health::{Broken, Fine, Warning};
 
-/// Checks the configuration and the data. Without an `app`, there is the error that prevented it (`None`: the
-/// data directory does not exist yet).
+/// Checks the configuration and the data, with `tables` every table. Without an `app`, there is the error that
+/// prevented it (`None`: the data directory does not exist yet).
 pub(super) async fn run(
     config: &Config,
     app: Result<&Process, Option<anyhow::Error>>,
+    tables: bool,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
     findings.extend(config.cluster.iter().flat_map(connections));
+    // Also when the cluster cannot be opened: a setting may be why.
+    findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
     match app {
         Err(None) => {
             let what = format!("{} does not exist yet; the first start creates it", config.data.display());
@@ -55,11 +59,11 @@ pub(super) async fn run(
         }
         Ok(app) if config.cluster.is_some() => {
             findings.extend(app.dependencies.check_dependencies().await.into_iter().map(dependency));
-            findings.extend([store(app).await, log(app).await, words(app)]);
+            findings.extend([store(app, tables).await, log(app).await, words(app)]);
         }
         Ok(app) => {
             findings.extend([directory(&config.data), privacy(&config.data), space(&config.data)]);
-            findings.extend([store(app).await, words(app)]);
+            findings.extend([store(app, tables).await, words(app)]);
         }
     }
     print(&findings, console).await?;
@@ -192,6 +196,19 @@ fn dependency(found: DependencyStatus) -> Finding {
     }
 }
 
+/// The settings of a server, as far as they decide what is lost.
+fn settings(found: ServerSettings) -> Vec<Finding> {
+    let ServerSettings { name, problems } = found;
+    if problems.is_empty() {
+        return vec![Finding(Fine, name.into(), "its settings keep what was acknowledged".into())];
+    }
+    let row = |problem: SettingProblem| {
+        let health = if problem.is_broken { Broken } else { Warning };
+        Finding(health, name.clone().into(), problem.text)
+    };
+    problems.into_iter().map(row).collect()
+}
+
 /// Replicas, retention and dead letters.
 async fn log(app: &Process) -> Finding {
     let Some(log) = app.broker() else { return Finding(Fine, "log".into(), "none".into()) };
@@ -214,16 +231,25 @@ async fn log(app: &Process) -> Finding {
     }
 }
 
-async fn store(app: &AppState) -> Finding {
-    match app.tables.find_damage().await {
-        Ok(damage) if damage.is_empty() => {}
-        Ok(damage) => return Finding(Broken, "store".into(), damage.join("; ")),
+async fn store(app: &AppState, tables: bool) -> Finding {
+    let found = async {
+        let mut damage = app.tables.find_damage().await?;
+        if tables {
+            damage.extend(app.tables.check_tables().await?);
+        }
+        Ok::<_, StoreError>((damage, app.tables.read_last_id().await?))
+    };
+    let (damage, last) = match found.await {
+        Ok(found) => found,
         Err(error) => return Finding(Broken, "store".into(), error.to_string()),
+    };
+    if !damage.is_empty() {
+        return Finding(Broken, "store".into(), damage.join("; "));
     }
-    match app.tables.read_last_id().await {
-        Ok(Some(id)) => Finding(Fine, "store".into(), format!("sound; the newest comment is {id}")),
-        Ok(None) => Finding(Fine, "store".into(), "sound; it has no comments".into()),
-        Err(error) => Finding(Broken, "store".into(), error.to_string()),
+    let checked = if tables { "its tables are sound" } else { "it answers (--tables checks every table)" };
+    match last {
+        Some(id) => Finding(Fine, "store".into(), format!("{checked}; the newest comment is {id}")),
+        None => Finding(Fine, "store".into(), format!("{checked}; it has no comments")),
     }
 }
 

@@ -5,6 +5,7 @@
 //! is 0 for success, 1 for a failure, 2 for wrong usage.
 
 mod admin_command;
+mod broker;
 mod control_socket;
 mod data_lock;
 mod dispatch;
@@ -13,12 +14,14 @@ mod doctor;
 mod export;
 mod import;
 pub mod input;
+mod migrate;
 pub mod output;
 mod reconcile;
 mod record;
 mod serve;
 mod settings;
 mod shard;
+mod slot_range;
 mod token;
 mod warm;
 mod words;
@@ -91,15 +94,24 @@ enum Command {
         #[command(subcommand)]
         command: Words,
     },
-    /// Create the tables, or migrate them to this version
-    Migrate,
-    /// Check the configuration and the data
-    Doctor,
-    /// Compare rows, counters and caches; exit with 1 if a difference is not repaired
-    Reconcile {
-        /// Repair differences; the rows of comments and reactions are taken as correct
+    /// Create the tables or migrate them to this version, and rank comments again when weights have changed
+    Migrate {
+        /// In a cluster: fill databases that are empty and were not; what they had is given up
         #[arg(long)]
-        repair: bool,
+        adopt_empty: bool,
+    },
+    /// Check the configuration and the data
+    Doctor {
+        /// Also let the databases check their tables; this reads everything, and takes hours for large ones
+        #[arg(long)]
+        tables: bool,
+    },
+    /// Compare comments with counters, ranks, histories, outboxes and caches; exit with 1 if a difference is not repaired
+    Reconcile(reconcile::ReconcileArguments),
+    /// Say whether a cluster's broker is stopped, or accept its log as it is
+    Broker {
+        #[command(subcommand)]
+        command: broker::BrokerCommand,
     },
     /// List or retry records of a cluster's log that could not be stored
     Dlq {
@@ -166,9 +178,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Words { command: Words::Load { file, action } } => {
             Work::Command(AdminCommand::Words { action }, Some(file))
         }
-        Command::Migrate => Work::Command(AdminCommand::Migrate, None),
-        Command::Doctor => Work::Command(AdminCommand::Doctor, None),
-        Command::Reconcile { repair } => Work::Command(AdminCommand::Reconcile { repair }, None),
+        Command::Migrate { adopt_empty } => Work::Command(AdminCommand::Migrate { adopt_empty }, None),
+        Command::Doctor { tables } => Work::Command(AdminCommand::Doctor { tables }, None),
+        Command::Reconcile(what) => Work::Command(AdminCommand::Reconcile { what }, None),
+        Command::Broker { command } => Work::Command(AdminCommand::Broker { what: command }, None),
         Command::Dlq { command } => Work::Command(AdminCommand::Dlq { what: command }, None),
         Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, None),
         Command::Warm { subjects } => Work::Command(AdminCommand::Warm { subjects }, None),

@@ -42,6 +42,9 @@ pub(super) async fn run(config: Config, role: ProcessRole, listens: bool) -> any
             }
         }
     }
+    if role == ProcessRole::All {
+        app.start_ranking();
+    }
     crate::cli::print_line(&match address {
         Some(address) => format!("gailou listening on http://{address}"),
         None => "gailou running, without an address".to_owned(),

@@ -4,12 +4,14 @@
 //! interrupted one.
 
 use clap::Subcommand;
+#[cfg(feature = "cluster")]
 use gailou_shared::id::Slot;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Process;
 use crate::cli::EXIT_USAGE;
 use crate::cli::output::Console;
+use crate::cli::slot_range::{SlotRange, parse_slots};
 
 #[derive(Debug, Clone, Subcommand, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,8 +26,8 @@ pub(super) enum Shard {
     /// Move slots while they are read and written
     Move {
         /// The slots to move, such as 7 or 0-63; without it, those of the plan
-        #[arg(long, value_name = "SLOTS", value_parser = slots, requires = "to")]
-        slots: Option<Slots>,
+        #[arg(long, value_name = "SLOTS", value_parser = parse_slots, requires = "to")]
+        slots: Option<SlotRange>,
         /// The target, by its index in GAILOU_MYSQL_URLS, from 0
         #[arg(long, value_name = "DATABASE", requires = "slots")]
         to: Option<usize>,
@@ -33,32 +35,30 @@ pub(super) enum Shard {
         #[arg(long, value_name = "N", conflicts_with = "slots")]
         databases: Option<usize>,
     },
-    /// Check that the rows of every slot are in the database of the slot map, and nowhere else
-    Verify,
-}
-
-/// The first and the last of some slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Slots(u16, u16);
-
-impl Slots {
-    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "only a cluster has slots to move"))]
-    fn all(self) -> impl Iterator<Item = Slot> {
-        (self.0..=self.1).filter_map(Slot::new)
-    }
-}
-
-fn slots(text: &str) -> Result<Slots, String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.parse().ok().filter(|n| Slot::new(*n).is_some());
-    match (number(first), number(last)) {
-        (Some(first), Some(last)) if first <= last => Ok(Slots(first, last)),
-        _ => Err("must be a slot from 0 to 1023, or a range such as 0-63".into()),
-    }
+    /// Check that the rows of every slot are in the database that has it, and nowhere else
+    Verify {
+        /// Check these slots only, such as 7 or 0-63
+        #[arg(long, value_name = "SLOTS", value_parser = parse_slots)]
+        slots: Option<SlotRange>,
+        /// Also check that every comment has its text, and every text its comment; this reads all comments
+        #[arg(long)]
+        texts: bool,
+    },
+    /// Finish or undo interrupted moves, and correct the slot map by the slots' rows
+    Repair {
+        /// The slots that two databases have, or none; needs --owner
+        #[arg(long, value_name = "SLOTS", value_parser = parse_slots, requires = "owner")]
+        slots: Option<SlotRange>,
+        /// The database that shall have them, by its index in GAILOU_MYSQL_URLS; the rows in the others stay
+        #[arg(long, value_name = "DATABASE", requires = "slots")]
+        owner: Option<usize>,
+    },
 }
 
 #[cfg(feature = "cluster")]
 pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
+    use crate::cluster::reshard::{decide_owner, delete_old_copies, relocate, settle_all};
+
     let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
     let tables = &*cluster.tables;
     match command {
@@ -78,21 +78,47 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
             let total = moves.len() as u64;
             for (done, (slot, to)) in moves.iter().enumerate() {
                 console.progress(done as u64, total).await?;
-                tables.relocate(*slot, *to).await.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
+                relocate(tables, *slot, *to).await.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
             }
             console.progress(total, total).await?;
             let moved: Vec<Slot> = moves.into_iter().map(|(slot, _)| slot).collect();
-            tables.delete_old_copies(&moved).await?;
+            delete_old_copies(tables, &moved).await?;
             console.out(&format!("{total} slots moved\n")).await?;
             Ok(0)
         }
-        Shard::Verify => {
-            let wrong = tables.find_misplaced_rows().await?;
+        Shard::Verify { slots, texts } => {
+            let slots = slots.unwrap_or_default();
+            let mut wrong = tables.find_misplaced_rows(slots.first(), slots.last()).await?;
+            if texts {
+                wrong.extend(tables.find_misplaced_texts(slots.first(), slots.last()).await?);
+            }
             for line in &wrong {
                 console.out(&format!("{line}\n")).await?;
             }
             console.out(&format!("{} rows or slots are not where they belong\n", wrong.len())).await?;
             Ok(if wrong.is_empty() { 0 } else { crate::cli::EXIT_FAILED })
+        }
+        Shard::Repair { slots: Some(slots), owner: Some(owner) } => {
+            for slot in slots.all() {
+                decide_owner(tables, slot, owner).await.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
+                console.out(&format!("slot {}: database {owner} has it\n", slot.get())).await?;
+            }
+            Ok(0)
+        }
+        Shard::Repair { .. } => {
+            let settled = settle_all(tables).await?;
+            for repair in &settled.repairs {
+                console.out(&format!("{repair}\n")).await?;
+            }
+            for (slot, problem) in &settled.problems {
+                console.out(&format!("slot {}: {problem}\n", slot.get())).await?;
+            }
+            let (done, left) = (settled.repairs.len(), settled.problems.len());
+            console.out(&format!("{done} repairs, {left} slots left\n")).await?;
+            if !settled.moved.is_empty() {
+                delete_old_copies(tables, &settled.moved).await?;
+            }
+            Ok(if left == 0 { 0 } else { crate::cli::EXIT_FAILED })
         }
     }
 }
@@ -116,18 +142,4 @@ async fn refuse_without_cluster(console: &mut dyn Console) -> anyhow::Result<u8>
         .err("gailou: `shard` needs a cluster: set GAILOU_MYSQL_URLS, GAILOU_REDIS_URLS and GAILOU_KAFKA_BROKERS\n")
         .await?;
     Ok(EXIT_USAGE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_are_one_number_or_a_range() {
-        assert_eq!(slots("7"), Ok(Slots(7, 7)));
-        assert_eq!(slots("0-1023"), Ok(Slots(0, 1_023)));
-        for wrong in ["", "1024", "5-4", "a", "1-", "-1"] {
-            assert!(slots(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -3,9 +3,13 @@
 //!
 //! Names no driver.
 
+pub mod accept_log;
 pub mod cached_store;
+pub mod catch_up;
 pub mod counter_recovery;
 pub mod journal;
 pub mod publish_revisions;
 pub mod reconcile;
+#[cfg(feature = "cluster")]
+pub mod reshard;
 pub mod settle;

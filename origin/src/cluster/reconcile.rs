@@ -33,7 +33,7 @@ pub struct AnswerCheck {
 }
 
 /// A difference between an answer and its row.
-struct Difference {
+struct AnswerDifference {
     /// The comment; `None` if the difference is in a list.
     comment: Option<CommentId>,
     description: String,
@@ -67,7 +67,7 @@ impl AnswerCheck {
         Ok(found.into_iter().map(|difference| (difference.description, repaired)).collect())
     }
 
-    async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<Difference>> {
+    async fn compare_comments(&self, mut ids: Vec<CommentId>) -> anyhow::Result<Vec<AnswerDifference>> {
         for comparison in 1.. {
             let rows = self.tables.read_comments(&ids).await?;
             let answers = self.cached_store.read_comments(&ids).await?;
@@ -78,7 +78,7 @@ impl AnswerCheck {
                     && !self.is_explained_by_pending(row, answer).await
                 {
                     let description = format!("comment {id} in the caches: {what}");
-                    found.push(Difference { comment: Some(*id), description });
+                    found.push(AnswerDifference { comment: Some(*id), description });
                 }
             }
             if found.is_empty() || comparison == MAX_COMPARISONS {
@@ -98,7 +98,7 @@ impl AnswerCheck {
             if view.base.counts == counts(row) && view.current == counts(answer) && view.current != counts(row))
     }
 
-    async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<Difference>> {
+    async fn compare_floors(&self, subject: &SubjectKey) -> anyhow::Result<Option<AnswerDifference>> {
         let list = CommentList::Roots(subject.clone());
         for comparison in 1.. {
             let rows = self.tables.list_floors(&list, FloorRange::newest(FLOORS_COMPARED)).await?;
@@ -109,7 +109,7 @@ impl AnswerCheck {
             if comparison == MAX_COMPARISONS {
                 let common = rows.iter().zip(&answer).take_while(|(row, answer)| row == answer).count();
                 let description = format!("the newest roots in the caches differ from the rows at index {common}");
-                return Ok(Some(Difference { comment: None, description }));
+                return Ok(Some(AnswerDifference { comment: None, description }));
             }
             sleep(COMPARISON_INTERVAL).await;
         }

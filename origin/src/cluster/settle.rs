@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId};
 
-use crate::domain::operation::{LoggedOperation, Operation, PersistedBatch};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{CountBase, Counters, CountersError, PersistedOperation, PersistedReaction};
 use crate::ports::store::{ReactionStateReader, StoreError};
@@ -35,7 +35,16 @@ pub async fn settle_batch(
     persisted: &PersistedBatch,
 ) -> Result<(), SettleError> {
     let mut comments = OperationsByComment::new();
-    for logged in batch {
+    for (index, logged) in batch.iter().enumerate() {
+        // A dead letter that is not applied is not in the rows. Of one that was seen before it is not known.
+        let is_outdated = match persisted.outcomes.get(index) {
+            Some(OperationOutcome::Outdated) => true,
+            Some(OperationOutcome::Seen) => logged.died_at.is_some(),
+            _ => false,
+        };
+        if is_outdated {
+            continue;
+        }
         if let (Operation::React { id, member, change }, Some(position)) = (&logged.operation, logged.position) {
             comments.entry(*id).or_default().push(PersistedOperation {
                 offset: position,

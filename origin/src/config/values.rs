@@ -44,6 +44,19 @@ pub(super) fn within<'de, const MIN_VALUE: u64, const MAX_VALUE: u64, T: TryFrom
         .map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &NumberVisitor::<MIN_VALUE, MAX_VALUE>))
 }
 
+/// A setting that may be absent, like [`within`].
+pub(super) fn optional_within<
+    'de,
+    const MIN_VALUE: u64,
+    const MAX_VALUE: u64,
+    T: TryFrom<u64>,
+    D: Deserializer<'de>,
+>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    within::<MIN_VALUE, MAX_VALUE, T, D>(deserializer).map(Some)
+}
+
 struct NumberVisitor<const MIN_VALUE: u64, const MAX_VALUE: u64>;
 
 impl<const MIN_VALUE: u64, const MAX_VALUE: u64> NumberVisitor<MIN_VALUE, MAX_VALUE> {

@@ -2,7 +2,9 @@
 //!
 //! It knows the shared crate and nothing else of the origin.
 
+pub mod broker_state;
 pub mod change_feed;
+pub mod checkpoint;
 pub mod codec;
 pub(crate) mod columns;
 pub mod damaged_data;
@@ -18,3 +20,8 @@ pub mod reaction_state;
 pub mod reconcile;
 pub(crate) mod root_keys;
 pub mod row;
+#[cfg(feature = "cluster")]
+pub mod slot_map;
+#[cfg(feature = "cluster")]
+pub mod slot_state;
+pub(crate) mod top_replies;

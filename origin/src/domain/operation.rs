@@ -169,6 +169,9 @@ pub enum OperationOutcome {
     TooManyEdits,
     /// The operation's position was applied before.
     Seen,
+    /// A reaction that was among the dead letters, and is not applied: its member has reacted to the comment since,
+    /// or it was applied before.
+    Outdated,
     /// A part was done: there is more to delete.
     Unfinished,
     Done,
@@ -182,13 +185,17 @@ pub struct LoggedOperation {
     /// Its position in the stream of its slot; `None` without a broker. An operation with a position is never
     /// refused: it was decided before it was appended, and it is applied unless its slot is past it.
     pub position: Option<u64>,
+    /// The position where a reaction became a dead letter, for one that is sent again: see [`DeadReaction`].
+    ///
+    /// [`DeadReaction`]: crate::domain::reaction_state::DeadReaction
+    pub died_at: Option<u64>,
     pub operation: Operation,
 }
 
 impl LoggedOperation {
     /// An operation that comes from no broker.
     pub fn new(at: u64, operation: Operation) -> Self {
-        Self { at, position: None, operation }
+        Self { at, position: None, died_at: None, operation }
     }
 }
 
@@ -208,8 +215,10 @@ pub struct PersistedBatch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedSubject {
     pub subject: SubjectKey,
-    /// Its new version.
+    /// Its version.
     pub version: u64,
+    /// Whether the batch made this version. Otherwise it repeats what was applied before.
+    pub is_new: bool,
 }
 
 /// A comment after a batch.
@@ -258,4 +267,19 @@ pub struct ChangeRow {
 impl ChangeRow {
     /// What the tables have instead of a comment's id for a subject as a whole: no comment has this id.
     pub const WHOLE_SUBJECT: i64 = 0;
+    /// The same for a database that has gone back: everything that was made from it before is void.
+    pub const REWOUND_DATABASE: i64 = i64::MAX;
+
+    /// Whether the database has gone back before this row.
+    pub fn is_rewind(&self) -> bool {
+        self.id.is_some_and(|id| id.signed() == Self::REWOUND_DATABASE)
+    }
+}
+
+/// The least version of a subject, and the least number of a change, after its database was found to have gone back at
+/// this time: beyond all that any copy of the database had, as long as they grow by fewer than 4,096 a second. A JSON
+/// number is exact up to 2^53, which is 69,000 years.
+#[cfg(feature = "cluster")]
+pub(crate) const fn least_after_rewind(now: u64) -> u64 {
+    (now / 1_000) << 12
 }

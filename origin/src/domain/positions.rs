@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use gailou_shared::id::Slot;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::operation::{LoggedOperation, Operation};
 
 /// The streams of operations that end in rows; the broker keeps each in a topic of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OperationStream {
     Comments,
     Reactions,

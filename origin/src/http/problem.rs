@@ -166,6 +166,9 @@ impl From<&JournalError> for Refusal {
             JournalError::NotSent => {
                 (Code::Unavailable, "new comments and changes cannot be taken for the moment; nothing was written")
             }
+            JournalError::NotStoredYet => {
+                (Code::Unavailable, "this comment is accepted and not stored yet; nothing was changed, try again later")
+            }
             JournalError::Closed => (
                 Code::Unavailable,
                 "the server is stopping; the outcome is unknown, send it again with the same Idempotency-Key",
@@ -183,7 +186,15 @@ impl From<&StoreError> for Refusal {
         match error {
             StoreError::Damaged(_) => Self::bug(error.to_string()),
             StoreError::Busy(_) => NotAdmitted.into(),
-            StoreError::Database(_) | StoreError::Unavailable(_) | StoreError::Moved => {
+            StoreError::NotCaughtUp => {
+                let detail =
+                    "this comment is not stored, and not everything that was accepted is stored yet; try again later";
+                Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()))
+            }
+            StoreError::Database(_)
+            | StoreError::Unavailable(_)
+            | StoreError::Moved
+            | StoreError::CheckpointChanged => {
                 let detail = "the database does not answer";
                 Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()))
             }

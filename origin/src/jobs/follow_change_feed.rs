@@ -1,4 +1,5 @@
-//! Reads the change feed of one database into memory, again and again.
+//! Reads the change feed of one database into memory, again and again. A database whose feed shows that it has gone
+//! back is passed over, also where no job runs.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,6 +7,7 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
+use crate::jobs::pass_rewinds::RewindPasser;
 use crate::outage_log::OutageLog;
 use crate::ports::store::ChangeFeedReader;
 use crate::state::change_feed::ChangeFeed;
@@ -14,7 +16,13 @@ use crate::state::change_feed::ChangeFeed;
 const CHANGE_FEED_READ_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads until the feed is dropped.
-pub async fn run(feed: Weak<ChangeFeed>, tables: Arc<dyn ChangeFeedReader>, clock: Clock, database: usize) {
+pub async fn run(
+    feed: Weak<ChangeFeed>,
+    tables: Arc<dyn ChangeFeedReader>,
+    rewinds: Option<Arc<RewindPasser>>,
+    clock: Clock,
+    database: usize,
+) {
     let mut tick = tokio::time::interval(CHANGE_FEED_READ_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let outage = OutageLog::default();
@@ -26,6 +34,11 @@ pub async fn run(feed: Weak<ChangeFeed>, tables: Arc<dyn ChangeFeedReader>, cloc
             Err(error) => outage.begin(|| {
                 tracing::warn!(%error, database, "Could not read the change feed of database {database}; polling on");
             }),
+        }
+        if feed.take_rewind(database)
+            && let Some(rewinds) = &rewinds
+        {
+            rewinds.pass_again(database);
         }
     }
 }

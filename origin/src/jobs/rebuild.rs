@@ -2,7 +2,7 @@
 //!
 //! A rebuild request may be lost: the next reader of the list appends another.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ async fn consume(
 /// Reads a batch of requests, fills their lists, commits.
 async fn fill_next_batch(cached_store: &CachedStore, consumer: &mut dyn Consumer) -> Result<(), BrokerError> {
     let records = consumer.poll_batch(MAX_REQUESTS_PER_BATCH, BATCH_WAIT).await?;
-    let (mut offsets, mut requests) = (HashMap::new(), HashMap::new());
+    let (mut offsets, mut requests) = (BTreeMap::new(), BTreeMap::new());
     for record in records {
         let offset = offsets.entry(record.partition).or_insert(0);
         *offset = record.offset.max(*offset) + 1;

@@ -14,8 +14,13 @@ use async_trait::async_trait;
 use gailou_shared::id::Slot;
 use strum::{IntoStaticStr, VariantArray};
 
+use crate::domain::broker_state::BrokerState;
 use crate::domain::damaged_data::DamagedData;
 use crate::ports::failure::Failure;
+
+/// How long records are kept at least: for so long the tables may be unavailable before anything that was acknowledged is
+/// lost.
+pub const RECORD_RETENTION: Duration = Duration::from_secs(6 * 86_400);
 
 /// Which kind of record a partition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr, VariantArray)]
@@ -45,6 +50,9 @@ pub enum BrokerError {
     /// The broker did not answer a moment ago. This record was not sent and will never appear.
     #[error("the broker did not answer a moment ago")]
     NotSent,
+    /// The installation has stopped the broker. This record was not sent and will never appear.
+    #[error("the broker is stopped: {0}")]
+    Stopped(Failure),
     /// The broker could not be reached or did not answer in time. Whether the record was written is
     /// not known; it is not sent again after this answer.
     #[error("the broker cannot be reached: {0}")]
@@ -99,10 +107,20 @@ pub trait PartitionOffsets: Send + Sync + std::fmt::Debug {
     fn partition_of(&self, slot: Slot) -> u32 {
         u32::from(slot.get()) % self.partition_count()
     }
+    /// How often an operator has accepted the log as it is. What was counted before may count records that it has
+    /// lost.
+    fn accept_count(&self) -> u64;
+    /// Where the offsets of a partition begin since an operator accepted it; 0 before that. A smaller offset is of a
+    /// record that the log may have lost.
+    fn base(&self, topic: Topic, partition: u32) -> u64;
+    /// The offset of the first record that a partition still has; its end when it has none.
+    async fn first_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
     /// The offset after the last record of a partition.
     async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
     /// The offset before which the consumers of a topic have stored every record.
     async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError>;
+    /// The record at an offset; `None` when the partition has none there.
+    async fn read_record(&self, topic: Topic, partition: u32, offset: u64) -> Result<Option<Record>, BrokerError>;
 }
 
 /// Keeps records that could not be stored until an operator retries them.
@@ -121,6 +139,10 @@ pub trait DeadLetters: Send + Sync + std::fmt::Debug {
 pub trait Broker: Producer + PartitionOffsets + DeadLetters {
     /// Joins the consumer group of a topic.
     fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError>;
+    /// Follows what the installation has decided, unless a later decision is known.
+    fn follow(&self, state: &BrokerState);
+    /// Commits an offset for the consumers of a topic while none of them runs.
+    async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError>;
     /// The problems of the topics: a missing one, too few replicas, short retention. Empty when
     /// there are none.
     async fn check_topics(&self) -> Result<Vec<String>, BrokerError>;
@@ -132,16 +154,16 @@ pub trait Consumer: Send {
     /// Waits for a first record, then collects records until there are `max` of them, or until
     /// `linger` has passed since the first. Empty when no record arrives within a second.
     ///
-    /// Dropping the future loses nothing: the next call continues with what was collected. While a
-    /// partition is assigned, its records come from the committed offset on without a gap. That
-    /// matters: storing a record behind a gap would make the records in the gap replays. After an
-    /// error the consumer cannot be used any more.
+    /// Dropping the future loses nothing: the next call continues with what was collected. After an error the
+    /// consumer cannot be used any more.
     async fn poll_batch(&mut self, max: usize, linger: Duration) -> Result<Vec<Record>, BrokerError>;
+    /// Reads an assigned partition from this offset on, instead of from the committed offset or from where it
+    /// was read last.
+    async fn start_at(&mut self, partition: u32, offset: u64) -> Result<(), BrokerError>;
     /// Commits for each partition the offset before which every record is stored. Revoked
     /// partitions are left out.
     async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
-    /// The partitions that were assigned since the last call, for the first time or again. They are
-    /// read from the committed offset, so records may come a second time.
+    /// The partitions that were assigned since the last call, for the first time or again.
     fn take_assigned(&mut self) -> Vec<u32>;
     /// The partitions that were revoked since the last call. Call it before
     /// [`Consumer::take_assigned`]: a partition that was revoked and assigned again is in both.

@@ -6,18 +6,22 @@
 //!
 //! - A reader that finds no value gets a **stamp**, which stays in the key until something happens to
 //!   it. A value is accepted only if the stamp is still there, or if the value in the key has an
-//!   older version. So after a loss (which also loses invalidations) the cache accepts values only
-//!   from readers that asked after the loss.
+//!   older version. It is never accepted if it is older than what is there, or than its invalidation: such
+//!   rows are read from a database that their slot has left. So after a loss (which also loses
+//!   invalidations) the cache accepts values only from readers that asked after the loss.
 //! - [`Cache::apply_changes`] **raises the least version accepted** and sets a new stamp; it deletes
 //!   nothing. A missing key needs no change: no reader holds a stamp for it.
 //! - A comment's value also depends on its parent. So it contains the **generation** of its slot, and
 //!   a takedown in the slot starts a new generation.
 //!
+//! A server that goes back, or a replica that takes over, may lack invalidations: what was put in front of
+//! them is not answered with, and what was loaded in front of it is not accepted.
+//!
 //! Values count as fresh for [`CACHE_FRESHNESS`], even if an invalidation was lost, and are kept for
 //! [`CACHE_RETENTION`]: an old value is better than none while the tables do not answer. Ready
 //! answers in the memory of one process are elsewhere ([`crate::state::page_cache`]).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -84,7 +88,7 @@ pub struct CachePut {
 }
 
 /// A list whose floors are cached.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CachedList {
     Roots(SubjectKey),
     /// All descendants of a root.
@@ -105,6 +109,8 @@ impl CachedList {
 pub struct CacheChanges {
     pub values: HashMap<CacheKey, Invalidation>,
     pub lists: HashMap<CachedList, HashMap<CommentId, ListMove>>,
+    /// The versions of subjects that the commits made; all their moves are in `lists`.
+    pub commits: HashMap<SubjectKey, BTreeSet<u64>>,
     /// Whether the slot gets a new generation.
     pub takedown: bool,
 }
@@ -133,6 +139,8 @@ pub struct CachedFloors {
     pub floors: Vec<(u64, CommentId)>,
     /// See [`CachedValue::is_fresh`].
     pub is_fresh: bool,
+    /// The floors contain every commit of the subject up to this version, and perhaps later ones.
+    pub version: u64,
 }
 
 /// The end of a list that a cached part begins at.
@@ -157,6 +165,8 @@ pub struct LoadedWindow {
 /// The right to fill a list, and the parts of it that are cached and fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListFilling {
+    /// Names the server's memory of what changed since.
+    pub(crate) era: u64,
     pub(crate) stamp: u64,
     pub newest: Option<LoadedWindow>,
     pub oldest: Option<LoadedWindow>,
@@ -182,13 +192,21 @@ pub trait Cache: Send + Sync + std::fmt::Debug {
     async fn put_values(&self, slot: Slot, values: &[CachePut]) -> Result<()>;
     /// Applies committed changes to what is cached. Adds nothing that is not cached.
     async fn apply_changes(&self, slot: Slot, changes: &CacheChanges) -> Result<()>;
-    /// Floors of a list; `None` unless the whole range is cached.
-    async fn read_floors(&self, list: &CachedList, range: FloorRange) -> Result<Option<CachedFloors>>;
+    /// Floors of a list; `None` unless the whole range is cached. Without its subject, [`CachedFloors::version`] is
+    /// that of the filling.
+    async fn read_floors(
+        &self,
+        subject: Option<&SubjectKey>,
+        list: &CachedList,
+        range: FloorRange,
+    ) -> Result<Option<CachedFloors>>;
     /// Begins to fill a list: what is loaded after this call may be filled in.
     async fn begin_fill(&self, list: &CachedList) -> Result<ListFilling>;
     /// Fills a part in. It joins the cached part if the two touch, and replaces it otherwise. False
     /// if the list changed since [`Cache::begin_fill`]: then the part must be loaded again.
     async fn fill_part(&self, list: &CachedList, filling: &ListFilling, part: &ListPart) -> Result<bool>;
+    /// Forgets everything of a slot: what was put before is not served, and what was begun before is not put.
+    async fn forget_slot(&self, slot: Slot) -> Result<()>;
     /// Claims the rebuild of a list for `lease`. False if another process holds the claim.
     async fn claim_rebuild(&self, list: &CachedList, lease: Duration) -> Result<bool>;
 }

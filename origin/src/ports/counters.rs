@@ -9,6 +9,7 @@
 //! [`CounterSlots`], the reconciler uses [`CounterViews`].
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, Slot};
@@ -104,7 +105,8 @@ pub trait Counters: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// [`CountersError::StaleState`] when `state` does not say what the member thinks at the view's
-    /// base, or was read before the slot was recovered. Read it again and fold again.
+    /// base, or was read before the slot was recovered. Read it again and fold again. Also when the offset is of a
+    /// log from before it was accepted: then folding again is of no use.
     async fn fold(&self, request: FoldRequest) -> Result<FoldedReaction, CountersError>;
     /// The counts of those comments of which the view knows more than the row. A view that is older
     /// than its row is brought up to it.
@@ -129,6 +131,18 @@ pub trait Counters: Send + Sync + std::fmt::Debug {
 pub trait CounterSlots: Send + Sync + std::fmt::Debug {
     /// Which of these slots are lost, or were never opened.
     async fn find_lost_slots(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError>;
+    /// Claims the recovery of the slots that are recovered together with this one, their first, or prolongs the
+    /// holder's own claim; `false` while another holder has it. It ends after `lease`, and with the server that
+    /// took it.
+    ///
+    /// A claim saves queries and protects nothing: a holder may be suspended for longer than its lease, and two
+    /// recoveries at once are as harmless as one.
+    async fn claim_recovery(&self, first: Slot, holder: &str, lease: Duration) -> Result<bool, CountersError>;
+    /// Whether anybody has claimed the recovery of these slots. It is cheaper than a claim, and may still be true
+    /// for what is left of a lease that ended with its server.
+    async fn is_recovery_claimed(&self, first: Slot) -> Result<bool, CountersError>;
+    /// Gives up a claim of this holder.
+    async fn release_recovery(&self, first: Slot, holder: &str) -> Result<(), CountersError>;
     /// Begins to recover lost slots. Before [`CounterSlots::finish_recovery`] the caller waits until
     /// the tables hold everything that was in the broker after this call.
     async fn begin_recovery(&self, slots: &[Slot]) -> Result<Recovery, CountersError>;

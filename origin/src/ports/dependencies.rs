@@ -1,6 +1,6 @@
 //! The port to the health of what this process depends on: its tables, cache and broker.
 //!
-//! Answers whether each of them answers now. Does not repair or retry.
+//! Answers whether each of them answers now, and names what its settings lose. Does not repair or retry.
 
 use async_trait::async_trait;
 
@@ -13,6 +13,33 @@ pub struct DependencyStatus {
     pub is_tables: bool,
     /// Why it does not answer; `None` while it does.
     pub problem: Option<String>,
+}
+
+/// What is wrong with the settings of one server.
+#[derive(Debug)]
+pub struct ServerSettings {
+    /// As in [`DependencyStatus::name`].
+    pub name: String,
+    pub problems: Vec<SettingProblem>,
+}
+
+/// A setting of a server that does not fit.
+#[derive(Debug)]
+pub struct SettingProblem {
+    /// Whether writes fail or are lost without any fault of a machine.
+    pub is_broken: bool,
+    /// The setting, its value, what follows from it, and what to set.
+    pub text: String,
+}
+
+impl SettingProblem {
+    pub fn warning(text: String) -> Self {
+        Self { is_broken: false, text }
+    }
+
+    pub fn broken(text: String) -> Self {
+        Self { is_broken: true, text }
+    }
 }
 
 /// Whatever can be asked how the dependencies are.

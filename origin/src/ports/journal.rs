@@ -25,6 +25,9 @@ pub enum JournalError {
     /// A server did not answer in time. Whether the operation was or will be written is not known.
     #[error("the outcome is unknown: {0}")]
     Unknown(Failure),
+    /// The comment is accepted and has no row yet, so it cannot be changed. Nothing was written.
+    #[error("the comment has no row yet")]
+    NotStoredYet,
     /// This operation cannot be stored. Nothing of it was written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,15 +1,45 @@
-//! The port to what is accepted and not yet a row, shared by all processes: new comments for a
-//! minute, idempotency keys for a day.
+//! The port to what is accepted and not yet a row, shared by all processes: new comments until they are rows, for
+//! a day at most, idempotency keys for a day, and rankings that could not be stored for two hours.
 //!
 //! Everything in here may vanish; the broker and the tables hold the truth.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, MemberId, Slot};
+use gailou_shared::walk::Snapshot;
 
 use crate::domain::operation::LoggedOperation;
 use crate::ports::failure::Failure;
+
+/// How long a comment is pending at most. After a day without the jobs, it appears with its row.
+pub const MAX_PENDING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a comment is kept after it became a row: longer than a process reads a database that its slot has left.
+pub const STORED_COMMENT_TIME: Duration = Duration::from_secs(15);
+/// How long a ranking is kept that could not be stored. A process that uses it for longer than an hour tries to store
+/// it again.
+pub const MAX_SNAPSHOT_TIME: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// A comment that is accepted.
+#[derive(Debug, Clone)]
+pub struct PendingComment {
+    pub operation: LoggedOperation,
+    /// Whether the server that has it is the one that accepted it, so that it has kept every removal since. Another
+    /// one may have a comment that became a row and was deleted.
+    pub is_of_this_server: bool,
+}
+
+/// Why a comment is not pending any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PendingEnd {
+    /// It is a row, and this member wrote it.
+    Stored(MemberId),
+    /// Its row was changed.
+    Changed,
+}
 
 /// The pending comments could not be reached. Whether a write was applied is not known.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -38,10 +68,18 @@ pub trait Pending: Send + Sync + std::fmt::Debug {
     async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError>;
     /// Releases the key of an operation that is known not to be appended.
     async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
-    /// Shows an appended comment to every process for a minute, and marks its key as appended.
+    /// Shows an appended comment to every process until its end, for [`MAX_PENDING_TIME`] at most, and marks its
+    /// key as appended.
     async fn put_comment(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
-    /// Those of these comments that were put during the last minute.
-    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError>;
-    /// The comments of a member that were put during the last minute, newest first.
+    /// Takes comments that are rows from the pending comments of their authors. One that was changed is gone at once.
+    /// One that is only stored stays for [`STORED_COMMENT_TIME`].
+    async fn end_comments(&self, comments: &[(CommentId, PendingEnd)]) -> Result<(), PendingError>;
+    /// Those of these comments that are pending.
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, PendingComment>, PendingError>;
+    /// Keeps a ranking that could not be stored, for [`MAX_SNAPSHOT_TIME`]: a cursor is about to name it.
+    async fn put_snapshot(&self, slot: Slot, snapshot: &Snapshot) -> Result<(), PendingError>;
+    /// A ranking that was kept.
+    async fn read_snapshot(&self, slot: Slot, id: SnapshotId) -> Result<Option<Snapshot>, PendingError>;
+    /// The newest pending comments of a member, newest first.
     async fn list_member_comments(&self, member: MemberId) -> Result<Vec<CommentId>, PendingError>;
 }

@@ -65,7 +65,7 @@ pub fn revisions_of(persisted: &PersistedBatch) -> Vec<(SubjectKey, Revision)> {
     for touched in &persisted.touched {
         events.entry(&touched.subject).or_default().extend(event_of(touched));
     }
-    let revisions = persisted.changed.iter().filter_map(|ChangedSubject { subject, version }| {
+    let revisions = persisted.changed.iter().filter_map(|ChangedSubject { subject, version, .. }| {
         let events = events.remove(subject).unwrap_or_default();
         (events.len() <= MAX_EVENTS_PER_REVISION).then(|| (subject.clone(), Revision { version: *version, events }))
     });

@@ -12,7 +12,7 @@ use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed, WalkedPage};
 use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
 
 use crate::domain::operation::Operation;
-use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, SubjectRow};
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 use crate::service::answer_rows::AnswerRows;
@@ -82,7 +82,7 @@ async fn roots_page(
         return Ok(CommentPage { data: vec![], page, subject });
     }
     let list = CommentList::Roots(key.clone());
-    let walked = walk(app, CursorList::roots(key), &list, query, subject.version, first).await?;
+    let walked = walk(app, CursorList::roots(key), &list, query, &subject, first).await?;
     let ids = walked.page.ids();
     let top = top_replies(app, ids).await?;
     let groups: Vec<Vec<_>> =
@@ -114,7 +114,7 @@ async fn replies_page(
     let threading = subject::threading_around(app, top)?;
     let subject = subject::read_row(app, &top.subject).await?;
     let list = CommentList::Under(top.path.clone());
-    let walked = walk(app, CursorList::Replies(top.id()), &list, query, subject.version, first).await?;
+    let walked = walk(app, CursorList::Replies(top.id()), &list, query, &subject, first).await?;
     let ids = walked.page.ids();
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
     let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
@@ -170,7 +170,7 @@ async fn walk(
     list: CursorList,
     of: &CommentList,
     query: PageQuery,
-    version: u64,
+    subject: &SubjectRow,
     first: FirstRanking,
 ) -> ServiceResult<Walk> {
     if query.cursor.is_some_and(|c| c.list != list) {
@@ -178,16 +178,24 @@ async fn walk(
     }
     let at = query.cursor.map(|c| c.at);
     let ranking = match at {
-        Some(at) => named_ranking(app, of, query.sort, at, version).await?,
-        None => first_ranking(app, list, of, query.sort, version, first).await?,
+        Some(at) => named_ranking(app, of, query.sort, at, subject.version).await?,
+        None => first_ranking(app, list, of, query.sort, subject, first).await?,
     };
     let snapshot = ranking.as_ref().map(|r| &*r.snapshot);
-    let epoch = query.cursor.map_or_else(|| ranking.as_ref().map_or(version, |r| r.epoch), |c| c.epoch);
+    let began_at = query.cursor.map(|cursor| cursor.epoch);
+    let mut epoch = began_at.unwrap_or_else(|| ranking.as_ref().map_or(subject.version, |r| r.epoch));
     let wrong = |_| ServiceError::BadCursor("does not fit this list");
     let mut walk = ListWalk::new(query.sort, snapshot, at, query.limit).map_err(wrong)?;
     while let WalkNeed::Floors { ascending, beyond, count } = walk.need() {
         let range = FloorRange { ascending, beyond, count };
-        walk.feed(count, &app.store.list_floors(of, range).await?);
+        if began_at.is_some() {
+            walk.feed(count, &app.store.list_floors(of, range).await?);
+        } else {
+            // The row of the subject may be newer than a cached list.
+            let listed = app.store.list_floors_of(&subject.key, of, range).await?;
+            epoch = epoch.min(listed.version);
+            walk.feed(count, &listed.entries);
+        }
     }
     Ok(Walk { page: walk.finish(), list, sort: query.sort, ranking, epoch })
 }
@@ -260,7 +268,7 @@ async fn first_ranking(
     list: CursorList,
     of: &CommentList,
     sort: Sort,
-    version: u64,
+    subject: &SubjectRow,
     first: FirstRanking,
 ) -> ServiceResult<Option<Ranking>> {
     if !sort.is_ranked() {
@@ -269,7 +277,7 @@ async fn first_ranking(
     let used = |(snapshot, epoch)| Ranking { snapshot, epoch, is_new: false, is_left_out: false };
     let former = || {
         let last = app.snapshots.last(list, sort, app.now()).map(used);
-        last.or_else(|| (sort == Sort::Hot).then(|| Ranking::left_out(version)))
+        last.or_else(|| (sort == Sort::Hot).then(|| Ranking::left_out(subject.version)))
     };
     let as_new = if sort == Sort::Hot { app.degrade.hot_as_new() } else { None };
     if as_new != Some(DegradeCause::ByHand)
@@ -278,15 +286,15 @@ async fn first_ranking(
         return Ok(Some(used(current)));
     }
     if as_new.is_some() {
-        return Ok(Some(Ranking::left_out(version)));
+        return Ok(Some(Ranking::left_out(subject.version)));
     }
     if first == FirstRanking::Former {
         return former().map(Some).ok_or(ServiceError::Journal(JournalError::NotSent));
     }
-    match app.store.list_ranked(of, sort).await {
+    match app.store.list_ranked_of(&subject.key, of, sort).await {
         Ok(ranked) => {
-            let snapshot = Arc::new(Snapshot::rank(ranked));
-            Ok(Some(Ranking { snapshot, epoch: version, is_new: true, is_left_out: false }))
+            let (snapshot, epoch) = (Arc::new(Snapshot::rank(ranked.entries)), subject.version.min(ranked.version));
+            Ok(Some(Ranking { snapshot, epoch, is_new: true, is_left_out: false }))
         }
         Err(error @ StoreError::Damaged(_)) => Err(error.into()),
         Err(error) => former().map(Some).ok_or_else(|| error.into()),

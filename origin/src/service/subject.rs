@@ -55,17 +55,21 @@ pub(super) fn counts_of(row: &SubjectRow) -> SubjectCounts {
     SubjectCounts { roots: row.roots, comments: row.comments }
 }
 
-/// The subject of a comment, which never changes.
+/// The subject of a comment, and its own id where this is a second one. Both never change.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
-pub async fn of_comment(app: &AppState, id: CommentId) -> ServiceResult<SubjectKey> {
+pub async fn of_comment(app: &AppState, id: CommentId) -> ServiceResult<(SubjectKey, CommentId)> {
     if let Some(known) = app.comment_subjects.get(&id) {
         return Ok(known);
     }
     let row = app.store.read_comments(&[id]).await?.remove(&id).ok_or(ServiceError::CommentNotFound)?;
-    app.comment_subjects.insert(id, row.subject.clone());
-    Ok(row.subject)
+    let found = (row.subject.clone(), row.id());
+    // Without a row it is not known yet whether the id is a second one.
+    if row.version > 0 {
+        app.comment_subjects.insert(id, found.clone());
+    }
+    Ok(found)
 }
 
 /// Whether the subject takes comments, and its own mode. In another process's memory it may be a second old.

@@ -57,6 +57,22 @@ impl ErasedMembers {
         }
     }
 
+    /// Reads all erasures that a copy knows of; [`ErasedMembers::follow`] begins at the first one all the same.
+    ///
+    /// # Errors
+    /// When no copy can be read.
+    pub async fn read_copy(&self, tables: &(impl ErasureReader + ?Sized)) -> Result<()> {
+        let mut after = None;
+        loop {
+            let rows = tables.list_erased_copy(after, ROWS_PER_READ).await?;
+            self.members.write().extend(rows.iter().map(|row| row.member));
+            after = rows.last().copied();
+            if rows.len() < ROWS_PER_READ {
+                return Ok(());
+            }
+        }
+    }
+
     /// Removes from a row what belongs to erased members.
     pub fn redact(&self, row: &mut CommentRow) {
         let members = self.members.read();

@@ -94,8 +94,8 @@ pub struct AppState {
     pub exports: Arc<Semaphore>,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
-    /// The subjects of comments, which never change.
-    pub comment_subjects: moka::sync::Cache<CommentId, SubjectKey>,
+    /// The subjects of comments, and their own ids where the key is a second one; both never change.
+    pub comment_subjects: moka::sync::Cache<CommentId, (SubjectKey, CommentId)>,
     pub rate_limits: RateLimits,
     /// Admits reads that no page in memory answers; the page cache admits its builds by it.
     pub reads: Arc<Admission>,

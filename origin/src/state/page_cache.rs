@@ -316,7 +316,7 @@ mod tests {
         get(&cache, &subject, &builds).await;
         get(&cache, &subject, &builds).await;
         assert_eq!(builds.load(Ordering::SeqCst), 1);
-        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2 }]);
+        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2, is_new: true }]);
         // Longer than a stale page of such a cheap build is served.
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(cache.get_now("k").is_none(), "a stale page is not served");
@@ -329,7 +329,7 @@ mod tests {
         let (cache, subject, builds) = (cache(), subject("1"), AtomicUsize::new(0));
         let before = get(&cache, &subject, &builds).await;
         let running = cache.admission.admit().await.unwrap();
-        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2 }]);
+        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2, is_new: true }]);
         tokio::time::advance(PAGE_TTL).await;
         assert!(cache.get_now("k").is_none(), "it is old, and no build was refused yet");
         for _ in 0..2 {

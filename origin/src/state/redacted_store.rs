@@ -16,7 +16,7 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 
 use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
-use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, Store, ThreadReader};
+use crate::ports::store::{CommentReader, IdempotencyReader, Listed, MemberReader, Result, Store, ThreadReader};
 use crate::state::erased_members::ErasedMembers;
 
 /// The store of requests.
@@ -49,6 +49,24 @@ impl CommentReader for RedactedStore {
 impl ThreadReader for RedactedStore {
     async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
         self.store.list_floors(list, range).await
+    }
+
+    async fn list_floors_of(
+        &self,
+        subject: &SubjectKey,
+        list: &CommentList,
+        range: FloorRange,
+    ) -> Result<Listed<(u64, CommentId)>> {
+        self.store.list_floors_of(subject, list, range).await
+    }
+
+    async fn list_ranked_of(
+        &self,
+        subject: &SubjectKey,
+        list: &CommentList,
+        sort: Sort,
+    ) -> Result<Listed<(i64, CommentId)>> {
+        self.store.list_ranked_of(subject, list, sort).await
     }
 
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {

@@ -10,6 +10,7 @@ use gailou_shared::id::Slot;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use crate::domain::broker_state::BrokerState;
 use crate::ports::broker::{
     Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
 };
@@ -21,9 +22,13 @@ const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 type DecideAppend = Box<dyn FnMut(Topic) -> Option<(FaultPoint, BrokerError)> + Send>;
 
 #[derive(Default)]
-struct BrokerState {
+struct PartitionLogs {
     payloads: HashMap<(Topic, u32), Vec<Vec<u8>>>,
+    /// The first offsets that were not deleted.
+    first: HashMap<(Topic, u32), u64>,
     committed: HashMap<(Topic, u32), u64>,
+    bases: HashMap<(Topic, u32), u64>,
+    accepts: u64,
     dead_letters: Vec<DeadLetter>,
     fault: Option<DecideAppend>,
     on_end_offset: Option<Box<dyn Fn() + Send>>,
@@ -35,7 +40,7 @@ pub(crate) struct MemoryBroker(Arc<BrokerInner>);
 
 struct BrokerInner {
     partitions: u32,
-    state: Mutex<BrokerState>,
+    state: Mutex<PartitionLogs>,
     appended: Notify,
 }
 
@@ -50,7 +55,7 @@ impl MemoryBroker {
         Self(Arc::new(BrokerInner { partitions, state: Mutex::default(), appended: Notify::new() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, BrokerState> {
+    fn state(&self) -> MutexGuard<'_, PartitionLogs> {
         lock(&self.0.state)
     }
 
@@ -95,13 +100,6 @@ impl MemoryBroker {
         state.committed.iter().filter(|((of, _), _)| *of == topic).map(|((_, p), o)| (*p, *o)).collect()
     }
 
-    /// Commits the end of every partition.
-    pub(crate) fn commit_all(&self, topic: Topic) {
-        let mut state = self.state();
-        let ends: Vec<_> = state.payloads.iter().map(|(of, payloads)| (*of, payloads.len() as u64)).collect();
-        state.committed.extend(ends.into_iter().filter(|((of, _), _)| *of == topic));
-    }
-
     /// Commits this offset of a partition.
     pub(crate) fn commit(&self, topic: Topic, partition: u32, offset: u64) {
         self.state().committed.insert((topic, partition), offset);
@@ -119,6 +117,24 @@ impl MemoryBroker {
         state.committed.retain(|(of, _), _| *of != topic);
     }
 
+    /// Deletes the records of a partition before an offset, as their age does.
+    pub(crate) fn delete_before(&self, topic: Topic, partition: u32, offset: u64) {
+        self.state().first.insert((topic, partition), offset);
+    }
+
+    /// Deletes the records of a partition from an offset on, as a power cut does.
+    pub(crate) fn truncate(&self, topic: Topic, partition: u32, offset: u64) {
+        let mut state = self.state();
+        state.payloads.entry((topic, partition)).or_default().truncate(offset as usize);
+    }
+
+    /// The log is accepted, and the offsets of one partition begin here. Its records keep theirs.
+    pub(crate) fn accept(&self, topic: Topic, partition: u32, base: u64) {
+        let mut state = self.state();
+        state.accepts += 1;
+        state.bases.insert((topic, partition), base);
+    }
+
     fn fault(&self, topic: Topic) -> Option<(FaultPoint, BrokerError)> {
         self.state().fault.as_mut().and_then(|decide| decide(topic))
     }
@@ -134,6 +150,7 @@ impl MemoryBroker {
             assigned: (0..self.0.partitions).collect(),
             revoked: vec![],
             buffered: vec![],
+            buffering_since: Instant::now(),
             paused: BTreeSet::new(),
         }
     }
@@ -160,6 +177,24 @@ impl Producer for MemoryBroker {
 impl PartitionOffsets for MemoryBroker {
     fn partition_count(&self) -> u32 {
         self.0.partitions
+    }
+
+    fn accept_count(&self) -> u64 {
+        self.state().accepts
+    }
+
+    fn base(&self, topic: Topic, partition: u32) -> u64 {
+        self.state().bases.get(&(topic, partition)).copied().unwrap_or(0)
+    }
+
+    async fn first_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+        Ok(self.state().first.get(&(topic, partition)).copied().unwrap_or(0))
+    }
+
+    async fn read_record(&self, topic: Topic, partition: u32, offset: u64) -> Result<Option<Record>, BrokerError> {
+        let state = self.state();
+        let payload = state.payloads.get(&(topic, partition)).and_then(|payloads| payloads.get(offset as usize));
+        Ok(payload.map(|payload| Record { topic, partition, offset, payload: payload.clone() }))
     }
 
     async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
@@ -200,6 +235,13 @@ impl Broker for MemoryBroker {
         Ok(Box::new(self.consumer_of(topic)))
     }
 
+    fn follow(&self, _: &BrokerState) {}
+
+    async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError> {
+        self.commit(topic, partition, offset);
+        Ok(())
+    }
+
     async fn check_topics(&self) -> Result<Vec<String>, BrokerError> {
         Ok(vec![])
     }
@@ -213,6 +255,7 @@ pub(crate) struct MemoryConsumer {
     assigned: Vec<u32>,
     revoked: Vec<u32>,
     buffered: Vec<Record>,
+    buffering_since: Instant,
     paused: BTreeSet<u32>,
 }
 
@@ -220,7 +263,7 @@ impl MemoryConsumer {
     fn buffer_records(&mut self, max: usize) {
         let state = self.broker.state();
         for partition in (0..self.broker.0.partitions).filter(|p| !self.paused.contains(p)) {
-            let next = self.next.entry(partition).or_default();
+            let Some(next) = self.next.get_mut(&partition) else { continue };
             let payloads = state.payloads.get(&(self.topic, partition)).map_or(&[][..], Vec::as_slice);
             if *next > payloads.len() as u64 {
                 *next = 0;
@@ -239,13 +282,14 @@ impl MemoryConsumer {
 #[async_trait]
 impl Consumer for MemoryConsumer {
     async fn poll_batch(&mut self, max: usize, linger: Duration) -> Result<Vec<Record>, BrokerError> {
-        let mut until = Instant::now() + FIRST_RECORD_TIMEOUT;
+        let first_until = Instant::now() + FIRST_RECORD_TIMEOUT;
         loop {
             let was_empty = self.buffered.is_empty();
             self.buffer_records(max);
             if was_empty && !self.buffered.is_empty() {
-                until = Instant::now() + linger;
+                self.buffering_since = Instant::now();
             }
+            let until = if self.buffered.is_empty() { first_until } else { self.buffering_since + linger };
             if self.buffered.len() >= max {
                 break;
             }
@@ -256,6 +300,12 @@ impl Consumer for MemoryConsumer {
             }
         }
         Ok(std::mem::take(&mut self.buffered))
+    }
+
+    async fn start_at(&mut self, partition: u32, offset: u64) -> Result<(), BrokerError> {
+        self.buffered.retain(|record| record.partition != partition);
+        self.next.insert(partition, offset);
+        Ok(())
     }
 
     async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {

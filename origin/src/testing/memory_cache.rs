@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, Slot};
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use tokio::time::Instant;
 
 use crate::domain::row::FloorRange;
@@ -33,9 +33,22 @@ struct StoredWindow {
     low: u64,
     high: u64,
     version: u64,
+    /// The version of the subject that it contained when it was filled.
+    contained: u64,
     fresh_until: Instant,
     kept_until: Instant,
     floors: BTreeSet<(u64, CommentId)>,
+}
+
+/// Commits that may be applied before an earlier one of their subject.
+const MAX_EARLY_COMMITS: usize = 64;
+
+/// The commits of a subject that were applied: all above `low` up to `high`, and some that came early.
+#[derive(Debug)]
+struct AppliedCommits {
+    low: u64,
+    high: u64,
+    early: BTreeSet<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +56,7 @@ struct CacheState {
     values: HashMap<(Slot, CacheKey), StoredValue>,
     generations: HashMap<Slot, u64>,
     windows: HashMap<(CachedList, ListEnd), StoredWindow>,
+    commits: HashMap<SubjectKey, AppliedCommits>,
     filling: HashMap<CachedList, (u64, Instant)>,
     rebuild_claims: HashMap<CachedList, Instant>,
 }
@@ -84,6 +98,7 @@ impl MemoryCache {
         state.values.retain(|_, _| is_kept());
         state.generations.retain(|_, _| is_kept());
         state.windows.retain(|_, _| is_kept());
+        state.commits.retain(|_, _| is_kept());
         state.filling.retain(|_, _| is_kept());
         state.rebuild_claims.retain(|_, _| is_kept());
     }
@@ -127,8 +142,11 @@ impl StoredWindow {
             }
             self.floors.iter().rev().filter(|(floor, _)| *floor < below).take(range.count).copied().collect()
         };
-        (reaches_end || floors.len() == range.count)
-            .then(|| CachedFloors { floors, is_fresh: self.fresh_until > Instant::now() })
+        (reaches_end || floors.len() == range.count).then(|| CachedFloors {
+            floors,
+            is_fresh: self.fresh_until > Instant::now(),
+            version: self.contained,
+        })
     }
 
     fn loaded(&self) -> Option<LoadedWindow> {
@@ -195,12 +213,16 @@ impl Cache for MemoryCache {
             let depends_on_generation = matches!(put.key, CacheKey::Comment(_));
             let Some(value) = state.values.get_mut(&(slot, put.key.clone())) else { continue };
             let is_older = !value.is_stamp && value.version < put.version;
+            let is_of_before = !value.is_stamp && put.version > 0 && put.version < value.version;
             if (depends_on_generation && generation != Some(put.stamp.generation))
+                || is_of_before
                 || !(is_older || value.stamp == put.stamp.own)
             {
                 continue;
             }
-            let (freshness, retention) = self.lifetimes.of(&put.key);
+            // Without jitter, so that a run can be repeated.
+            let CacheLifetimes { freshness, retention, .. } = self.lifetimes;
+            let freshness = if matches!(put.key, CacheKey::Snapshot(_)) { retention } else { freshness };
             *value = StoredValue {
                 is_stamp: false,
                 is_invalidated: false,
@@ -229,6 +251,20 @@ impl Cache for MemoryCache {
                 value.bytes = value.bytes.take().filter(|_| !invalidation.is_gone);
             }
         }
+        for (subject, versions) in &changes.commits {
+            let first = versions.first().map_or(0, |version| version - 1);
+            let new = || AppliedCommits { low: first, high: first, early: BTreeSet::new() };
+            let applied = state.commits.entry(subject.clone()).or_insert_with(new);
+            applied.early.extend(versions.iter().filter(|version| **version > applied.high));
+            while applied.early.remove(&(applied.high + 1)) {
+                applied.high += 1;
+            }
+            if applied.early.len() > MAX_EARLY_COMMITS
+                && let Some(last) = applied.early.pop_last()
+            {
+                *applied = AppliedCommits { low: last - 1, high: last, early: BTreeSet::new() };
+            }
+        }
         for (list, moves) in changes.lists.iter().filter(|(_, moves)| !moves.is_empty()) {
             if let Some((stamp, _)) = state.filling.get_mut(list) {
                 *stamp = self.new_stamp();
@@ -243,13 +279,34 @@ impl Cache for MemoryCache {
         Ok(())
     }
 
-    async fn read_floors(&self, list: &CachedList, range: FloorRange) -> Result<Option<CachedFloors>> {
+    async fn forget_slot(&self, slot: Slot) -> Result<()> {
+        let mut state = self.state()?;
+        state.values.retain(|(of, _), _| *of != slot);
+        state.generations.remove(&slot);
+        state.windows.retain(|(list, _), _| list.slot() != slot);
+        state.filling.retain(|list, _| list.slot() != slot);
+        Ok(())
+    }
+
+    async fn read_floors(
+        &self,
+        subject: Option<&SubjectKey>,
+        list: &CachedList,
+        range: FloorRange,
+    ) -> Result<Option<CachedFloors>> {
         let state = self.state()?;
         let ends =
             if range.ascending { [ListEnd::Oldest, ListEnd::Newest] } else { [ListEnd::Newest, ListEnd::Oldest] };
         let found: Vec<_> =
             ends.iter().filter_map(|end| state.windows.get(&(list.clone(), *end))?.read(range)).collect();
-        Ok(found.iter().find(|floors| floors.is_fresh).or(found.first()).cloned())
+        let mut floors = found.iter().find(|floors| floors.is_fresh).or(found.first()).cloned();
+        if let (Some(floors), Some(applied)) = (&mut floors, subject.and_then(|subject| state.commits.get(subject))) {
+            floors.is_fresh &= floors.version >= applied.low;
+            if (applied.low..=applied.high).contains(&floors.version) {
+                floors.version = applied.high;
+            }
+        }
+        Ok(floors)
     }
 
     async fn begin_fill(&self, list: &CachedList) -> Result<ListFilling> {
@@ -257,7 +314,7 @@ impl Cache for MemoryCache {
         let until = Instant::now() + self.lifetimes.stamp;
         let (stamp, _) = *state.filling.entry(list.clone()).or_insert_with(|| (self.new_stamp(), until));
         let loaded = |end| state.windows.get(&(list.clone(), end)).and_then(StoredWindow::loaded);
-        Ok(ListFilling { stamp, newest: loaded(ListEnd::Newest), oldest: loaded(ListEnd::Oldest) })
+        Ok(ListFilling { era: 0, stamp, newest: loaded(ListEnd::Newest), oldest: loaded(ListEnd::Oldest) })
     }
 
     async fn fill_part(&self, list: &CachedList, filling: &ListFilling, part: &ListPart) -> Result<bool> {
@@ -276,11 +333,13 @@ impl Cache for MemoryCache {
             {
                 (window.low, window.high) = (low.min(window.low), high.max(window.high));
                 window.version = window.version.max(part.version);
+                window.contained = window.contained.min(part.version);
                 window.floors.extend(floors);
             }
             _ => {
                 let (fresh_until, kept_until) = (now + self.lifetimes.freshness, now + self.lifetimes.retention);
-                let window = StoredWindow { low, high, version: part.version, fresh_until, kept_until, floors };
+                let (version, contained) = (part.version, part.version);
+                let window = StoredWindow { low, high, version, contained, fresh_until, kept_until, floors };
                 state.windows.insert(key, window);
             }
         }

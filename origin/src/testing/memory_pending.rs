@@ -5,10 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::cursor::SnapshotId;
+use gailou_shared::id::{CommentId, MemberId, Slot};
+use gailou_shared::walk::Snapshot;
 
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::ports::pending::{Pending, PendingError, Reservation};
+use crate::ports::pending::{Pending, PendingComment, PendingEnd, PendingError, Reservation};
 use crate::testing::faults::lock;
 
 /// Reservations, and the comments that are shown.
@@ -16,10 +18,13 @@ use crate::testing::faults::lock;
 pub(crate) struct MemoryPending {
     reserved: Mutex<HashMap<(MemberId, String), (LoggedOperation, bool)>>,
     comments: Mutex<BTreeMap<CommentId, LoggedOperation>>,
+    snapshots: Mutex<HashMap<SnapshotId, Snapshot>>,
     /// Whether earlier reservations may have been lost.
     pub(crate) is_uncertain: AtomicBool,
     /// Whether every call fails.
     pub(crate) is_down: AtomicBool,
+    /// Whether another server has taken over, from a copy of what was here.
+    pub(crate) is_other_server: AtomicBool,
     /// Whether comments cannot be put.
     pub(crate) refuses_comments: AtomicBool,
 }
@@ -95,10 +100,31 @@ impl Pending for MemoryPending {
         Ok(())
     }
 
-    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, LoggedOperation>, PendingError> {
+    /// Keeps no comment that is stored.
+    async fn end_comments(&self, ended: &[(CommentId, PendingEnd)]) -> Result<(), PendingError> {
+        self.check()?;
+        let mut comments = lock(&self.comments);
+        ended.iter().for_each(|(id, _)| drop(comments.remove(id)));
+        Ok(())
+    }
+
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, PendingComment>, PendingError> {
         self.check()?;
         let comments = lock(&self.comments);
-        Ok(ids.iter().filter_map(|id| Some((*id, comments.get(id)?.clone()))).collect())
+        let is_of_this_server = !self.is_other_server.load(Ordering::SeqCst);
+        let pending = |id| Some(PendingComment { operation: comments.get(id)?.clone(), is_of_this_server });
+        Ok(ids.iter().filter_map(|id| Some((*id, pending(id)?))).collect())
+    }
+
+    async fn put_snapshot(&self, _: Slot, snapshot: &Snapshot) -> Result<(), PendingError> {
+        self.check()?;
+        lock(&self.snapshots).insert(snapshot.id(), snapshot.clone());
+        Ok(())
+    }
+
+    async fn read_snapshot(&self, _: Slot, id: SnapshotId) -> Result<Option<Snapshot>, PendingError> {
+        self.check()?;
+        Ok(lock(&self.snapshots).get(&id).cloned())
     }
 
     async fn list_member_comments(&self, _: MemberId) -> Result<Vec<CommentId>, PendingError> {

@@ -4,6 +4,7 @@ pub(crate) mod contract;
 pub(crate) mod counting_listener;
 pub(crate) mod faults;
 pub(crate) mod fixtures;
+pub(crate) mod fold_tables;
 #[cfg(feature = "cluster")]
 pub(crate) mod manual_clock;
 #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "used by the tests of a cluster"))]
@@ -18,5 +19,7 @@ pub(crate) mod memory_store;
 pub(crate) mod redis_server;
 #[cfg(feature = "cluster")]
 pub(crate) mod scripted_counters;
+#[cfg(feature = "cluster")]
+mod simulation;
 #[cfg(feature = "cluster")]
 pub(crate) mod test_bed;

@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot};
 use gailou_shared::wire::Reaction;
+use tokio::time::Instant;
 
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{
@@ -22,6 +24,10 @@ pub(crate) struct ScriptedCounters {
     fold_errors: Mutex<VecDeque<CountersError>>,
     folds: Mutex<Vec<FoldRequest>>,
     lost: Mutex<BTreeSet<Slot>>,
+    /// Who recovers, and until when.
+    claims: Mutex<HashMap<Slot, (String, Instant)>>,
+    /// Whether claims can be neither taken nor read.
+    pub(crate) fails_claims: AtomicBool,
     /// Whether a recovery never gets further than its beginning.
     pub(crate) hangs_in_recovery: AtomicBool,
     /// How many recoveries find the slots lost again.
@@ -62,6 +68,11 @@ impl ScriptedCounters {
     pub(crate) fn open_slots(&self) -> Vec<Slot> {
         let lost = lock(&self.lost);
         (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| !lost.contains(slot)).collect()
+    }
+
+    fn check_claims(&self) -> Result<(), CountersError> {
+        let fails = self.fails_claims.load(Ordering::SeqCst);
+        if fails { Err(CountersError::Unavailable("no claims".into())) } else { Ok(()) }
     }
 
     fn check(&self) -> Result<(), CountersError> {
@@ -114,6 +125,28 @@ impl CounterSlots for ScriptedCounters {
     async fn find_lost_slots(&self, slots: &[Slot]) -> Result<Vec<Slot>, CountersError> {
         let lost = lock(&self.lost);
         Ok(slots.iter().filter(|slot| lost.contains(slot)).copied().collect())
+    }
+
+    async fn claim_recovery(&self, first: Slot, holder: &str, lease: Duration) -> Result<bool, CountersError> {
+        self.check_claims()?;
+        let mut claims = lock(&self.claims);
+        let is_of_another = |(of, until): &(String, Instant)| of != holder && *until > Instant::now();
+        let is_free = !claims.get(&first).is_some_and(is_of_another);
+        if is_free {
+            claims.insert(first, (holder.to_owned(), Instant::now() + lease));
+        }
+        Ok(is_free)
+    }
+
+    async fn is_recovery_claimed(&self, first: Slot) -> Result<bool, CountersError> {
+        self.check_claims()?;
+        Ok(lock(&self.claims).get(&first).is_some_and(|(_, until)| *until > Instant::now()))
+    }
+
+    async fn release_recovery(&self, first: Slot, holder: &str) -> Result<(), CountersError> {
+        self.check_claims()?;
+        lock(&self.claims).retain(|slot, (of, _)| *slot != first || of != holder);
+        Ok(())
     }
 
     async fn begin_recovery(&self, slots: &[Slot]) -> Result<Recovery, CountersError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
+use crate::cluster::catch_up::PartitionCatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
 use crate::cluster::journal::{ClusterJournal, ClusterJournalDeps};
 use crate::ports::journal::CommitListeners;
@@ -50,17 +51,21 @@ impl TestBed {
             counters: self.counters.clone(),
             pending: self.pending.clone(),
             recovery: Arc::new(self.recovery()),
+            catch_up: Arc::new(PartitionCatchUp::new(
+                Arc::new(self.broker.clone()),
+                self.store.clone(),
+                self.clock.clock(),
+            )),
             producer: Arc::new(self.broker.clone()),
             clock: self.clock.clock(),
         }))
     }
 
-    /// A journal that sees comments through the tables alone.
     pub(crate) fn journal(&self) -> ClusterJournal {
         ClusterJournal::start(ClusterJournalDeps {
             producer: Arc::new(self.broker.clone()),
             tables: self.store.clone(),
-            comments: self.store.clone(),
+            comments: self.cached_store(),
             counters: self.counters.clone(),
             pending: self.pending.clone(),
             recovery: Arc::new(self.recovery()),

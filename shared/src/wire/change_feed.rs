@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::CommentId;
+use crate::slot_set::SlotSet;
 
 /// The version of [`ChangeFeedPage`] that is written and read.
 const DOCUMENT_VERSION: u8 = 2;
@@ -54,6 +55,32 @@ pub struct ChangeFeedPage {
     /// Each subject that stands for changed comments of its own once, with the largest version of these changes.
     #[cfg_attr(feature = "openapi", schema(max_items = 10000))]
     pub subjects: Vec<VoidSubject>,
+    /// Slots of which more is known than `now` and `since` say, because a database of other slots is away or has gone
+    /// back; usually absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<SlotsAhead>,
+}
+
+/// Slots with times of their own. A page that shows only comments of these may be judged by them; a comment's id
+/// has its slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(
+    feature = "openapi",
+    schema(
+        description = "Slots with times of their own. A page that shows only comments of these may be judged by them; a comment's id has its slot."
+    )
+)]
+pub struct SlotsAhead {
+    /// The slots, as ranges `[first, last]` in ascending order.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<u16>>))]
+    pub slots: SlotSet,
+    /// The document's `now`, for these slots.
+    pub now: u64,
+    /// The document's `since`, for these slots.
+    pub since: u64,
+    /// The document's `behind`, for these slots.
+    pub behind: u64,
 }
 
 impl ChangeFeedPage {
@@ -65,13 +92,25 @@ impl ChangeFeedPage {
     /// A page with the current version.
     #[must_use]
     pub fn new(now: u64, since: u64, behind: u64, words: u64, rows: Vec<ChangedComment>) -> Self {
-        Self { v: DOCUMENT_VERSION, now, since, behind, words, rows, subjects: Vec::new() }
+        Self { v: DOCUMENT_VERSION, now, since, behind, words, rows, subjects: Vec::new(), ahead: None }
     }
 
     /// The page with these subjects.
     #[must_use]
     pub fn with_subjects(self, subjects: Vec<VoidSubject>) -> Self {
         Self { subjects, ..self }
+    }
+
+    /// The page with these slots ahead.
+    #[must_use]
+    pub fn with_ahead(self, ahead: Option<SlotsAhead>) -> Self {
+        Self { ahead, ..self }
+    }
+
+    /// The latest moment before which everything of some slots is known.
+    #[must_use]
+    pub fn latest(&self) -> u64 {
+        self.ahead.as_ref().map_or(self.now, |ahead| ahead.now.max(self.now))
     }
 
     /// Parses an answer of the origin; `None` for anything else, for another version, and for more rows
@@ -171,6 +210,10 @@ mod tests {
         check(&with("[]").replace(r#""subjects":[]"#, r#""subjects":[["0","18446744073709551615"]]"#), true);
         check(&with("[]").replace(r#""subjects":[]"#, r#""subjects":[["-1","1"]]"#), false);
         check(&with("[]").replace(r#""since":1,"#, ""), false);
+        let ahead = |ahead: &str| with("[]").replace(r#""subjects":[]"#, &format!(r#""subjects":[],"ahead":{ahead}"#));
+        check(&ahead(r#"{"slots":[[0,511]],"now":9,"since":2,"behind":0}"#), true);
+        check(&ahead(r#"{"slots":[[0,5],[4,511]],"now":9,"since":2,"behind":0}"#), false);
+        check(&ahead(r#"{"slots":[[0,511]],"now":9,"since":2}"#), false);
         for row in [r#"["0","1"]"#, r#"["1","-1"]"#, r#"["1",""]"#, r#"["1","+1"]"#, "[1,1]", r#"["1"]"#, "{}"] {
             check(&with(&format!("[{row}]")), false);
         }
@@ -182,10 +225,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>, subjects: Vec<(u64, u64)>) {
+        fn what_is_written_is_read(times: (u64, u64, u64, u64), rows: Vec<(u64, u64)>, subjects: Vec<(u64, u64)>, slots: Option<Vec<u16>>) {
             let subjects = subjects.into_iter().map(|(tag, before)| VoidSubject { tag, before }).collect();
             let rows = rows.into_iter().filter_map(|(id, version)| Some(ChangedComment { id: CommentId::new(id).ok()?, version }));
             let document = ChangeFeedPage::new(times.0, times.1, times.2, times.3, rows.collect()).with_subjects(subjects);
+            let slots = slots.map(|slots| slots.into_iter().filter_map(crate::id::Slot::new).collect());
+            let ahead = slots.map(|slots| SlotsAhead { slots, now: times.1, since: times.2, behind: times.3 });
+            let document = document.with_ahead(ahead);
             prop_assert_eq!(ChangeFeedPage::parse(document.to_json().as_bytes()), Some(document));
         }
 

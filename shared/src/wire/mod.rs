@@ -17,7 +17,7 @@ use crate::path::Mode;
 use crate::rank::Sort;
 use crate::token::Role;
 
-pub use change_feed::{ChangeFeedPage, ChangedComment, VoidSubject};
+pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 pub use problem::{Code, FieldError, Problem};
 

@@ -40,15 +40,16 @@ impl BenchCluster {
     pub(crate) async fn start() -> Self {
         let backing = BackingServers::start().await;
         let servers = backing.addresses();
-        servers.sql(&format!("CREATE DATABASE {DATABASE_NAME}"));
+        servers.sql(0, &format!("CREATE DATABASE {DATABASE_NAME}"));
         let migrated = run_command(command(&servers, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
         let start = async |role: &str| GailouProcess::spawn(command(&servers, &[role, "--bind", "127.0.0.1:0"])).await;
         let processes = [start("serve").await, start("serve").await, start("job").await];
-        let url = format!("{}/{DATABASE_NAME}", servers.mysql);
+        let url = format!("{}/{DATABASE_NAME}", servers.databases[0]);
         let tables =
             MysqlStore::open(&[url], TABLES_PER_DATABASE, WeightsByType::new()).await.expect("the tables open");
-        let broker = KafkaBroker::open(&KafkaServers::plain(&servers.kafka), "gailou").await.expect("the broker opens");
+        let broker =
+            KafkaBroker::open(&KafkaServers::plain(&servers.kafka), "gailou", None).await.expect("the broker opens");
         let token = |n: u64| TestMember::new(n, &format!("reader {n}"), Role::Member).token;
         Self {
             origin: address(&processes[0]),
@@ -79,7 +80,7 @@ impl BenchCluster {
     /// Runs statements in the database.
     pub(crate) async fn sql(&self, statement: &str) -> String {
         let (servers, statement) = (self.servers.clone(), format!("USE {DATABASE_NAME}; {statement}"));
-        tokio::task::spawn_blocking(move || servers.sql(&statement)).await.expect("the statement ends")
+        tokio::task::spawn_blocking(move || servers.sql(0, &statement)).await.expect("the statement ends")
     }
 }
 
@@ -91,7 +92,7 @@ fn command(servers: &ServerAddresses, arguments: &[&str]) -> Command {
     let mut command = gailou_command(arguments);
     command
         .env("GAILOU_LIMITS", "off")
-        .env("GAILOU_MYSQL_URLS", format!("{}/{DATABASE_NAME}", servers.mysql))
+        .env("GAILOU_MYSQL_URLS", format!("{}/{DATABASE_NAME}", servers.databases[0]))
         .env("GAILOU_REDIS_URLS", &servers.redis)
         .env("GAILOU_KAFKA_BROKERS", &servers.kafka)
         .env("GAILOU_CLUSTER__TABLES", TABLES_PER_DATABASE.to_string());

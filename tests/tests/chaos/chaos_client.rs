@@ -29,6 +29,8 @@ pub(crate) struct ChaosRound {
     targets: Mutex<Vec<TargetComment>>,
     /// Responses that no fault explains.
     pub(crate) unexplained: Mutex<Vec<String>>,
+    /// Each 404 for an acknowledged comment: its id, and the request with its answer.
+    pub(crate) not_found: Mutex<Vec<(String, String)>>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +47,7 @@ impl ChaosRound {
             pauses: Mutex::new(PauseMeter::new(Instant::now())),
             targets: Mutex::default(),
             unexplained: Mutex::default(),
+            not_found: Mutex::default(),
         }
     }
 
@@ -65,6 +68,14 @@ impl ChaosRound {
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         if targets.len() < MAX_TARGETS {
             targets.push(TargetComment { subject: subject.to_owned(), id: id.to_owned() });
+        }
+    }
+
+    /// Notes the answer to a request for an acknowledged comment, if it is a 404.
+    fn note_answer(&self, id: &str, request: &str, answer: &ApiResponse) {
+        if answer.status == 404 {
+            let sentence = format!("{request} was answered 404 {}", answer.text);
+            self.not_found.lock().unwrap_or_else(PoisonError::into_inner).push((id.to_owned(), sentence));
         }
     }
 
@@ -154,7 +165,12 @@ impl ChaosClient {
                 round.note_acknowledgement();
                 PostOutcome::Acknowledged(id(&answer.json).to_owned())
             }
-            RequestOutcome::Refused(answer) => PostOutcome::Refused(answer.text),
+            RequestOutcome::Refused(answer) => {
+                if let Some(parent) = &post.parent {
+                    round.note_answer(parent, &format!("a reply to {parent}"), &answer);
+                }
+                PostOutcome::Refused(answer.text)
+            }
             RequestOutcome::Unknown | RequestOutcome::Silence => PostOutcome::Unknown,
         };
     }
@@ -177,8 +193,8 @@ impl ChaosClient {
                     round.report(format!("{request:?} after {before:?} was answered {}", answer.text));
                 }
             }
-            // Its author has deleted the comment.
-            RequestOutcome::Refused(_) => {}
+            // Its author has deleted the comment, or nothing explains it.
+            RequestOutcome::Refused(answer) => round.note_answer(&target.id, &line, &answer),
             RequestOutcome::Unknown => reactions.note_unknown(request, false),
             RequestOutcome::Silence => reactions.note_unknown(request, true),
         }
@@ -206,8 +222,16 @@ impl ChaosClient {
         }
     }
 
-    /// Reads during changes put stale pages into caches.
+    /// Reads during changes put stale pages into caches. A comment that is read by its id was acknowledged.
     async fn read(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
+        if self.rng.random_bool(0.5) {
+            let Some(target) = round.random_target(&mut self.rng) else { return };
+            let line = format!("GET /v1/comments/{}", target.id);
+            if let Ok(answer) = self.random_client(clients).request(&line).try_send().await {
+                round.note_answer(&target.id, &line, &answer);
+            }
+            return;
+        }
         let subject = round.subjects.choose(&mut self.rng).expect("some");
         let sort = ["hot", "new", "old"].choose(&mut self.rng).expect("some");
         let path = format!("GET /v1/subjects/{subject}/comments?sort={sort}&limit=10");

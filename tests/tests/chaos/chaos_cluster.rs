@@ -1,4 +1,4 @@
-//! A cluster of real processes for faults: three servers behind proxies, two origins, two jobs.
+//! A cluster of real processes for faults: four servers behind proxies, two origins, two jobs.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 use gailou::adapters::kafka::KafkaBroker;
 use gailou::config::KafkaServers;
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, free_port};
-use gailou_tests::{ApiClient, CommandOutput, GailouProcess, PersistBarrier, TcpProxy, gailou_command, run_command};
+use gailou_tests::{
+    ApiClient, ChildProcess, CommandOutput, GailouProcess, PersistBarrier, TcpProxy, gailou_command, run_command,
+};
 
 /// Numbered tables of each kind in each of the two databases.
 const TABLES_PER_DATABASE: u16 = 2;
-const DATABASE_NAMES: [&str; 2] = ["gailou_0", "gailou_1"];
+/// The name of the database on each of the two servers with tables.
+const DATABASE_NAME: &str = "gailou";
 /// How long a client waits for a response. Every limit of the origin is shorter.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the jobs may take to persist what has piled up.
@@ -24,6 +27,7 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) enum ClusterPart {
     Origin,
     Job,
+    AllJobs,
     Server(ServerKind),
 }
 
@@ -32,8 +36,14 @@ impl ClusterPart {
         match self {
             Self::Origin => "serve",
             Self::Job => "job",
+            Self::AllJobs => "all-jobs",
             Self::Server(kind) => kind.name(),
         }
+    }
+
+    /// Whether it is one of the two servers with tables.
+    pub(crate) fn is_database(self) -> bool {
+        matches!(self, Self::Server(kind) if ServerKind::DATABASES.contains(&kind))
     }
 }
 
@@ -43,6 +53,12 @@ struct ClusterMember {
     number: usize,
     port: u16,
     process: Option<GailouProcess>,
+}
+
+impl ClusterMember {
+    fn running(&mut self) -> &mut ChildProcess {
+        self.process.as_mut().expect("the process runs").process()
+    }
 }
 
 pub(crate) struct ChaosCluster {
@@ -63,21 +79,21 @@ impl ChaosCluster {
         let proxy_port = free_port();
         let servers = BackingServers::start_advertising(Some(proxy_port)).await;
         let mut proxies = Vec::new();
-        for server in [&servers.mariadb, &servers.redis, &servers.kafka] {
-            let listens = if server.kind() == ServerKind::Kafka { proxy_port } else { free_port() };
-            proxies.push((server.kind(), TcpProxy::start_on(listens, server.port()).await));
+        for kind in ServerKind::ALL {
+            let listens = if kind == ServerKind::Kafka { proxy_port } else { free_port() };
+            proxies.push((kind, TcpProxy::start_on(listens, servers.server(kind).port()).await));
         }
         let port = |of: ServerKind| proxies.iter().find(|(kind, _)| *kind == of).expect("a proxy").1.port();
-        let proxied =
-            ServerAddresses::local(port(ServerKind::Mariadb), port(ServerKind::Redis), port(ServerKind::Kafka));
-        for database in DATABASE_NAMES {
-            servers.addresses().sql(&format!("CREATE DATABASE {database}"));
+        let proxied = ServerAddresses::local(port);
+        for database in [0, 1] {
+            servers.addresses().sql(database, &format!("CREATE DATABASE {DATABASE_NAME}"));
         }
         let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("chaos");
         std::fs::create_dir_all(&logs).expect("a directory");
         let migrated = run_command(command(&proxied, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
-        let broker = KafkaBroker::open(&KafkaServers::plain(&proxied.kafka), "gailou").await.expect("the broker opens");
+        let broker =
+            KafkaBroker::open(&KafkaServers::plain(&proxied.kafka), "gailou", None).await.expect("the broker opens");
         let new_process = |role, number| ClusterMember { role, number, port: free_port(), process: None };
         let mut cluster = Self {
             servers,
@@ -104,7 +120,7 @@ impl ChaosCluster {
     pub(crate) fn kill(&mut self, part: ClusterPart) {
         match part {
             ClusterPart::Server(kind) => self.servers.server_mut(kind).kill(),
-            part => drop(self.member_mut(part).process.take()),
+            part => self.members_mut(part).iter_mut().for_each(|member| drop(member.process.take())),
         }
     }
 
@@ -112,7 +128,7 @@ impl ChaosCluster {
     pub(crate) fn freeze(&mut self, part: ClusterPart) {
         match part {
             ClusterPart::Server(kind) => self.servers.server_mut(kind).freeze(),
-            part => self.member_mut(part).process.as_mut().expect("the process runs").process().freeze(),
+            part => self.members_mut(part).iter_mut().for_each(|member| member.running().freeze()),
         }
     }
 
@@ -120,7 +136,7 @@ impl ChaosCluster {
     pub(crate) fn resume(&mut self, part: ClusterPart) {
         match part {
             ClusterPart::Server(kind) => self.servers.server_mut(kind).resume(),
-            part => self.member_mut(part).process.as_mut().expect("the process runs").process().resume(),
+            part => self.members_mut(part).iter_mut().for_each(|member| member.running().resume()),
         }
     }
 
@@ -131,6 +147,16 @@ impl ChaosCluster {
 
     pub(crate) fn reconnect(&self, kind: ServerKind) {
         self.proxy(kind).heal();
+    }
+
+    /// Keeps a copy of what a server has.
+    pub(crate) fn save(&mut self, kind: ServerKind) {
+        tokio::task::block_in_place(|| self.servers.server_mut(kind).save());
+    }
+
+    /// Kills a server and starts it on the copy.
+    pub(crate) fn rewind(&mut self, kind: ServerKind) {
+        tokio::task::block_in_place(|| self.servers.server_mut(kind).rewind());
     }
 
     /// Restarts a part that was killed.
@@ -176,12 +202,16 @@ impl ChaosCluster {
         run_command(command(&self.proxied, arguments)).await
     }
 
+    /// Runs statements on one of the two databases; see [`ServerAddresses::sql`].
+    pub(crate) fn sql(&self, database: usize, statement: &str) -> String {
+        self.servers.addresses().sql(database, &format!("USE {DATABASE_NAME}; {statement}"))
+    }
+
     /// The rows of a query on both databases, for each numbered table `{n}`.
     pub(crate) fn query(&self, statement: &str) -> Vec<Vec<String>> {
         let tables =
             (0..TABLES_PER_DATABASE).map(|n| statement.replace("{n}", &n.to_string())).collect::<Vec<_>>().join("; ");
-        let all = DATABASE_NAMES.map(|database| format!("USE {database}; {tables};")).concat();
-        let result = self.servers.addresses().sql(&all);
+        let result = [0, 1].map(|database| self.sql(database, &tables)).concat();
         result.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
     }
 
@@ -194,10 +224,11 @@ impl ChaosCluster {
         &self.proxies.iter().find(|(kind, _)| *kind == of).expect("a proxy").1
     }
 
-    fn member_mut(&mut self, part: ClusterPart) -> &mut ClusterMember {
+    fn members_mut(&mut self, part: ClusterPart) -> &mut [ClusterMember] {
         match part {
-            ClusterPart::Origin => &mut self.origins[0],
-            ClusterPart::Job => &mut self.jobs[0],
+            ClusterPart::Origin => &mut self.origins[..1],
+            ClusterPart::Job => &mut self.jobs[..1],
+            ClusterPart::AllJobs => &mut self.jobs,
             ClusterPart::Server(kind) => unreachable!("{kind:?} is no process of the program"),
         }
     }
@@ -208,7 +239,10 @@ fn command(servers: &ServerAddresses, arguments: &[&str]) -> Command {
     let mut command = gailou_command(arguments);
     command
         .env("GAILOU_LIMITS", "off")
-        .env("GAILOU_MYSQL_URLS", DATABASE_NAMES.map(|database| format!("{}/{database}", servers.mysql)).join(","))
+        .env(
+            "GAILOU_MYSQL_URLS",
+            servers.databases.each_ref().map(|server| format!("{server}/{DATABASE_NAME}")).join(","),
+        )
         .env("GAILOU_REDIS_URLS", &servers.redis)
         .env("GAILOU_KAFKA_BROKERS", &servers.kafka)
         .env("GAILOU_CLUSTER__TABLES", TABLES_PER_DATABASE.to_string())

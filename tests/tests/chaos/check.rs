@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::chaos_client::{ChaosClient, ChaosRound, RETRY_INTERVAL, parse_reaction};
 use crate::chaos_cluster::ChaosCluster;
 use crate::oracle::{
-    DeletionState, ListedComment, PostOutcome, PostRecord, WalkDifferences, compare, find_floor_error,
+    DeletionState, ListedComment, PostOutcome, PostRecord, WalkDifferences, compare, find_denied, find_floor_error,
 };
 
 /// How many requests are open at the same time.
@@ -92,6 +92,7 @@ pub(crate) async fn check_round(
         }
     }
     findings.problems.extend(round.unexplained.lock().expect("no panic").drain(..));
+    findings.problems.extend(find_denied(&posts, &round.not_found.lock().expect("no panic")));
     findings
 }
 

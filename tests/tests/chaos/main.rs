@@ -1,5 +1,5 @@
-//! Every part of a cluster is killed, frozen and cut off under load; afterwards every acknowledged
-//! write is there exactly once and counted.
+//! Every part of a cluster is killed, frozen, cut off and set back under load; afterwards every acknowledged
+//! write is there exactly once and counted, and at no moment is it answered with a 404.
 //!
 //! `CHAOS_SECONDS` is the length of the load of a round, `CHAOS_ROUNDS` how often each fault occurs,
 //! `CHAOS_FAULTS` selects faults: `kill-redis,freeze-serve`.
@@ -7,6 +7,7 @@
 mod chaos_client;
 mod chaos_cluster;
 mod check;
+mod faults;
 mod oracle;
 
 use std::io::Write as _;
@@ -14,92 +15,19 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use gailou::circuit_breaker::BREAKER_OPEN_TIME;
-use gailou_tests::backing_servers::{self, ServerKind};
+use gailou_tests::backing_servers;
 
 use chaos_client::{ChaosClient, ChaosRound};
-use chaos_cluster::{ChaosCluster, ClusterPart};
+use chaos_cluster::ChaosCluster;
 use check::{RoundFindings, check_round};
-use oracle::PostOutcome;
+use faults::ClusterFault;
+use oracle::{DeletionState, PostOutcome};
 
 const CLIENT_COUNT: usize = 64;
 /// The least posts, and the least reactions, after which a round means something.
 const MIN_WRITES: usize = 100;
 /// How many problems of a round are printed.
 const MAX_PROBLEMS_SHOWN: usize = 20;
-/// How long an origin is frozen at least: longer than the lease of its node number, which is 10 s.
-const MIN_FREEZE_OF_AN_ORIGIN: Duration = Duration::from_secs(12);
-
-/// What happens to a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FaultKind {
-    Kill,
-    Freeze,
-    Cut,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct ClusterFault {
-    kind: FaultKind,
-    part: ClusterPart,
-}
-
-impl ClusterFault {
-    fn all() -> Vec<Self> {
-        let servers = [ServerKind::Redis, ServerKind::Kafka, ServerKind::Mariadb].map(ClusterPart::Server);
-        let parts = [ClusterPart::Origin, ClusterPart::Job].into_iter().chain(servers);
-        let both = [FaultKind::Kill, FaultKind::Freeze]
-            .into_iter()
-            .flat_map(|kind| parts.clone().map(move |part| Self { kind, part }));
-        both.chain(servers.map(|part| Self { kind: FaultKind::Cut, part })).collect()
-    }
-
-    fn name(self) -> String {
-        let kind = match self.kind {
-            FaultKind::Kill => "kill",
-            FaultKind::Freeze => "freeze",
-            FaultKind::Cut => "cut",
-        };
-        format!("{kind}-{}", self.part.name())
-    }
-
-    /// The length of the fault in a round of this length.
-    fn duration(self, round: Duration) -> Duration {
-        let short = (round / 3).min(Duration::from_secs(10));
-        if self.kind == FaultKind::Freeze && self.part == ClusterPart::Origin {
-            MIN_FREEZE_OF_AN_ORIGIN.max(short)
-        } else {
-            short
-        }
-    }
-
-    /// How long writes may be refused after the fault, by the breaker of a server.
-    const fn refused_after(self) -> Duration {
-        match self.part {
-            ClusterPart::Server(_) => BREAKER_OPEN_TIME,
-            _ => Duration::ZERO,
-        }
-    }
-
-    async fn begin(self, cluster: &mut ChaosCluster) {
-        match (self.kind, self.part) {
-            (FaultKind::Kill, part) => cluster.kill(part),
-            (FaultKind::Freeze, part) => cluster.freeze(part),
-            (FaultKind::Cut, ClusterPart::Server(kind)) => cluster.cut(kind),
-            (FaultKind::Cut, part) => unreachable!("{part:?} has no proxy"),
-        }
-    }
-
-    async fn end(self, cluster: &mut ChaosCluster) {
-        match (self.kind, self.part) {
-            (FaultKind::Kill, part) => cluster.restart(part).await,
-            (FaultKind::Freeze, part) => cluster.resume(part),
-            (FaultKind::Cut, ClusterPart::Server(kind)) => cluster.reconnect(kind),
-            (FaultKind::Cut, part) => unreachable!("{part:?} has no proxy"),
-        }
-    }
-}
-
 /// The number in a variable, or the default when it is not set.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).unwrap_or_default();
@@ -119,8 +47,10 @@ async fn acknowledged_writes_survive_every_fault() {
     }
     let length = Duration::from_secs(number("CHAOS_SECONDS", 6));
     let selected = std::env::var("CHAOS_FAULTS").unwrap_or_default();
-    let is_selected =
-        |fault: &ClusterFault| selected.is_empty() || selected.split(',').any(|name| name == fault.name());
+    let is_selected = |fault: &ClusterFault| match selected.as_str() {
+        "" => fault.fits(length),
+        names => names.split(',').any(|name| name == fault.name()),
+    };
     let faults: Vec<ClusterFault> = ClusterFault::all().into_iter().filter(is_selected).collect();
     assert!(!faults.is_empty(), "CHAOS_FAULTS={selected}: unknown faults");
     let mut cluster = ChaosCluster::start().await;
@@ -143,7 +73,7 @@ async fn acknowledged_writes_survive_every_fault() {
 }
 
 const TABLE_HEAD: &str = "
-fault            posts   lost  doubled      failed  reactions  wrong  longest pause  caught up  verdict";
+fault                posts   lost  doubled      failed  reactions  wrong  longest pause  caught up  verdict";
 
 /// The result of a round: a row of the table.
 struct RoundResult {
@@ -163,7 +93,7 @@ impl RoundResult {
         let verdict = if problems.is_empty() { "pass" } else { "FAIL" };
         let caught_up = self.caught_up.map_or("never".into(), |time| format!("{:.1} s", time.as_secs_f64()));
         format!(
-            "{:<15} {:>6} {lost:>6} {doubled:>8} {:>11} {:>10} {wrong_states:>6} {:>12.1} s {caught_up:>10}  {verdict}",
+            "{:<19} {:>6} {lost:>6} {doubled:>8} {:>11} {:>10} {wrong_states:>6} {:>12.1} s {caught_up:>10}  {verdict}",
             self.fault,
             self.posts,
             self.failed_requests,
@@ -181,15 +111,21 @@ async fn run_round(cluster: &mut ChaosCluster, fault: ClusterFault, number: usiz
     let fault_and_recovery = async {
         let third = length / 3;
         tokio::time::sleep(third).await;
-        fault.begin(cluster).await;
+        fault.begin(cluster, &round).await;
         tokio::time::sleep(fault.duration(length)).await;
-        fault.end(cluster).await;
+        fault.end(cluster, &round).await;
         tokio::time::sleep(third + fault.refused_after()).await;
         round.stop.store(true, Ordering::SeqCst);
         round.pauses.lock().expect("no panic").longest(Instant::now())
     };
     let work = join_all(members.iter_mut().map(|member| member.work(&clients, &round)));
     let (longest_pause, _) = tokio::join!(fault_and_recovery, work);
+    if fault.may_undo_deletions() {
+        let deletions = members.iter_mut().flat_map(|member| &mut member.posts).map(|post| &mut post.deletion);
+        deletions
+            .filter(|deletion| **deletion == DeletionState::Yes)
+            .for_each(|deletion| *deletion = DeletionState::Maybe);
+    }
     cluster.restart_ended().await;
     let caught_up = cluster.wait_until_caught_up().await;
     let acknowledged = |member: &ChaosClient| {

@@ -160,6 +160,16 @@ pub(crate) fn compare(posts: &[PostRecord], listed: &[ListedComment]) -> WalkDif
     differences
 }
 
+/// The 404s that no deletion explains: an acknowledged comment is there or cannot be had (503), also during a
+/// fault. Each is the id of a comment and what was answered.
+pub(crate) fn find_denied(posts: &[PostRecord], not_found: &[(String, String)]) -> Vec<String> {
+    let is_kept = |id: &str| {
+        let of_id = |post: &&PostRecord| matches!(&post.outcome, PostOutcome::Acknowledged(own) if own == id);
+        posts.iter().find(of_id).is_some_and(|post| post.deletion == DeletionState::No)
+    };
+    not_found.iter().filter(|(id, _)| is_kept(id)).map(|(_, answer)| answer.clone()).collect()
+}
+
 /// The first error in the floors of one list: they must count from 1, each once.
 pub(crate) fn find_floor_error(floors: &[u64]) -> Option<String> {
     let mut sorted = floors.to_vec();
@@ -239,6 +249,18 @@ mod tests {
         assert_eq!(wrong.lost, ["a"]);
         assert_eq!(wrong.doubled, ["d", "4"]);
         assert_eq!(wrong.unexpected, ["b (deleted)", "e (refused)", "f (never sent)"]);
+    }
+
+    #[test]
+    fn not_found_needs_a_deletion() {
+        let acknowledged = |id: &str| PostOutcome::Acknowledged(id.into());
+        let posts = [
+            post("a", acknowledged("1"), DeletionState::No),
+            post("b", acknowledged("2"), DeletionState::Maybe),
+            post("c", PostOutcome::Unknown, DeletionState::No),
+        ];
+        let not_found = ["1", "2", "3"].map(|id| (id.to_owned(), format!("404 {id}")));
+        assert_eq!(find_denied(&posts, &not_found), ["404 1"]);
     }
 
     #[test]

@@ -31,7 +31,13 @@ async fn servers_freeze_resume_die_and_restart_with_their_data() {
     let mut servers = BackingServers::start().await;
     let addresses = servers.addresses();
     assert_eq!(ServerAddresses::parse(&addresses.to_string()), Some(addresses.clone()));
-    addresses.sql("CREATE DATABASE d; CREATE TABLE d.t (a BIGINT PRIMARY KEY); INSERT INTO d.t VALUES (7)");
+    let read = |database| addresses.sql(database, "SELECT a FROM d.t");
+    for database in [0, 1] {
+        addresses
+            .sql(database, "CREATE DATABASE d; CREATE TABLE d.t (a BIGINT PRIMARY KEY); INSERT INTO d.t VALUES (7)");
+    }
+    assert!(addresses.sql(0, "SELECT VERSION()").contains("MariaDB"));
+    assert!(!addresses.sql(1, "SELECT VERSION()").contains("MariaDB"), "the second server is MySQL");
     let port = servers.redis.port();
     assert_eq!(redis(port, "SET a 7", POLL_TIMEOUT).await.as_deref(), Some("+OK\r\n"));
     servers.redis.freeze();
@@ -47,11 +53,14 @@ async fn servers_freeze_resume_die_and_restart_with_their_data() {
         servers.server_mut(kind).start();
     }
     // Tables survive a restart; Redis has no persistence here.
-    assert_eq!(addresses.sql("SELECT a FROM d.t"), "7\n");
+    assert_eq!([0, 1].map(read), ["7\n"; 2]);
     assert_eq!(redis(port, "GET a", POLL_TIMEOUT).await.as_deref(), Some("$-1\r\n"));
     // A frozen server can be killed.
-    servers.mariadb.freeze();
-    servers.mariadb.kill();
-    servers.mariadb.start();
-    assert_eq!(addresses.sql("SELECT a FROM d.t"), "7\n");
+    for kind in ServerKind::DATABASES {
+        let server = servers.server_mut(kind);
+        server.freeze();
+        server.kill();
+        server.start();
+    }
+    assert_eq!([0, 1].map(read), ["7\n"; 2]);
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gailou_tests::backing_servers::{BackingServers, ServerAddresses, available, free_port};
+use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, available, free_port};
 use gailou_tests::{
     ApiRequest, ApiResponse, TcpProxy, TestMember, TestOrigin, comments_path, id, ids, member, poll_until,
 };
@@ -22,7 +22,7 @@ const MAX_TIME_OF_A_REFUSAL: Duration = Duration::from_millis(400);
 /// An origin that reaches its servers through proxies only.
 struct FaultTestBed {
     servers: BackingServers,
-    mariadb: TcpProxy,
+    databases: [TcpProxy; 2],
     redis: TcpProxy,
     kafka: TcpProxy,
     origin: TestOrigin,
@@ -37,17 +37,22 @@ impl FaultTestBed {
     async fn start() -> Self {
         let advertised = free_port();
         let servers = BackingServers::start_advertising(Some(advertised)).await;
-        let mariadb = TcpProxy::start(servers.mariadb.port()).await;
+        let databases = [TcpProxy::start(servers.mariadb.port()).await, TcpProxy::start(servers.mysql.port()).await];
         let redis = TcpProxy::start(servers.redis.port()).await;
         let kafka = TcpProxy::start_on(advertised, servers.kafka.port()).await;
-        let origin =
-            TestOrigin::start_on(&ServerAddresses::local(mariadb.port(), redis.port(), kafka.port()), |_| {}).await;
+        let proxied = ServerAddresses::local(|kind| match kind {
+            ServerKind::Mariadb => databases[0].port(),
+            ServerKind::Mysql => databases[1].port(),
+            ServerKind::Redis => redis.port(),
+            ServerKind::Kafka => kafka.port(),
+        });
+        let origin = TestOrigin::start_on(&proxied, |_| {}).await;
         let comment = origin.post(&reader(0), TEST_SUBJECT, "first").await;
         for n in 0..5 {
             origin.like(&reader(n), &comment).await;
         }
         origin.wait_until_persisted().await;
-        Self { servers, mariadb, redis, kafka, origin, comment }
+        Self { servers, databases, redis, kafka, origin, comment }
     }
 
     fn like(&self, n: u64) -> ApiRequest {
@@ -149,7 +154,7 @@ async fn without_kafka_writes_are_503_and_reads_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mariadb_reads_come_from_caches() {
+async fn without_databases_reads_come_from_caches() {
     if !available() {
         return;
     }
@@ -162,11 +167,7 @@ async fn without_mariadb_reads_come_from_caches() {
     tokio::time::sleep(TIME_TO_FILL_A_LIST).await;
     let mut sent = Vec::new();
     for (n, hangs) in [false, true].into_iter().enumerate() {
-        if hangs {
-            bed.mariadb.hang();
-        } else {
-            bed.mariadb.cut();
-        }
+        bed.databases.iter().for_each(|proxy| if hangs { proxy.hang() } else { proxy.cut() });
         send(bed.origin.without_barrier().request(&path)).await.expect(200);
         let page = send(bed.origin.without_barrier().request(&list)).await.expect(200);
         assert!(ids(page["data"].as_array().expect("comments")).contains(&id(&bed.comment).to_owned()), "{page}");
@@ -175,7 +176,7 @@ async fn without_mariadb_reads_come_from_caches() {
         assert!(matches!(response.status, 201 | 503), "{}", response.text);
         sent.push(key);
         send_until_refused_at_once(|| bed.origin.without_barrier().request("GET /v1/members/7/comments")).await;
-        bed.mariadb.heal();
+        bed.databases.iter().for_each(TcpProxy::heal);
     }
     // Acknowledged posts become rows, others can be repeated, and there are no dead letters.
     for key in &sent {

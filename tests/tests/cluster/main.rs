@@ -2,15 +2,20 @@
 
 mod background_load;
 mod backing_servers;
+mod broker_stop;
 mod dead_letters;
+mod doctor;
 mod event_stream;
 mod faults;
+mod jobs_behind;
 mod node_leases;
+mod one_database;
 mod processes;
 mod rate_limits;
 mod reactions;
 mod reconcile;
 mod reshard;
+mod rewind;
 mod takedowns;
 mod test_bed;
 mod tls;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use gailou::ports::store::NODE_LEASE;
 use gailou_shared::id::{CommentId, IMPORT_NODE};
 use gailou_tests::backing_servers::{available, shared};
 use gailou_tests::{ApiClient, ApiResponse, GailouProcess, ann, id, poll_until};
@@ -12,12 +13,15 @@ use serde_json::{Value, json};
 
 use crate::test_bed::{ClusterTestBed, clients};
 
-/// How long the lease of a frozen origin may take to expire: it lasts 10 s.
+/// How long the number of a frozen origin may take to be free: its lease lasts 10 s, and nothing is leased for
+/// as long after it.
 const LEASE_EXPIRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a request waits in the socket of the frozen origin.
 const FROZEN_RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The pause between two queries of the lease.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a number is leased, in milliseconds.
+const NODE_LEASE_MS: u64 = NODE_LEASE.as_millis() as u64;
 /// A time in Unix milliseconds that no lease outlives.
 const FAR_FUTURE_MS: u64 = 1 << 50;
 const POST_REQUEST: &str = "POST /v1/subjects/article/ids/comments";
@@ -53,13 +57,13 @@ async fn origin_with_an_expired_lease_answers_503_until_it_has_another_number() 
         return;
     }
     let bed = ClusterTestBed::create(shared(), &[]).await;
-    let [first, _] = bed.databases();
     let mut sleeper = bed.start_origin().await;
     let own = node(&post(&sleeper).await.expect(201));
     // All other numbers are taken.
-    let take = format!("UPDATE {first}.node SET holder = 'x', expires_at = {FAR_FUTURE_MS} WHERE node <> {own}");
-    bed.servers.sql(&take);
-    assert_eq!(bed.servers.sql(&format!("SELECT COUNT(*) FROM {first}.node WHERE holder = 'x'")).trim(), "62");
+    for database in [0, 1] {
+        bed.sql(database, &format!("UPDATE node SET holder = 'x', expires_at = {FAR_FUTURE_MS} WHERE node <> {own}"));
+    }
+    assert_eq!(bed.count("FROM node WHERE holder = 'x'"), 62);
     sleeper.process().freeze();
     // These requests wait in the socket of the frozen origin.
     let client = clients(&[&sleeper])[0].clone();
@@ -68,10 +72,10 @@ async fn origin_with_an_expired_lease_answers_503_until_it_has_another_number() 
         async move { join_all((0..20).map(|_| post(&client))).await }
     });
     // No number is free while the lease of the frozen origin runs.
-    let free = format!("SELECT COUNT(*) FROM {first}.node WHERE expires_at <= UNIX_TIMESTAMP(NOW(3)) * 1000");
-    assert_eq!(bed.servers.sql(&free).trim(), "0", "the lease expired at once");
+    let free = format!("FROM node WHERE expires_at + {NODE_LEASE_MS} <= UNIX_TIMESTAMP(NOW(3)) * 1000");
+    assert_eq!(bed.count(&free), 0, "the lease expired at once");
     let started = Instant::now();
-    while bed.servers.sql(&free).trim() == "0" {
+    while bed.count(&free) == 0 {
         assert!(started.elapsed() < LEASE_EXPIRY_TIMEOUT, "the lease does not expire");
         tokio::time::sleep(LEASE_POLL_INTERVAL).await;
     }
@@ -86,7 +90,9 @@ async fn origin_with_an_expired_lease_answers_503_until_it_has_another_number() 
     // Reads still work, and writes work again when a number is free.
     sleeper.get("/v1/subjects/article/ids/comments").await.expect(200);
     let other = (own + 5) % IMPORT_NODE;
-    bed.servers.sql(&format!("UPDATE {first}.node SET holder = '', expires_at = 0 WHERE node = {other}"));
+    for database in [0, 1] {
+        bed.sql(database, &format!("UPDATE node SET holder = '', expires_at = 0 WHERE node = {other}"));
+    }
     let posted = poll_until(|| post(&client), |answer| answer.status == 201).await;
     assert_eq!(node(&posted.expect(201)), other);
     assert_eq!(node(&post(&heir).await.expect(201)), own);

@@ -86,4 +86,19 @@ async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
         assert!(is_correct(&page), "{page}");
     }
     assert_eq!(server.like(&reader(9), &root).await["likes"], 4);
+    bed.wait_until_persisted().await;
+    let missing_rank = format!("comment {liked}: its rank row is missing");
+    let missing_history = format!("comment {liked}: its row in the history of member 100 is missing");
+    for (table, column, expected) in
+        [("root_rank", "id", missing_rank), ("member_comment", "comment_id", missing_history)]
+    {
+        bed.query(&format!("DELETE FROM {table}_{{n}} WHERE {column} = {liked}"));
+        let found = bed.run(&["reconcile"]).await;
+        assert!(found.stdout.contains(&expected), "{expected} is missing in {}{}", found.stdout, found.stderr);
+        let repaired = bed.run_successfully(&["reconcile", "--repair"]).await;
+        assert_eq!(repaired, "1 subjects, 1 differences, 1 repaired");
+        assert_eq!(bed.run_successfully(&["reconcile"]).await, "1 subjects, 0 differences, 0 repaired");
+    }
+    let checked = bed.run_successfully(&["shard", "verify", "--texts", "--slots", "0-1023"]).await;
+    assert_eq!(checked, "0 rows or slots are not where they belong");
 }

@@ -1,4 +1,4 @@
-//! A cluster of real processes, with databases, topics and keys of its own on given servers.
+//! A cluster of real processes, with a database on each of two servers, and topics and keys of its own.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub(crate) struct ClusterTestBed {
     pub(crate) servers: ServerAddresses,
-    /// The name of its topics, groups and keys, and the prefix of its databases.
+    /// The name of its topics, groups, keys and databases.
     pub(crate) name: String,
     settings: Vec<(&'static str, String)>,
     logs: PathBuf,
@@ -47,11 +47,38 @@ impl ClusterTestBed {
     }
 
     fn for_each_database(&self, statement: &str) {
-        self.servers.sql(&self.databases().map(|name| format!("{statement} {name};")).concat());
+        for database in [0, 1] {
+            self.servers.sql(database, &format!("{statement} {}", self.name));
+        }
     }
 
-    pub(crate) fn databases(&self) -> [String; 2] {
-        ["a", "b"].map(|suffix| format!("{}_{suffix}", self.name))
+    /// Runs statements on one of the two databases; see [`ServerAddresses::sql`].
+    pub(crate) fn sql(&self, database: usize, statement: &str) -> String {
+        self.servers.sql(database, &format!("USE {}; {statement}", self.name))
+    }
+
+    /// Copies the tables of one of the two databases; the name of the copy.
+    pub(crate) fn save_database(&self, database: usize) -> String {
+        let copy = format!("{}_saved", self.name);
+        let tables = self.tables(database);
+        let put = |table: &String| {
+            format!("CREATE TABLE {copy}.{table} LIKE {table}; INSERT INTO {copy}.{table} SELECT * FROM {table}")
+        };
+        let puts: Vec<String> = tables.iter().map(put).collect();
+        self.sql(database, &format!("CREATE DATABASE {copy}; {}", puts.join("; ")));
+        copy
+    }
+
+    /// Sets one of the two databases back to a copy, which is used up.
+    pub(crate) fn restore_database(&self, database: usize, copy: &str) {
+        let put = |table: &String| format!("DROP TABLE {table}; RENAME TABLE {copy}.{table} TO {}.{table}", self.name);
+        let puts: Vec<String> = self.tables(database).iter().map(put).collect();
+        self.sql(database, &format!("{}; DROP DATABASE {copy}", puts.join("; ")));
+    }
+
+    fn tables(&self, database: usize) -> Vec<String> {
+        let found = self.sql(database, "SHOW TABLES");
+        found.lines().map(str::to_owned).collect()
     }
 
     /// The program with these arguments, as a part of this cluster.
@@ -59,7 +86,7 @@ impl ClusterTestBed {
         let mut command = gailou_command(arguments);
         command
             .env("GAILOU_LIMITS", "off")
-            .env("GAILOU_MYSQL_URLS", self.databases().map(|name| format!("{}/{name}", self.servers.mysql)).join(","))
+            .env("GAILOU_MYSQL_URLS", self.servers.databases.each_ref().map(|s| format!("{s}/{}", self.name)).join(","))
             .env("GAILOU_REDIS_URLS", &self.servers.redis)
             .env("GAILOU_KAFKA_BROKERS", &self.servers.kafka)
             .env("GAILOU_CLUSTER__NAME", &self.name)
@@ -117,7 +144,9 @@ impl ClusterTestBed {
     /// The broker with the topics of this cluster.
     pub(crate) async fn broker(&self) -> Arc<dyn Broker> {
         Arc::new(
-            KafkaBroker::open(&KafkaServers::plain(&self.servers.kafka), &self.name).await.expect("the broker opens"),
+            KafkaBroker::open(&KafkaServers::plain(&self.servers.kafka), &self.name, None)
+                .await
+                .expect("the broker opens"),
         )
     }
 
@@ -131,7 +160,7 @@ impl ClusterTestBed {
     pub(crate) fn query(&self, statement: &str) -> Vec<Vec<String>> {
         let numbers = if statement.contains("{n}") { TABLES_PER_DATABASE } else { 1 };
         let tables = (0..numbers).map(|n| statement.replace("{n}", &n.to_string())).collect::<Vec<_>>().join("; ");
-        let result = self.servers.sql(&self.databases().map(|name| format!("USE {name}; {tables};")).concat());
+        let result = [0, 1].map(|database| self.sql(database, &tables)).concat();
         result.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
     }
 

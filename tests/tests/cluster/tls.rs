@@ -10,7 +10,7 @@ use gailou::adapters::redis::popularity::RedisPopularity;
 use gailou::config::{KafkaLogin, KafkaSecurity, KafkaServers, Password, SaslMechanism, Transport, Urls};
 use gailou::domain::row::WeightsByType;
 use gailou::ports::popularity::Popularity as _;
-use gailou_tests::backing_servers::{BackingServers, available};
+use gailou_tests::backing_servers::{BackingServers, ServerKind, available};
 use gailou_tests::{KAFKA_USER, TestCertificates, TestOrigin, ann, poll_until};
 
 const SQL_PASSWORD: &str = "not-a-secret-either";
@@ -28,15 +28,18 @@ impl TlsTestBed {
         let (servers, certificates) = BackingServers::start_with_tls().await;
         let bed = Self { servers, certificates };
         // The account is refused without TLS.
-        bed.servers.addresses().sql(&format!(
+        let account = format!(
             "CREATE USER gailou@'127.0.0.1' IDENTIFIED BY '{SQL_PASSWORD}' REQUIRE SSL; GRANT ALL ON *.* TO gailou@'127.0.0.1'"
-        ));
+        );
+        for database in [0, 1] {
+            bed.servers.addresses().sql(database, &account);
+        }
         bed
     }
 
-    /// The address of a database, with these parameters.
-    fn mysql(&self, host: &str, database: &str, parameters: &str) -> String {
-        let port = self.servers.mariadb.tls_port();
+    /// The address of a database on MariaDB or MySQL, with these parameters.
+    fn database(&self, kind: ServerKind, host: &str, database: &str, parameters: &str) -> String {
+        let port = self.servers.server(kind).tls_port();
         format!("mysql://gailou:{SQL_PASSWORD}@{host}:{port}/{database}{parameters}")
     }
 
@@ -65,7 +68,7 @@ impl TlsTestBed {
 }
 
 async fn try_mysql(url: String) -> Result<(), String> {
-    MysqlStore::migrate(&[url], 1, WeightsByType::new()).await.map_err(|error| error.to_string())
+    MysqlStore::migrate(&[url], 1, WeightsByType::new()).await.map(drop).map_err(|error| error.to_string())
 }
 
 async fn try_redis(url: String, ca: Option<PathBuf>) -> Result<(), String> {
@@ -77,7 +80,7 @@ async fn try_redis(url: String, ca: Option<PathBuf>) -> Result<(), String> {
 }
 
 async fn try_kafka(servers: &KafkaServers) -> Result<(), String> {
-    KafkaBroker::migrate(servers, "tls", 1, 1).await.map_err(|error| error.to_string())
+    KafkaBroker::migrate(servers, "tls", Some(1), 1).await.map_err(|error| error.to_string())
 }
 
 fn check_refused(what: &str, connected: Result<(), String>, reasons: &[&str]) {
@@ -86,8 +89,8 @@ fn check_refused(what: &str, connected: Result<(), String>, reasons: &[&str]) {
     assert!(!error.contains(SQL_PASSWORD) && !error.contains(KAFKA_USER.1), "{what}: {error}");
 }
 
-async fn check_mysql(bed: &TlsTestBed) {
-    let address = |host: &str, parameters: &str| bed.mysql(host, "tls", parameters);
+async fn check_database(bed: &TlsTestBed, kind: ServerKind) {
+    let address = |host: &str, parameters: &str| bed.database(kind, host, "tls", parameters);
     try_mysql(address("127.0.0.1", &bed.verified("verify_identity"))).await.expect("the certificate fits");
     try_mysql(address("127.0.0.1", &format!("?ssl-ca={}", bed.certificates.ca().display()))).await.expect("by default");
     try_mysql(address(OTHER_NAME, &bed.verified("verify_ca")))
@@ -103,7 +106,9 @@ async fn check_mysql(bed: &TlsTestBed) {
     let other_name = try_mysql(address(OTHER_NAME, &bed.verified("verify_identity"))).await;
     check_refused("another name", other_name, &["not valid for name", "certificate"]);
     check_refused("no authority", try_mysql(address("127.0.0.1", "?ssl-mode=verify_identity")).await, &["certificate"]);
-    check_refused("no TLS", try_mysql(address("127.0.0.1", "?ssl-mode=disabled")).await, &["access denied"]);
+    // MySQL wants the password itself; MariaDB looks at the account first.
+    let plain = try_mysql(address("127.0.0.1", "?ssl-mode=disabled")).await;
+    check_refused("no TLS", plain, &["access denied", "gets it by tls only"]);
 }
 
 async fn check_redis(bed: &TlsTestBed) {
@@ -144,7 +149,9 @@ async fn certificates_and_passwords_of_servers_are_checked() {
         return;
     }
     let bed = TlsTestBed::start().await;
-    check_mysql(&bed).await;
+    for kind in ServerKind::DATABASES {
+        check_database(&bed, kind).await;
+    }
     check_redis(&bed).await;
     let has_kafka_tls = cfg!(feature = "kafka-tls");
     if has_kafka_tls {
@@ -157,7 +164,12 @@ async fn certificates_and_passwords_of_servers_are_checked() {
     let origin = TestOrigin::start_on(&bed.servers.addresses(), |config| {
         let cluster = config.cluster.as_mut().expect("a cluster");
         let names = cluster.mysql_urls.expose().iter().filter_map(|url| url.rsplit('/').next());
-        let urls: Vec<_> = names.map(|name| bed.mysql("127.0.0.1", name, &bed.verified("verify_identity"))).collect();
+        let verified = bed.verified("verify_identity");
+        let urls = ServerKind::DATABASES
+            .into_iter()
+            .zip(names)
+            .map(|(kind, name)| bed.database(kind, "127.0.0.1", name, &verified));
+        let urls: Vec<_> = urls.collect();
         cluster.mysql_urls = Urls::parse(&urls.join(","), &["mysql://"]).expect("addresses");
         cluster.redis_urls = Urls::parse(&bed.redis("127.0.0.1"), &["rediss://"]).expect("an address");
         cluster.tuning.redis_ca = Some(bed.certificates.ca());

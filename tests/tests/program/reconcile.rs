@@ -1,8 +1,9 @@
-//! `gailou reconcile`: it finds and repairs counters that were changed in the database file.
+//! `gailou reconcile`: it finds and repairs counters and ranks that were changed in the database file.
 
 use std::path::Path;
 use std::process::Command;
 
+use gailou_shared::id::SubjectKey;
 use gailou_tests::{CommandOutput, GailouProcess, ann, id, member};
 use serde_json::json;
 
@@ -43,6 +44,12 @@ async fn wrong_counters_are_found_and_repaired_also_beside_a_server() {
         (format!("UPDATE comment SET replies = 5 WHERE id = {liked}"), "below"),
         ("UPDATE subject SET roots = 7".to_owned(), "roots"),
         ("UPDATE subject SET comments = 70".to_owned(), "visible comments"),
+        (format!("UPDATE root_rank SET hot = 5 WHERE id = {liked}"), "its rank row is wrong"),
+        (format!("DELETE FROM reply_rank WHERE root_id = {liked}"), "its rank row is missing"),
+        (
+            format!("INSERT INTO reply_rank (root_id, hot, id) VALUES ({liked}, 5, {liked})"),
+            "a rank row is superfluous",
+        ),
     ];
     for (statement, name) in changes {
         change_row(data, &statement);
@@ -54,6 +61,17 @@ async fn wrong_counters_are_found_and_repaired_also_beside_a_server() {
         assert!(repaired.stdout.contains("(repaired)"), "{}", repaired.stdout);
         assert_eq!(reconcile(data, &[]).await.code, Some(0));
     }
+    // A part of the subjects: by their slots, and by days.
+    change_row(data, "UPDATE subject SET roots = 7");
+    let slot = SubjectKey::new("article", "books").expect("a subject").slot().get();
+    let other = (slot + 1) % 1_024;
+    assert_eq!(reconcile(data, &["--slots", &slot.to_string()]).await.code, Some(1));
+    let found = reconcile(data, &["--slots", &other.to_string(), "--repair"]).await;
+    assert_eq!(found.last_line(), "0 subjects, 0 differences, 0 repaired");
+    assert_eq!(
+        reconcile(data, &["--sample", "1", "--repair"]).await.last_line(),
+        "1 subjects, 1 differences, 1 repaired"
+    );
     // The command works beside a running server, which then answers the right counts.
     change_row(data, &format!("UPDATE comment SET likes = 9 WHERE id = {liked}"));
     let server = GailouProcess::start(data).await;

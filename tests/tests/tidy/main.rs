@@ -58,6 +58,7 @@ fn layers_know_what_is_below_them_alone() {
             || path.starts_with("origin/src/cli/")
             || path.starts_with("origin/benches/")
             || path.ends_with("/tests.rs")
+            || path.contains("/tests/")
     };
     forbid(&files, "origin/", &["crate::adapters"], below_bootstrap, "only bootstrap chooses adapters");
     for layer in ["service", "domain", "ports", "cluster", "jobs"] {

@@ -1,6 +1,7 @@
 //! Takedowns, outages and gaps of the change feed, through the whole edge.
 
 mod bounds;
+mod slots_ahead;
 
 use super::*;
 use crate::EdgeConfig;

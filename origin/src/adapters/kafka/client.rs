@@ -161,6 +161,18 @@ impl KafkaClient {
         config.create_with_context(DriverLog::default()).map_err(unavailable)
     }
 
+    /// A consumer that reads what it is assigned and is in no group.
+    pub(super) fn reader(&self) -> Result<BaseConsumer<DriverLog>, KafkaError> {
+        let mut config = self.config();
+        config
+            .set("group.id", format!("{}.reader", self.name))
+            .set("enable.auto.commit", "false")
+            .set("enable.auto.offset.store", "false")
+            .set("auto.offset.reset", "earliest")
+            .set("check.crcs", "true");
+        config.create_with_context(DriverLog::default())
+    }
+
     /// The settings of a member of a group.
     pub(super) fn consumer_config(&self, group: &str) -> ClientConfig {
         let mut config = self.config();

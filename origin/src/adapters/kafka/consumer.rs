@@ -1,6 +1,7 @@
 //! Reading: one member of the consumer group of a topic.
 //!
-//! Offsets are committed only when [`Consumer::commit_offsets`] says so. The tables refuse what is read
+//! An assigned partition is read from the committed offset, and from where [`Consumer::start_at`] says once that is
+//! called. Offsets are committed only when [`Consumer::commit_offsets`] says so. The tables refuse what is read
 //! twice, so nothing waits for a commit. While the group rebalances, the broker refuses commits; other
 //! processes wait for these commits, even if no more record arrives. So the last commit is repeated for
 //! a while.
@@ -20,7 +21,8 @@ use rdkafka::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::adapters::kafka::client::KafkaClient;
-use crate::adapters::kafka::{client, driver_partition, unavailable};
+use crate::adapters::kafka::log_offsets::LogOffsets;
+use crate::adapters::kafka::{client, driver_partition, run_blocking, unavailable};
 use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
 use crate::ports::failure::Failure;
 use crate::telemetry::CallTimer;
@@ -30,6 +32,8 @@ const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often the last commit is repeated, and for how long: longer than a rebalance takes.
 const COMMIT_REPEAT_INTERVAL: Duration = Duration::from_secs(1);
 const COMMIT_REPEAT_WINDOW: Duration = Duration::from_secs(60);
+/// How long it may take until a partition is read from another offset.
+const SEEK_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long it may take to leave the group. After that the broker finds out by the session timeout.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -39,12 +43,15 @@ type GroupMember = StreamConsumer<AssignmentListener>;
 pub(super) struct KafkaConsumer {
     topic: Topic,
     topic_name: String,
+    offsets: Arc<LogOffsets>,
     /// `None` after it was closed.
     member: Option<Arc<GroupMember>>,
     /// Records that were received and not returned yet, and when the first of them came.
     buffered: VecDeque<Record>,
     buffering_since: Instant,
     paused: BTreeSet<u32>,
+    /// Where the reading of partitions was begun.
+    starts: BTreeMap<u32, u64>,
     /// The last offset to commit of each partition.
     commits: BTreeMap<u32, u64>,
     /// When `commits` changed last, and when they were sent last.
@@ -54,7 +61,7 @@ pub(super) struct KafkaConsumer {
 
 impl KafkaConsumer {
     /// Joins the group of a topic.
-    pub(super) fn join(client: &KafkaClient, topic: Topic) -> Result<Self, BrokerError> {
+    pub(super) fn join(client: &KafkaClient, topic: Topic, offsets: Arc<LogOffsets>) -> Result<Self, BrokerError> {
         let topic_name = client.topic_name(topic);
         let config = client.consumer_config(&client.group_name(topic));
         let listener = AssignmentListener {
@@ -67,10 +74,12 @@ impl KafkaConsumer {
         Ok(Self {
             topic,
             topic_name,
+            offsets,
             member: Some(Arc::new(member)),
             buffered: VecDeque::new(),
             buffering_since: Instant::now(),
             paused: BTreeSet::new(),
+            starts: BTreeMap::new(),
             commits: BTreeMap::new(),
             commits_changed_at: Instant::now(),
             commits_sent_at: Instant::now(),
@@ -86,9 +95,13 @@ impl KafkaConsumer {
                 Ok(Ok(message)) => {
                     self.drop_revoked();
                     let partition = u32::try_from(message.partition()).unwrap_or_default();
-                    // The driver may still return prefetched records of a revoked partition. Behind the
-                    // dropped records they would be behind a gap, whose records would become replays.
-                    if !self.with_assignment(|assignment| assignment.partitions.contains(&partition)) {
+                    let offset = u64::try_from(message.offset()).unwrap_or_default();
+                    let offset = self.offsets.position(self.topic, partition, offset);
+                    // The driver may still return prefetched records of a revoked partition, or from before the
+                    // partition's start.
+                    if !self.with_assignment(|assignment| assignment.partitions.contains(&partition))
+                        || self.starts.get(&partition).is_some_and(|start| offset < *start)
+                    {
                         continue;
                     }
                     if self.buffered.is_empty() {
@@ -97,7 +110,7 @@ impl KafkaConsumer {
                     self.buffered.push_back(Record {
                         topic: self.topic,
                         partition,
-                        offset: u64::try_from(message.offset()).unwrap_or_default(),
+                        offset,
                         payload: message.payload().unwrap_or_default().to_vec(),
                     });
                     return Ok(true);
@@ -109,12 +122,12 @@ impl KafkaConsumer {
         }
     }
 
-    /// Drops the buffered records of revoked partitions. If such a partition is assigned again, they
-    /// come again from the committed offset.
+    /// Drops the buffered records of revoked partitions.
     fn drop_revoked(&mut self) {
         let revoked = self.with_assignment(|assignment| std::mem::take(&mut assignment.to_drop));
         if !revoked.is_empty() {
             self.buffered.retain(|record| !revoked.contains(&record.partition));
+            self.starts.retain(|partition, _| !revoked.contains(partition));
         }
     }
 
@@ -123,7 +136,8 @@ impl KafkaConsumer {
         let assigned = self.with_assignment(|assignment| assignment.partitions.clone());
         let mut list = TopicPartitionList::with_capacity(self.commits.len());
         for (partition, offset) in self.commits.iter().filter(|(partition, _)| assigned.contains(partition)) {
-            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
+            let offset = self.offsets.offset(self.topic, *partition, *offset).unwrap_or(0);
+            let offset = Offset::Offset(i64::try_from(offset).unwrap_or(i64::MAX));
             list.add_partition_offset(&self.topic_name, driver_partition(*partition), offset).map_err(unavailable)?;
         }
         Ok(list)
@@ -178,6 +192,23 @@ impl Consumer for KafkaConsumer {
         Ok(batch)
     }
 
+    async fn start_at(&mut self, partition: u32, offset: u64) -> Result<(), BrokerError> {
+        self.drop_revoked();
+        self.buffered.retain(|record| record.partition != partition);
+        self.starts.remove(&partition);
+        let Some(member) = self.member.clone() else { return Ok(()) };
+        let mut list = TopicPartitionList::with_capacity(1);
+        let raw = self.offsets.offset(self.topic, partition, offset).unwrap_or(0);
+        let from = Offset::Offset(i64::try_from(raw).unwrap_or(i64::MAX));
+        list.add_partition_offset(&self.topic_name, driver_partition(partition), from).map_err(unavailable)?;
+        let sought = run_blocking("seek", move || member.seek_partitions(list, SEEK_TIMEOUT)).await?;
+        for element in sought.elements() {
+            element.error().map_err(unavailable)?;
+        }
+        self.starts.insert(partition, offset);
+        Ok(())
+    }
+
     async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError> {
         self.commits.extend(offsets.iter().copied());
         self.commits_changed_at = Instant::now();
@@ -200,6 +231,7 @@ impl Consumer for KafkaConsumer {
         let revoked = self.with_assignment(|assignment| std::mem::take(&mut assignment.revoked));
         self.paused.retain(|partition| !revoked.contains(partition));
         self.commits.retain(|partition, _| !revoked.contains(partition));
+        self.drop_revoked();
         revoked
     }
 

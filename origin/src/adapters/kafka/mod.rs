@@ -9,28 +9,35 @@
 mod client;
 mod consumer;
 mod dead_letters;
+pub(crate) mod log_offsets;
 mod producer;
+mod record_reader;
 #[cfg(test)]
 mod tests;
 mod topics;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
 use parking_lot::Mutex;
-use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
+use tokio::time::sleep;
 
 use crate::adapters::kafka::client::{DriverLog, KafkaClient};
 use crate::adapters::kafka::consumer::KafkaConsumer;
+use crate::adapters::kafka::log_offsets::LogOffsets;
 use crate::adapters::kafka::producer::KafkaProducer;
 use crate::circuit_breaker::CircuitBreaker;
 use crate::config::KafkaServers;
+use crate::domain::broker_state::BrokerState;
 use crate::ports::broker::{
     Broker, BrokerError, Consumer, DeadLetter, DeadLetters, PartitionOffsets, Producer, Record, Topic,
 };
@@ -39,6 +46,8 @@ use crate::telemetry::measure_call;
 
 /// How long a query to the broker may take.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
+/// The pause between two attempts to check the topics.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The topics of one cluster. The producer and the queries have one connection each; every consumer
 /// has its own.
@@ -46,6 +55,9 @@ pub struct KafkaBroker {
     client: KafkaClient,
     producer: Arc<KafkaProducer>,
     partitions: u32,
+    offsets: Arc<LogOffsets>,
+    /// Whether the topics are known to have so many partitions. Nothing is appended or consumed before that.
+    is_checked: AtomicBool,
     /// Of each topic's partitions, whose leaders fail by themselves: see [`KafkaBroker::breaker_of`].
     breakers: Vec<CircuitBreaker>,
     /// By consumer group.
@@ -65,25 +77,73 @@ impl fmt::Debug for KafkaBroker {
 }
 
 impl KafkaBroker {
-    /// Connects to the brokers and reads the number of partitions.
+    /// Connects to the brokers and reads the number of partitions. While no broker answers it is the
+    /// `remembered` number, if there is one, and [`KafkaBroker::check_until_known`] compares it later.
     ///
     /// # Errors
-    /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when a topic is
-    /// missing, or the topics have different numbers of partitions.
-    pub async fn open(servers: &KafkaServers, name: &str) -> Result<Self, BrokerError> {
+    /// [`BrokerError::Unavailable`] when no broker answers and no number is remembered; [`BrokerError::Damaged`]
+    /// when a topic is missing, or the topics have different numbers of partitions, or not as many as remembered.
+    pub async fn open(servers: &KafkaServers, name: &str, remembered: Option<u32>) -> Result<Self, BrokerError> {
         let client = KafkaClient::new(servers, name);
-        let partitions = match topics::read_partition_count(&client).await {
-            Ok(partitions) => partitions,
-            Err(error) => return Err(client.explain(error).await),
+        let found = match topics::read_partition_count(&client).await {
+            Ok(partitions) => Ok(partitions),
+            Err(error) => Err(client.explain(error).await),
+        };
+        let (partitions, is_checked) = match (found, remembered) {
+            (Ok(found), Some(remembered)) => (expect_partitions(found, remembered)?, true),
+            (Ok(found), None) => (found, true),
+            (Err(BrokerError::Unavailable(problem)), Some(remembered)) => {
+                let (brokers, problem) = (client.brokers(), problem.to_string());
+                tracing::warn!(
+                    brokers,
+                    problem,
+                    "The brokers {brokers} do not answer yet; nothing is appended until they do"
+                );
+                (remembered, false)
+            }
+            (Err(error), _) => return Err(error),
         };
         let producer = Arc::new(KafkaProducer::new(client.clone())?);
         let breakers = Topic::ALL.iter().flat_map(|topic| {
             (0..partitions).map(|partition| CircuitBreaker::new("kafka", format!("{}[{partition}]", topic.name())))
         });
-        Ok(Self { client, producer, partitions, breakers: breakers.collect(), query_consumers: Mutex::default() })
+        Ok(Self {
+            client,
+            producer,
+            partitions,
+            offsets: Arc::default(),
+            is_checked: AtomicBool::new(is_checked),
+            breakers: breakers.collect(),
+            query_consumers: Mutex::default(),
+        })
     }
 
-    /// Creates the topics that are missing.
+    /// Compares the number of partitions as soon as a broker answers, if that has not been done.
+    ///
+    /// # Errors
+    /// [`BrokerError::Damaged`]: see [`KafkaBroker::open`].
+    pub async fn check_until_known(&self) -> Result<(), BrokerError> {
+        while !self.is_checked.load(Ordering::Relaxed) {
+            match topics::read_partition_count(&self.client).await {
+                Ok(found) => {
+                    expect_partitions(found, self.partitions)?;
+                    self.is_checked.store(true, Ordering::Relaxed);
+                    let brokers = self.client.brokers();
+                    tracing::info!(brokers, "The brokers {brokers} answer");
+                }
+                Err(BrokerError::Unavailable(_)) => sleep(CHECK_INTERVAL).await,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the installation has stopped the broker.
+    pub fn stopped(&self) -> Option<String> {
+        self.offsets.stopped()
+    }
+
+    /// Creates the topics that are missing, with so many partitions; `None` for as many as the others have, or 64.
     ///
     /// The number of partitions is fixed by the first call: a record's offset is the version of its
     /// operation, and in another partition a slot would begin at offset 0 again.
@@ -94,7 +154,7 @@ impl KafkaBroker {
     pub async fn migrate(
         servers: &KafkaServers,
         name: &str,
-        partitions: u32,
+        partitions: Option<u32>,
         replication: u16,
     ) -> Result<(), BrokerError> {
         let client = KafkaClient::new(servers, name);
@@ -127,6 +187,30 @@ impl KafkaBroker {
         Ok(consumer)
     }
 
+    /// The offsets of the first record of a partition, and after its last.
+    async fn watermarks(
+        &self,
+        operation: &'static str,
+        topic: Topic,
+        partition: u32,
+    ) -> Result<Range<u64>, BrokerError> {
+        let name = self.client.topic_name(topic);
+        let query = move |consumer: &BaseConsumer<_>| {
+            consumer.fetch_watermarks(&name, driver_partition(partition), QUERY_TIMEOUT)
+        };
+        let (low, high) = self.run_query(operation, self.client.group_name(topic), query).await?;
+        match (u64::try_from(low), u64::try_from(high)) {
+            (Ok(low), Ok(high)) => {
+                let position = |offset| self.offsets.position(topic, partition, offset);
+                Ok(position(low)..position(high))
+            }
+            _ => {
+                let text = format!("partition {partition} of {} is from {low} to {high}", topic.name());
+                Err(BrokerError::Damaged(text.into()))
+            }
+        }
+    }
+
     /// Runs a blocking query about a group, measured as `operation`.
     async fn run_query<T: Send + 'static>(
         &self,
@@ -137,6 +221,14 @@ impl KafkaBroker {
         let consumer = self.query_consumer(&group)?;
         run_blocking(operation, move || query(&consumer)).await
     }
+}
+
+fn expect_partitions(found: u32, remembered: u32) -> Result<u32, BrokerError> {
+    if found == remembered {
+        return Ok(found);
+    }
+    let text = format!("the topics have {found} partitions, and had {remembered}: the number can never change");
+    Err(BrokerError::Damaged(text.into()))
 }
 
 /// Runs a blocking call on a thread for it, measured as `operation`.
@@ -160,19 +252,22 @@ fn driver_partition(number: u32) -> i32 {
 #[async_trait]
 impl Producer for KafkaBroker {
     async fn append_record(&self, topic: Topic, slot: Slot, payload: Vec<u8>) -> Result<u64, BrokerError> {
+        if let Some(reason) = self.offsets.stopped() {
+            return Err(BrokerError::Stopped(reason.into()));
+        }
         let partition = self.partition_of(slot);
         let breaker = self.breaker_of(topic, partition);
-        if !breaker.try_call(Instant::now()) {
+        if !self.is_checked.load(Ordering::Relaxed) || !breaker.try_call(Instant::now()) {
             return Err(BrokerError::NotSent);
         }
-        let (name, partition) = (self.client.topic_name(topic), driver_partition(partition));
-        let sent = self.producer.send("append_record", &name, partition, &payload, None).await;
+        let name = self.client.topic_name(topic);
+        let sent = self.producer.send("append_record", &name, driver_partition(partition), &payload, None).await;
         match &sent {
             Ok(_) => breaker.record_success(),
             Err(BrokerError::Unavailable(_)) => breaker.record_failure(Instant::now()),
             Err(_) => {}
         }
-        sent
+        sent.map(|offset| self.offsets.position(topic, partition, offset))
     }
 
     async fn close(&self) {
@@ -196,15 +291,28 @@ impl PartitionOffsets for KafkaBroker {
         self.partitions
     }
 
+    fn accept_count(&self) -> u64 {
+        self.offsets.accept_count()
+    }
+
+    fn base(&self, topic: Topic, partition: u32) -> u64 {
+        self.offsets.base(topic, partition)
+    }
+
+    async fn first_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
+        Ok(self.watermarks("first_offset", topic, partition).await?.start)
+    }
+
     async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
-        let name = self.client.topic_name(topic);
-        let query = move |consumer: &BaseConsumer<_>| {
-            consumer.fetch_watermarks(&name, driver_partition(partition), QUERY_TIMEOUT).map(|(_, high)| high)
-        };
-        let high = self.run_query("end_offset", self.client.group_name(topic), query).await?;
-        u64::try_from(high).map_err(|_| {
-            BrokerError::Damaged(format!("partition {partition} of {} ends at {high}", topic.name()).into())
-        })
+        Ok(self.watermarks("end_offset", topic, partition).await?.end)
+    }
+
+    async fn read_record(&self, topic: Topic, partition: u32, offset: u64) -> Result<Option<Record>, BrokerError> {
+        let Some(raw) = self.offsets.offset(topic, partition, offset) else { return Ok(None) };
+        let (client, name) = (self.client.clone(), self.client.topic_name(topic));
+        let read = move || record_reader::read(&client, &name, partition, raw);
+        let payload = run_blocking("read_record", read).await?;
+        Ok(payload.map(|payload| Record { topic, partition, offset, payload }))
     }
 
     async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
@@ -219,7 +327,7 @@ impl PartitionOffsets for KafkaBroker {
             }
         };
         match self.run_query("committed_offset", self.client.group_name(topic), query).await? {
-            Offset::Offset(offset) => Ok(u64::try_from(offset).unwrap_or(0)),
+            Offset::Offset(offset) => Ok(self.offsets.position(topic, partition, u64::try_from(offset).unwrap_or(0))),
             _ => Ok(0),
         }
     }
@@ -243,7 +351,26 @@ impl DeadLetters for KafkaBroker {
 #[async_trait]
 impl Broker for KafkaBroker {
     fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
-        Ok(Box::new(KafkaConsumer::join(&self.client, topic)?))
+        if !self.is_checked.load(Ordering::Relaxed) {
+            return Err(BrokerError::Unavailable("the topics were not checked yet".into()));
+        }
+        Ok(Box::new(KafkaConsumer::join(&self.client, topic, self.offsets.clone())?))
+    }
+
+    fn follow(&self, state: &BrokerState) {
+        self.offsets.follow(state);
+    }
+
+    async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError> {
+        let (name, group) = (self.client.topic_name(topic), self.client.group_name(topic));
+        let raw = self.offsets.offset(topic, partition, offset).unwrap_or(0);
+        let commit = move |consumer: &BaseConsumer<_>| {
+            let mut list = TopicPartitionList::new();
+            let to = Offset::Offset(i64::try_from(raw).unwrap_or(i64::MAX));
+            list.add_partition_offset(&name, driver_partition(partition), to)?;
+            consumer.commit(&list, CommitMode::Sync)
+        };
+        self.run_query("reset_committed", group, commit).await
     }
 
     async fn check_topics(&self) -> Result<Vec<String>, BrokerError> {

@@ -1,5 +1,5 @@
-//! The adapter against the driver's own mock cluster; and against the real broker whose address is
-//! the third of `GAILOU_TEST_SERVICES`, where it is given.
+//! The adapter against the driver's own mock cluster; and against the real broker that
+//! `GAILOU_TEST_KAFKA_BROKERS` names, where it is given.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ fn mock() -> Mock {
 }
 
 async fn open(mock: &Mock) -> KafkaBroker {
-    KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "g").await.unwrap()
+    KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "g", None).await.unwrap()
 }
 
 fn slot(number: u16) -> Slot {
@@ -84,6 +84,25 @@ async fn a_paused_partition_is_read_later_and_nothing_is_left_out() {
     reader.set_paused(&BTreeSet::new());
     let later = read(&mut *reader, 4).await;
     assert_eq!(later.iter().map(|m| (m.partition, m.offset)).collect::<Vec<_>>(), [(1, 1), (1, 2), (1, 3), (1, 4)]);
+}
+
+#[tokio::test]
+async fn a_partition_is_read_from_where_it_is_started() {
+    let mock = mock();
+    let kafka = open(&mock).await;
+    for n in 0..20 {
+        kafka.append_record(Topic::Comments, slot(0), vec![n]).await.unwrap();
+    }
+    let mut reader = kafka.subscribe(Topic::Comments).unwrap();
+    assert_eq!(read(&mut *reader, 20).await.len(), 20);
+    for first in [15, 3, 19, 0] {
+        reader.start_at(0, first).await.unwrap();
+        let again = read(&mut *reader, 20 - first as usize).await;
+        assert_eq!(again.iter().map(|m| m.offset).collect::<Vec<_>>(), (first..20).collect::<Vec<_>>());
+    }
+    assert_eq!(kafka.first_offset(Topic::Comments, 0).await.unwrap(), 0);
+    let record = kafka.read_record(Topic::Comments, 0, 7).await.unwrap();
+    assert_eq!(record.map(|record| (record.offset, record.payload)), Some((7, vec![7])));
 }
 
 #[tokio::test]
@@ -145,27 +164,27 @@ async fn topics_that_are_missing_or_not_alike_are_named() {
     let mock = MockCluster::new(1).unwrap();
     mock.create_topic("h.comments", 4, 1).unwrap();
     mock.create_topic("h.reactions", 3, 1).unwrap();
-    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "h").await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "h", None).await.unwrap_err();
     assert!(error.to_string().contains("h.comments has 4 partitions, h.reactions has 3"), "{error}");
-    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "i").await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "i", None).await.unwrap_err();
     assert!(error.to_string().contains("i.comments"), "{error}");
 }
 
 /// The real broker, and a unique name.
 fn broker() -> Option<(String, String)> {
-    let services = std::env::var("GAILOU_TEST_SERVICES").ok()?;
-    let brokers = services.split(';').nth(2)?.to_owned();
+    let brokers = std::env::var("GAILOU_TEST_KAFKA_BROKERS").ok()?;
     Some((brokers, format!("t{:08x}", rand::random::<u32>())))
 }
 
 #[tokio::test]
 async fn topics_are_made_once_and_never_changed() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
-    let error = KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 5, 1).await.unwrap_err();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
+    let error = KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(5), 1).await.unwrap_err();
     assert!(error.to_string().contains("can never have 5"), "{error}");
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, None, 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
     assert_eq!(kafka.partition_count(), 3);
     let wrong = kafka.check_topics().await.unwrap();
     assert!(wrong.len() == 6 && wrong.iter().all(|wrong| wrong.contains("1 replicas")), "{wrong:?}");
@@ -174,8 +193,8 @@ async fn topics_are_made_once_and_never_changed() {
 #[tokio::test]
 async fn letters_are_kept_until_they_are_sent_again() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 3, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
     let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
     assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
@@ -198,8 +217,8 @@ async fn letters_are_kept_until_they_are_sent_again() {
 #[tokio::test]
 async fn two_readers_share_the_partitions_and_miss_nothing() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, 4, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(4), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
     let append =
         |from: u16| join_all((from..from + 400).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![0])));
     let mut first = kafka.subscribe(Topic::Comments).unwrap();
@@ -264,8 +283,8 @@ async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &Atomi
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, PARTITIONS, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(PARTITIONS), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
     let stored: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
     let [all, one] = [AtomicBool::new(false), AtomicBool::new(false)];
     let appends = async {

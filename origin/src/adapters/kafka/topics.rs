@@ -11,20 +11,22 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::kafka::client::{KafkaAdmin, KafkaClient};
 use crate::adapters::kafka::{run_blocking, unavailable};
-use crate::ports::broker::{BrokerError, Topic};
+use crate::ports::broker::{BrokerError, RECORD_RETENTION, Topic};
 
 /// How long a query may take. Only an operator waits for the answer.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a new topic may take until every broker knows it.
 const TOPIC_CREATION_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long records must be kept at least, in milliseconds.
-const RETENTION_MS: i64 = 6 * 86_400_000;
+const RETENTION_MS: i64 = RECORD_RETENTION.as_millis() as i64;
 /// A segment is kept until its newest record has expired, so its oldest stays longer by what the segment spans.
 const SEGMENT_MS: i64 = 86_400_000;
 /// How long the texts of erased members may stay, in milliseconds.
 const MAX_RETENTION_MS: i64 = RETENTION_MS + SEGMENT_MS;
 /// How long requests to load a list into the cache are kept, in milliseconds: later ones are of no use.
 const REBUILD_RETENTION_MS: i64 = 3_600_000;
+/// Partitions of a new topic: as many jobs can share its records.
+const DEFAULT_PARTITIONS: u32 = 64;
 /// Replicas from which a write needs two in-sync ones.
 const SAFE_REPLICAS: usize = 3;
 
@@ -76,7 +78,18 @@ pub(super) async fn read_partition_count(client: &KafkaClient) -> Result<u32, Br
 }
 
 /// See `crate::adapters::kafka::Kafka::migrate`.
-pub(super) async fn create_missing(client: &KafkaClient, partitions: u32, replication: u16) -> Result<(), BrokerError> {
+pub(super) async fn create_missing(
+    client: &KafkaClient,
+    partitions: Option<u32>,
+    replication: u16,
+) -> Result<(), BrokerError> {
+    let mut found = partitions;
+    for topic in Topic::ALL {
+        if found.is_none() {
+            found = describe(client, &client.topic_name(*topic)).await?.map(|state| state.partitions);
+        }
+    }
+    let partitions = found.unwrap_or(DEFAULT_PARTITIONS);
     let planned = planned_topics(client, partitions);
     let mut missing = Vec::new();
     for plan in &planned {

@@ -13,6 +13,7 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::rows::{
@@ -46,8 +47,9 @@ impl CommentReader for MysqlStore {
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let text = format!(
-            "SELECT {COMMENT_COLUMNS}, j.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
-             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {COMMENT_JOINS}"
+            "SELECT {COMMENT_COLUMNS}, j.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.slot = {} AND a.id = j.id \
+             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) {COMMENT_JOINS}",
+            slot_of_comment("j.id")
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id("read_comments", ids, &text, |s| s).await?;

@@ -13,12 +13,13 @@ use crate::ports::store::Result;
 
 /// A row that was written or deleted, by its primary key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum DirtyRow {
+pub enum DirtyRow {
     Subject(i64),
     /// The comment and its ranks.
     Comment(CommentId),
     /// Its text, its former texts, whom it mentions, and its import source.
     Content(CommentId),
+    /// The reaction of a pair, and those of it that are among the dead letters.
     Reaction(CommentId, MemberId),
     Idempotency(MemberId, String),
     Alias(CommentId),

@@ -15,7 +15,7 @@ pub(super) const NO_SUCH_TABLE: u16 = 1146;
 const TEMPORARY_CLASSES: [&str; 3] = ["08", "28", "40"];
 
 /// Errors that come from the state of the server, not from the statement, by number and name.
-const TEMPORARY_ERRORS: [(u16, &str); 49] = [
+const TEMPORARY_ERRORS: [(u16, &str); 55] = [
     // No memory, disk, threads or connections; a table or database that does not exist yet.
     (1005, "ER_CANT_CREATE_TABLE"),
     (1015, "ER_CANT_LOCK"),
@@ -51,6 +51,14 @@ const TEMPORARY_ERRORS: [(u16, &str); 49] = [
     (1226, "ER_USER_LIMIT_REACHED"),
     (1461, "ER_MAX_PREPARED_STMT_COUNT_REACHED"),
     (1614, "ER_XA_RBDEADLOCK"),
+    // A table or schema that is not as it should be: a damaged index, a column that a migration has renamed or added.
+    // No record is the cause, and each would be a dead letter.
+    (1054, "ER_BAD_FIELD_ERROR"),
+    (1105, "ER_UNKNOWN_ERROR"),
+    (1136, "ER_WRONG_VALUE_COUNT_ON_ROW"),
+    (1194, "ER_CRASHED_ON_USAGE"),
+    (1364, "ER_NO_DEFAULT_FOR_FIELD"),
+    (1712, "ER_INDEX_CORRUPT"),
     // Read-only, shut down, killed, too slow, idle for too long.
     (1290, "ER_OPTION_PREVENTS_STATEMENT"),
     (1317, "ER_QUERY_INTERRUPTED"),
@@ -105,6 +113,8 @@ mod tests {
             (1205, "HY000", true),
             (1213, "40001", true),
             (1146, "42S02", true),
+            (1054, "42S22", true),
+            (1364, "HY000", true),
             (1062, "23000", false),
             (1406, "22001", false),
         ] {

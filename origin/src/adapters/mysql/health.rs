@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
-use gailou_shared::id::{CommentId, Slot};
+use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
 use sqlx::Row as _;
 
 use crate::adapters::mysql::MysqlStore;
@@ -10,7 +10,7 @@ use crate::adapters::mysql::numbered_tables::NUMBERED_TABLES;
 use crate::adapters::mysql::pool::MysqlPool;
 use crate::adapters::mysql::rows::{comment_id, optional_number_at};
 use crate::adapters::mysql::session::MysqlSession;
-use crate::adapters::mysql::slot_state::SlotState;
+use crate::adapters::mysql::slot_state::SlotOwner;
 use crate::adapters::mysql::statement::sql;
 use crate::ports::store::{HealthCheck, Result};
 
@@ -31,13 +31,19 @@ impl HealthCheck for MysqlStore {
     }
 
     async fn find_damage(&self) -> Result<Vec<String>> {
+        self.refresh_slot_map().await?;
+        Ok(self.find_slot_problems().into_iter().map(|(_, problem)| problem).collect())
+    }
+
+    async fn check_tables(&self) -> Result<Vec<String>> {
         let mut damage = Vec::new();
         for (shard, pool) in self.pools.iter().enumerate() {
-            let mut session = pool.session("find_damage").await?;
-            damage.extend(self.find_misplaced_slots(shard, pool, &mut session).await?);
-            session.allow_long_work().await?;
+            let mut session = self.long_session("check_tables", shard).await?;
             for n in 0..self.tables {
-                damage.extend(check_tables(pool, &mut session, n).await?);
+                // One table a statement, which has an hour.
+                for table in &NUMBERED_TABLES {
+                    damage.extend(check_table(pool, &mut session, &format!("{}_{n}", table.name)).await?);
+                }
             }
         }
         Ok(damage)
@@ -45,40 +51,37 @@ impl HealthCheck for MysqlStore {
 }
 
 impl MysqlStore {
-    /// Slots whose state contradicts the slot map.
-    async fn find_misplaced_slots(
-        &self,
-        shard: usize,
-        pool: &MysqlPool,
-        session: &mut MysqlSession,
-    ) -> Result<Vec<String>> {
-        let map = self.slot_map.get();
-        let mut misplaced = Vec::new();
-        for (slot, state) in SlotState::read_all(session).await? {
-            let mapped = u16::try_from(slot).ok().and_then(Slot::new).map(|slot| map.shard(slot) == shard);
-            let right = match mapped {
-                Some(true) => state.is_owned(),
-                Some(false) => matches!(state, SlotState::Elsewhere | SlotState::Incoming),
-                None => false,
+    /// Slots that have no owner, or two, or one that the stored map does not name, or one that takes no writes.
+    pub(super) fn find_slot_problems(&self) -> Vec<(Slot, String)> {
+        let (map, mut problems) = (self.slot_map.get(), Vec::new());
+        let address = |shard| self.pool(shard).address();
+        for slot in (0..SLOT_COUNT).filter_map(Slot::new) {
+            let number = slot.get();
+            let problem = match map.owner(slot) {
+                SlotOwner::Unclaimed => Some("no database has it".to_owned()),
+                SlotOwner::Conflict(one, other) => {
+                    Some(format!("{} and {} both have it", address(one), address(other)))
+                }
+                SlotOwner::One(owner) if map.stored_shard(slot) != Some(owner) => {
+                    Some(format!("{} has it, the slot map does not say so", address(owner)))
+                }
+                SlotOwner::One(owner) if map.is_sealed(slot, owner) => {
+                    Some(format!("{} has it sealed, for a move that was not finished", address(owner)))
+                }
+                SlotOwner::One(_) => None,
             };
-            if !right {
-                let place = if mapped == Some(true) { "here" } else { "elsewhere" };
-                misplaced.push(format!(
-                    "{}: slot {slot} is in state {state:?}, the map says that it is {place} (`gailou shard move` repairs it)",
-                    pool.address(),
-                ));
-            }
+            let describe = |problem| (slot, format!("slot {number}: {problem} (`gailou shard repair`)"));
+            problems.extend(problem.map(describe));
         }
-        Ok(misplaced)
+        problems
     }
 }
 
-/// What the server finds wrong with the tables of one number.
-async fn check_tables(pool: &MysqlPool, session: &mut MysqlSession, n: u16) -> Result<Vec<String>> {
-    let tables: Vec<String> = NUMBERED_TABLES.iter().map(|table| format!("{}_{n}", table.name)).collect();
+/// What the server finds wrong with a table.
+async fn check_table(pool: &MysqlPool, session: &mut MysqlSession, table: &str) -> Result<Vec<String>> {
     let mut damage = Vec::new();
-    for r in session.fetch_text(format!("CHECK TABLE {}", tables.join(", "))).await? {
-        let (table, kind, text): (String, String, String) = (r.try_get(0)?, r.try_get(2)?, r.try_get(3)?);
+    for r in session.fetch_text(format!("CHECK TABLE {table}")).await? {
+        let (kind, text): (String, String) = (r.try_get(2)?, r.try_get(3)?);
         if !(kind == "note" || kind == "status" && text == "OK") {
             damage.push(format!("{}: {table}: {text}", pool.address()));
         }

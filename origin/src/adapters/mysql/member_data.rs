@@ -1,6 +1,8 @@
 //! Everything of one member, and who is erased. What is kept by comment is looked up in every table of
 //! every database.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, MemberId};
@@ -9,6 +11,8 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::numbered_tables::slot_of_comment;
+use crate::adapters::mysql::pool::MysqlPool;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::rows::{StoredEnum, count_at, id_at, member_id, number_at};
@@ -16,7 +20,7 @@ use crate::adapters::mysql::statement::{SqlStatement, sql};
 use crate::domain::columns::FLAG_ERASED;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::row::{EarlierText, OtherTexts};
-use crate::ports::store::{ErasureReader, MemberDataReader, Result, Sharding as _};
+use crate::ports::store::{ErasureReader, MemberDataReader, Result, Sharding as _, StoreError};
 
 #[async_trait]
 impl MemberDataReader for MysqlStore {
@@ -26,11 +30,16 @@ impl MemberDataReader for MysqlStore {
         above: Option<CommentId>,
         count: usize,
     ) -> Result<Vec<CommentId>> {
+        // First what is owed: a row that is delivered meanwhile is in both.
+        let mut ids: BTreeSet<CommentId> = self.list_owed(member, above, count).await?.into_iter().collect();
         let slot = member_slot(member);
         let text = "SELECT comment_id FROM member_comment_{n} FORCE INDEX (PRIMARY) \
                     WHERE member_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?";
         let statement = bind_range(self.part(slot).sql(text), member.signed(), above, count);
-        self.rows_of("list_comments_of", slot, statement).await?.iter().map(|r| id_at(r, 0)).collect()
+        for r in self.rows_of("list_comments_of", slot, statement).await? {
+            ids.insert(id_at(&r, 0)?);
+        }
+        Ok(ids.into_iter().take(count).collect())
     }
 
     async fn list_reactions_of(
@@ -60,12 +69,12 @@ impl MemberDataReader for MysqlStore {
 #[async_trait]
 impl ErasureReader for MysqlStore {
     async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
-        let (at, member) = after.map_or((0, 0), |after| (after.at, after.member.signed()));
-        let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_order) \
-                    WHERE at >= ? AND (at > ? OR member_id > ?) ORDER BY at, member_id LIMIT ?";
-        let statement = sql(text).bind(at).bind(at).bind(member).bind(count as i64);
-        let found = self.first_pool().session("list_erased").await?.fetch_all(statement).await?;
-        found.iter().map(erased_member).collect()
+        list_erased_of(self.first_pool(), after, count).await
+    }
+
+    async fn list_erased_copy(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+        let away = StoreError::Unavailable("no database has a copy of the erased members".into());
+        self.read_copy(away, |pool| async move { list_erased_of(&pool, after, count).await.map(Some) }).await
     }
 
     async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>> {
@@ -77,9 +86,10 @@ impl ErasureReader for MysqlStore {
 
     async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>> {
         let text = format!(
-            "SELECT c.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.id = j.id \
+            "SELECT c.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.slot = {} AND a.id = j.id \
              STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) \
-             WHERE (c.flags & {FLAG_ERASED}) = 0"
+             WHERE (c.flags & {FLAG_ERASED}) = 0",
+            slot_of_comment("j.id")
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
         self.rows_by_id("list_not_erased", ids, &text, |s| s).await?.iter().map(|r| id_at(r, 0)).collect()
@@ -138,6 +148,19 @@ impl MysqlStore {
 /// Binds what a list is of, the id above which it goes on, and how much of it is read.
 fn bind_range(statement: SqlStatement, of: i64, above: Option<CommentId>, count: usize) -> SqlStatement {
     statement.bind(of).bind(above.map_or(0, CommentId::signed)).bind(count as i64)
+}
+
+/// See [`ErasureReader::list_erased`], of one database.
+pub(super) async fn list_erased_of(
+    pool: &MysqlPool,
+    after: Option<ErasedMember>,
+    count: usize,
+) -> Result<Vec<ErasedMember>> {
+    let (at, member) = after.map_or((0, 0), |after| (after.at, after.member.signed()));
+    let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_order) \
+                WHERE at >= ? AND (at > ? OR member_id > ?) ORDER BY at, member_id LIMIT ?";
+    let statement = sql(text).bind(at).bind(at).bind(member).bind(count as i64);
+    pool.session("list_erased").await?.fetch_all(statement).await?.iter().map(erased_member).collect()
 }
 
 fn erased_member(r: &MySqlRow) -> Result<ErasedMember> {

@@ -142,7 +142,8 @@ impl MysqlStore {
         let text = format!(
             "SELECT j.id, s.state, r.reaction FROM {IDS_TABLE} \
              STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = {} \
-             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = ?",
+             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) \
+             ON r.slot = s.slot AND r.comment_id = j.id AND r.member_id = ?",
             slot_of_comment("j.id")
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));

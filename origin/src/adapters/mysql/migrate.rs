@@ -3,22 +3,26 @@
 //! Every step can be repeated: statements that define tables cannot be rolled back, so a migration that
 //! was interrupted starts again from the beginning.
 
-use gailou_shared::id::{IMPORT_NODE, SLOT_COUNT};
+use futures_util::future::join_all;
+use gailou_shared::id::{SLOT_COUNT, Slot};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlConnectOptions;
 
+use crate::adapters::mysql::copies::copy_erased_members;
 use crate::adapters::mysql::error::{NO_SUCH_TABLE, UNKNOWN_DATABASE};
 use crate::adapters::mysql::named_lock::NamedLock;
+use crate::adapters::mysql::node_leases::spread_node_numbers;
 use crate::adapters::mysql::pool::MysqlPool;
+use crate::adapters::mysql::rows::number_at;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::slot_map::initial_shard;
-use crate::adapters::mysql::slot_state::SlotState;
+use crate::adapters::mysql::slot_state::{SlotOwner, SlotState, SlotStatus};
 use crate::adapters::mysql::statement::sql;
 use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 8] = [
+const MYSQL_MIGRATIONS: [&str; 14] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -27,6 +31,12 @@ const MYSQL_MIGRATIONS: [&str; 8] = [
     include_str!("../../../../migrations/mysql/0006_member_data.sql"),
     include_str!("../../../../migrations/mysql/0007_member_name_member.sql"),
     include_str!("../../../../migrations/mysql/0008_root_keys.sql"),
+    include_str!("../../../../migrations/mysql/0009_outbox.sql"),
+    include_str!("../../../../migrations/mysql/0010_node_last_ms.sql"),
+    include_str!("../../../../migrations/mysql/0011_move_number.sql"),
+    include_str!("../../../../migrations/mysql/0012_slot_keys.sql"),
+    include_str!("../../../../migrations/mysql/0013_checkpoint.sql"),
+    include_str!("../../../../migrations/mysql/0014_dead_reaction.sql"),
 ];
 
 /// The migrations that a database has, and which database of which cluster it is.
@@ -40,17 +50,21 @@ const DONE_BEFORE: [u16; 3] = [1060, 1061, 1091];
 /// How long a process waits while another migrates the same database.
 const MIGRATION_LOCK_WAIT_S: u64 = 2;
 
-/// Creates missing databases, their tables, and the rows of their slots.
-pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Result<()> {
+/// Creates missing databases, their tables, and the rows of their slots. A database that is empty, and was not always,
+/// is refused unless it is adopted.
+pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_empty: bool) -> Result<()> {
     if databases.is_empty() || tables == 0 || tables > SLOT_COUNT || !SLOT_COUNT.is_multiple_of(tables) {
         let text =
             format!("there must be a database, and the number of tables must divide {SLOT_COUNT}; it is {tables}");
         return Err(StoreError::Database(text.into()));
     }
-    let mut owners = None;
-    for (shard, options) in databases.iter().enumerate() {
-        create_database(options).await?;
-        let pool = MysqlPool::new(options.clone());
+    let pools: Vec<MysqlPool> = databases.iter().cloned().map(MysqlPool::new).collect();
+    if !adopts_empty {
+        refuse_lost_databases(&pools).await?;
+    }
+    // The map comes after the tables of all databases: whatever it names was not empty before.
+    for (shard, pool) in pools.iter().enumerate() {
+        create_database(&databases[shard]).await?;
         let lock = NamedLock::acquire(pool.session("migrate").await?, "migrate", MIGRATION_LOCK_WAIT_S).await?;
         let Some(mut lock) = lock else {
             let text = format!("{}: another process is migrating it; run this again later", pool.address());
@@ -58,30 +72,117 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16) -> Resul
         };
         let mut migration = DatabaseMigration { session: lock.session(), address: pool.address(), shard, tables };
         migration.create_tables().await?;
-        let owners = match &owners {
-            Some(owners) => owners,
-            None => owners.insert(migration.create_slot_map(databases.len()).await?),
-        };
-        migration.create_slots(owners).await?;
         lock.release().await?;
+    }
+    let owners = create_slot_map(&pools).await?;
+    for (shard, pool) in pools.iter().enumerate() {
+        create_slots(pool, shard, &owners).await?;
+    }
+    spread_node_numbers(&pools).await?;
+    copy_erased_members(&pools).await
+}
+
+/// Refuses databases that [`run`] has not migrated to this version. Those that do not answer stay closed.
+///
+/// # Errors
+/// When one is another, or none answers.
+pub(super) async fn check_available(pools: &[MysqlPool], tables: u16) -> Result<()> {
+    let checked = join_all(pools.iter().enumerate().map(|(shard, pool)| check(pool, shard, tables))).await;
+    let (mut away, mut answered) = (None, false);
+    for checked in checked {
+        match checked {
+            Ok(()) => answered = true,
+            Err(error) if error.is_away() => away = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    away.filter(|_| !answered).map_or(Ok(()), Err)
+}
+
+/// Opens a database to sessions if [`run`] has migrated it to this version.
+pub(super) async fn check(pool: &MysqlPool, shard: usize, tables: u16) -> Result<()> {
+    pool.close();
+    let (mut session, address) = (pool.unchecked_session("check_migrations").await?, pool.address());
+    let mut migration = DatabaseMigration { session: &mut session, address, shard, tables };
+    let applied = match migration.count_applied().await {
+        Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
+        applied => applied?,
+    };
+    if applied < MYSQL_MIGRATIONS.len() {
+        return migration.refuse("the tables are not up to date, run `gailou migrate`");
+    }
+    pool.open();
+    Ok(())
+}
+
+/// Refuses a database that is empty while the slot map names it, and an empty first database beside one that is not:
+/// a lost volume, or a wrong address.
+async fn refuse_lost_databases(pools: &[MysqlPool]) -> Result<()> {
+    let named = numbers_or_none(&pools[0], "SELECT DISTINCT CAST(shard AS SIGNED) FROM slot_map").await?;
+    let mut some_are_filled = false;
+    // Another process may be filling them for the first time: the first database first.
+    for (shard, pool) in pools.iter().enumerate().rev() {
+        let is_filled =
+            !numbers_or_none(pool, "SELECT CAST(number AS SIGNED) FROM migration LIMIT 1").await?.is_empty();
+        if !is_filled && (named.contains(&(shard as i64)) || shard == 0 && some_are_filled) {
+            let text = format!(
+                "{}: it is empty, and the other databases know that it was not: a lost volume, or a wrong address. \
+                 Restore it, or give up what it had by `gailou migrate --adopt-empty`",
+                pool.address()
+            );
+            return Err(StoreError::Database(text.into()));
+        }
+        some_are_filled |= is_filled;
     }
     Ok(())
 }
 
-/// Refuses databases that [`run`] has not migrated to this version.
-pub(super) async fn check(pools: &[MysqlPool], tables: u16) -> Result<()> {
-    for (shard, pool) in pools.iter().enumerate() {
-        let (mut session, address) = (pool.session("check_migrations").await?, pool.address());
-        let mut migration = DatabaseMigration { session: &mut session, address, shard, tables };
-        let applied = match migration.count_applied().await {
-            Err(error) if error.code() == Some(NO_SUCH_TABLE) => 0,
-            applied => applied?,
-        };
-        if applied < MYSQL_MIGRATIONS.len() {
-            return migration.refuse("the tables are not up to date, run `gailou migrate`");
-        }
+/// The numbers in the first column of a query; none without its table or its database.
+async fn numbers_or_none(pool: &MysqlPool, query: &str) -> Result<Vec<i64>> {
+    let read = async { pool.session("migrate").await?.fetch_text(query).await };
+    match read.await {
+        Err(error) if matches!(error.code(), Some(NO_SUCH_TABLE | UNKNOWN_DATABASE)) => Ok(vec![]),
+        rows => rows?.iter().map(|row| number_at(row, 0)).collect(),
     }
-    Ok(())
+}
+
+/// Creates the rows of the slot map where they are missing; the database of every slot. A slot belongs to the
+/// database whose row says so, else to the one that the map has; in a new one, to one of an even range.
+async fn create_slot_map(pools: &[MysqlPool]) -> Result<Vec<usize>> {
+    let (mut claims, mut is_new) = (Vec::new(), Vec::new());
+    for (shard, pool) in pools.iter().enumerate() {
+        let mut session = pool.session("migrate").await?;
+        is_new.push(session.fetch_text("SELECT slot FROM slot LIMIT 1").await?.is_empty());
+        claims.extend(SlotStatus::read_present(&mut session).await?.into_iter().map(|claim| (shard, claim)));
+    }
+    let owner = |slot: Slot| {
+        let of_slot = claims.iter().filter(|(_, (claimed, _))| *claimed == slot);
+        let by_rows = SlotOwner::find(of_slot.map(|(shard, (_, status))| (*shard, *status))).database();
+        let by_range = initial_shard(slot.get(), pools.len());
+        // A database that has rows, and none that says so, does not have the slot.
+        let new = || Some(by_range).filter(|shard| is_new[*shard]).or_else(|| is_new.iter().position(|new| *new));
+        (by_rows, new().unwrap_or(by_range))
+    };
+    let owners: Vec<(Option<usize>, usize)> = (0..SLOT_COUNT).filter_map(Slot::new).map(owner).collect();
+    let rows =
+        owners.iter().enumerate().map(|(slot, (by_rows, new))| format!("({slot}, {}, 1)", by_rows.unwrap_or(*new)));
+    let rows: Vec<String> = rows.collect();
+    let mut session = pools[0].session("migrate").await?;
+    session
+        .execute_text(format!("INSERT IGNORE INTO slot_map (slot, shard, version) VALUES {}", rows.join(", ")))
+        .await?;
+    let stored = session.fetch_text("SELECT shard FROM slot_map ORDER BY slot").await?;
+    let stored = stored.iter().map(|row| Ok(usize::try_from(number_at(row, 0)?).unwrap_or(usize::MAX)));
+    let stored = stored.collect::<Result<Vec<usize>>>()?;
+    Ok(owners.into_iter().zip(stored).map(|((by_rows, _), stored)| by_rows.unwrap_or(stored)).collect())
+}
+
+/// Creates the rows of the slots in a database, where they are missing.
+async fn create_slots(pool: &MysqlPool, shard: usize, owners: &[usize]) -> Result<()> {
+    let state = |owner: usize| if owner == shard { SlotState::Owned } else { SlotState::Elsewhere };
+    let rows = owners.iter().enumerate().map(|(slot, owner)| format!("({slot}, {})", state(*owner).number()));
+    let text = format!("INSERT IGNORE INTO slot (slot, state) VALUES {}", rows.collect::<Vec<_>>().join(", "));
+    pool.session("migrate").await?.execute_text(text).await
 }
 
 /// Creates a missing database, where the account may.
@@ -151,27 +252,6 @@ impl DatabaseMigration<'_> {
             self.session.execute(record.bind(index as i64 + 1).bind(self.tables).bind(self.shard as i64)).await?;
         }
         Ok(())
-    }
-
-    /// Creates the slot map and the node numbers, where they are missing; the database of every slot.
-    async fn create_slot_map(&mut self, databases: usize) -> Result<Vec<usize>> {
-        let owners: Vec<String> =
-            (0..SLOT_COUNT).map(|slot| format!("({slot}, {}, 1)", initial_shard(slot, databases))).collect();
-        let text = format!("INSERT IGNORE INTO slot_map (slot, shard, version) VALUES {}", owners.join(", "));
-        self.session.execute_text(text).await?;
-        let nodes: Vec<String> = (0..IMPORT_NODE).map(|node| format!("({node}, '', 0)")).collect();
-        let text = format!("INSERT IGNORE INTO node (node, holder, expires_at) VALUES {}", nodes.join(", "));
-        self.session.execute_text(text).await?;
-        let rows = self.session.fetch_all(sql("SELECT shard FROM slot_map ORDER BY slot")).await?;
-        rows.iter().map(|row| Ok(usize::try_from(row.try_get::<i16, _>(0)?).unwrap_or(usize::MAX))).collect()
-    }
-
-    /// Creates the rows of the slots, where they are missing.
-    async fn create_slots(&mut self, owners: &[usize]) -> Result<()> {
-        let state = |owner: usize| if owner == self.shard { SlotState::Owned } else { SlotState::Elsewhere };
-        let rows = owners.iter().enumerate().map(|(slot, owner)| format!("({slot}, {})", state(*owner).number()));
-        let rows: Vec<String> = rows.collect();
-        self.session.execute_text(format!("INSERT IGNORE INTO slot (slot, state) VALUES {}", rows.join(", "))).await
     }
 }
 

@@ -2,12 +2,16 @@
 //! database over numbered tables.
 //!
 //! All rows of a slot are in one database, so a write to it is one transaction. The slot map says which
-//! database has which slot; every process refreshes it each second. Reads take no locks and are bounded
+//! database has which slot; every process reads it from the slots' rows each second. Reads take no locks and are bounded
 //! in time. Not here: the fold of a batch (`crate::domain::fold`) and any cache of rows. Each port of
 //! the tables has its own file here.
 
+mod broker_states;
 mod change_feed;
+mod checkpoints;
 mod comments;
+mod copies;
+mod dead_reactions;
 mod dirty_rows;
 mod error;
 mod health;
@@ -18,15 +22,19 @@ mod migrate;
 mod named_lock;
 mod node_leases;
 mod numbered_tables;
+mod outbox;
 mod pool;
 mod rank_again;
+mod rank_rows;
 mod ranking;
 mod reaction_states;
 mod reconcile;
 pub mod reshard;
+mod rewinds;
 mod routing;
 mod row_numbers;
 mod rows;
+mod server_settings;
 mod session;
 mod settings;
 mod slot_map;
@@ -34,18 +42,21 @@ mod slot_positions;
 mod slot_state;
 mod statement;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod threads;
 mod transfer;
 mod write;
 
 use std::time::Duration;
 
+use async_trait::async_trait;
+use futures_util::future::join_all;
 use gailou_shared::id::Slot;
 use gailou_shared::rank::HotWeights;
 use pool::MysqlPool;
 use session::MysqlSession;
 use slot_map::CurrentSlotMap;
+use tokio::sync::Notify;
 
 use crate::domain::row::WeightsByType;
 use crate::outage_log::OutageLog;
@@ -61,6 +72,8 @@ pub struct MysqlStore {
     tables: u16,
     weights: WeightsByType,
     slot_map: CurrentSlotMap,
+    /// By database: whether this process has written to its outbox.
+    outbox_written: Vec<Notify>,
 }
 
 impl std::fmt::Debug for MysqlStore {
@@ -79,39 +92,84 @@ impl MysqlStore {
     /// When one cannot be reached, or its tables belong to another version ([`MysqlStore::migrate`]) or
     /// have another number.
     pub async fn open(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
+        let store = Self::open_available(urls, tables, weights).await?;
+        for (shard, pool) in store.pools.iter().enumerate() {
+            migrate::check(pool, shard, tables).await?;
+        }
+        store.refresh_slot_map().await?;
+        Ok(store)
+    }
+
+    /// The same with the databases that answer. The others are checked as soon as they answer, by
+    /// [`MysqlStore::keep_slot_map_fresh`]; until then they count as away.
+    ///
+    /// # Errors
+    /// When none can be reached, or one that answers is of another version or has another number of tables.
+    pub async fn open_available(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
         let pools = urls.iter().map(|url| Ok(MysqlPool::new(pool::parse_address(url)?))).collect::<Result<Vec<_>>>()?;
-        let first = pools.first().ok_or_else(|| StoreError::Database("no database is configured".into()))?;
-        migrate::check(&pools, tables).await?;
-        let slot_map = CurrentSlotMap::read(first, pools.len()).await?;
-        Ok(Self { pools, tables, weights, slot_map })
+        if pools.is_empty() {
+            return Err(StoreError::Database("no database is configured".into()));
+        }
+        migrate::check_available(&pools, tables).await?;
+        let outbox_written = pools.iter().map(|_| Notify::new()).collect();
+        let store = Self { slot_map: CurrentSlotMap::new(pools.len()), pools, tables, weights, outbox_written };
+        match store.refresh_slot_map().await {
+            Err(error) if !error.is_away() => Err(error),
+            _ => Ok(store),
+        }
     }
 
-    /// Creates the databases' tables, migrates them to this version, and ranks comments again when the
-    /// weights have changed. It can be repeated, and several processes may run it at once.
+    /// Creates the databases' tables and migrates them to this version. When the weights have changed, it is stored that
+    /// every comment has to be ranked again, and [`crate::ports::store::Reranker`] does that. It can be repeated, and
+    /// several processes may run it at once.
     ///
     /// # Errors
-    /// When one cannot be reached, or was created with another number of tables or in another order; when
-    /// comments must be ranked while a slot is moved.
-    pub async fn migrate(urls: &[String], tables: u16, weights: WeightsByType) -> Result<()> {
+    /// When one cannot be reached, or was created with another number of tables or in another order.
+    pub async fn migrate(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
         let databases = urls.iter().map(|url| pool::parse_address(url)).collect::<Result<Vec<_>>>()?;
-        migrate::run(&databases, tables).await?;
-        Self::open(urls, tables, weights).await?.rank_again().await
+        migrate::run(&databases, tables, false).await?;
+        let store = Self::open(urls, tables, weights).await?;
+        store.begin_ranking().await?;
+        Ok(store)
     }
 
-    /// Reads the slot map again. To be called every second, and after [`StoreError::Moved`].
+    /// Fills databases that are empty, and that [`MysqlStore::migrate`] refuses because they were not: what they had is
+    /// given up. The slot map is made again by the rows of the others.
     ///
     /// # Errors
-    /// When the first database does not answer; the former map stays in force.
-    pub async fn refresh_slot_map(&self) -> Result<()> {
-        self.slot_map.refresh(self.first_pool(), self.pools.len()).await
+    /// As those of [`MysqlStore::migrate`].
+    pub async fn adopt_empty(urls: &[String], tables: u16) -> Result<()> {
+        let databases = urls.iter().map(|url| pool::parse_address(url)).collect::<Result<Vec<_>>>()?;
+        migrate::run(&databases, tables, true).await
     }
 
-    /// Refreshes the slot map for as long as this is polled.
+    /// Reads the states of the slots in every database, and the stored map. To be called every second, and after
+    /// [`StoreError::Moved`].
+    ///
+    /// # Errors
+    /// When a database does not answer. What the others say is in force, and what it said before.
+    pub async fn refresh_slot_map(&self) -> Result<()> {
+        let refreshed = self.pools.iter().enumerate().map(|(shard, pool)| self.slot_map.refresh(pool, shard));
+        join_all(refreshed).await.into_iter().collect()
+    }
+
+    /// Refreshes the slot map for as long as this is polled. A database that does not answer holds up no other.
     pub async fn keep_slot_map_fresh(&self) {
-        let (outage, database) = (OutageLog::default(), self.first_pool().address());
+        join_all(self.pools.iter().enumerate().map(|(shard, pool)| self.follow_slots(shard, pool))).await;
+    }
+
+    async fn check_and_refresh(&self, shard: usize, pool: &MysqlPool) -> Result<()> {
+        if !pool.is_open() {
+            migrate::check(pool, shard, self.tables).await?;
+        }
+        self.slot_map.refresh(pool, shard).await
+    }
+
+    async fn follow_slots(&self, shard: usize, pool: &MysqlPool) {
+        let (outage, database) = (OutageLog::default(), pool.address());
         loop {
             tokio::time::sleep(SLOT_MAP_REFRESH_INTERVAL).await;
-            match self.refresh_slot_map().await {
+            match self.check_and_refresh(shard, pool).await {
                 Ok(()) => outage.end(|| tracing::info!(database, "Refreshed the slot map from {database} again")),
                 Err(error) => outage.begin(|| {
                     let retry_ms = SLOT_MAP_REFRESH_INTERVAL.as_millis();
@@ -151,6 +209,7 @@ impl MysqlStore {
     }
 }
 
+#[async_trait]
 impl Sharding for MysqlStore {
     fn count_databases(&self) -> usize {
         self.pools.len()
@@ -158,5 +217,9 @@ impl Sharding for MysqlStore {
 
     fn database_of(&self, slot: Slot) -> usize {
         self.slot_map.get().shard(slot)
+    }
+
+    async fn refresh_slots_of(&self, database: usize) -> Result<()> {
+        self.slot_map.refresh(self.pool(database), database).await
     }
 }

@@ -5,10 +5,11 @@ use sqlx::Row as _;
 
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
-use crate::ports::store::Result;
+use crate::ports::store::{Result, StoreError};
 
 /// A held lock, and the connection that holds it.
-pub(super) struct NamedLock {
+#[derive(Debug)]
+pub struct NamedLock {
     session: MysqlSession,
     purpose: &'static str,
 }
@@ -28,9 +29,11 @@ impl NamedLock {
         &mut self.session
     }
 
-    /// Fails when the connection, and with it the lock, is lost.
+    /// Keeps the connection awake, and fails when it, or the lock by itself, is lost.
     pub(super) async fn check(&mut self) -> Result<()> {
-        self.session.execute_text("DO 0").await
+        let text = format!("SELECT CAST(IS_USED_LOCK({}) = CONNECTION_ID() AS SIGNED)", name(self.purpose));
+        let held: Option<i64> = self.session.fetch_first(sql(text)).await?.map(|r| r.try_get(0)).transpose()?.flatten();
+        if held == Some(1) { Ok(()) } else { Err(StoreError::Unavailable("the named lock was lost".into())) }
     }
 
     pub(super) async fn release(mut self) -> Result<()> {

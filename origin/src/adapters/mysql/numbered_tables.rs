@@ -10,7 +10,7 @@ pub(super) struct NumberedTable {
     pub(super) name: &'static str,
     lookup: SlotLookup,
     pub(super) index: &'static str,
-    /// The columns of the index, which are unique together.
+    /// The columns of the index, which are unique together; without `slot`, where it comes first.
     pub(super) order: &'static [&'static str],
 }
 
@@ -19,9 +19,10 @@ pub(super) struct NumberedTable {
 enum SlotLookup {
     /// The column is the number of a subject: a slot's are one range.
     Subject(&'static str),
-    /// The column is the id of a comment, which has the slot in its middle: the whole table is read.
+    /// The column is the id of a comment, which has the slot in its middle: rows are found by the ids of comments
+    /// alone.
     Comment(&'static str),
-    /// The column `slot`, which has an index.
+    /// The column `slot`, which is the first of the index.
     Slot,
 }
 
@@ -35,27 +36,35 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 14] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 15] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
-    table("alias", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
+    table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
     table("root_rank", SlotLookup::Subject("subject"), "PRIMARY", &["subject", "id"]),
-    table("reply_rank", SlotLookup::Comment("root_id"), "PRIMARY", &["root_id", "hot", "id"]),
-    table("snapshot", SlotLookup::Slot, "PRIMARY", &["slot", "id"]),
-    table("reaction", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "member_id"]),
-    table("idempotency", SlotLookup::Slot, "idempotency_slot", &["slot", "member_id", "key"]),
+    table("reply_rank", SlotLookup::Slot, "PRIMARY", &["root_id", "hot", "id"]),
+    table("snapshot", SlotLookup::Slot, "PRIMARY", &["id"]),
+    table("reaction", SlotLookup::Slot, "PRIMARY", &["comment_id", "member_id"]),
+    table("dead_reaction", SlotLookup::Slot, "PRIMARY", &["member_id", "comment_id", "position"]),
+    table("idempotency", SlotLookup::Slot, "idempotency_slot", &["member_id", "key"]),
     table("import_source", SlotLookup::Subject("subject"), "PRIMARY", &["subject", "source"]),
-    table("member_comment", SlotLookup::Slot, "member_comment_slot", &["slot", "member_id", "comment_id"]),
-    table("member", SlotLookup::Slot, "member_slot", &["slot", "id"]),
-    table("mention", SlotLookup::Comment("comment_id"), "PRIMARY", &["member_id", "comment_id"]),
+    table("member_comment", SlotLookup::Slot, "member_comment_slot", &["member_id", "comment_id"]),
+    table("member", SlotLookup::Slot, "member_slot", &["id"]),
+    table("mention", SlotLookup::Slot, "mention_slot", &["comment_id", "member_id"]),
     table("content", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
     table("content_history", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "edit", "edited_at"]),
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 12;
+pub(super) const INDEPENDENT_TABLES: usize = 13;
 
 impl NumberedTable {
+    /// The columns that its rows are sorted by, along the index.
+    pub(super) fn sorted_by(&self) -> String {
+        let first = matches!(self.lookup, SlotLookup::Slot).then_some("slot");
+        let columns: Vec<String> = first.iter().chain(self.order).map(|column| format!("`{column}`")).collect();
+        columns.join(", ")
+    }
+
     /// The condition for the rows of a slot.
     pub(super) fn condition(&self, slot: Slot) -> String {
         match self.lookup {
@@ -65,6 +74,40 @@ impl NumberedTable {
             SlotLookup::Comment(column) => format!("{} = {}", slot_of_comment(column), slot.get()),
             SlotLookup::Slot => format!("slot = {}", slot.get()),
         }
+    }
+
+    /// The rows of a slot, for a `FROM`: texts are found by the comments of the slot, as no index of theirs has it.
+    pub(super) fn rows_of(&self, table: &str, number: u16, slot: Slot) -> String {
+        let SlotLookup::Comment(column) = self.lookup else { return format!("{table} WHERE {}", self.condition(slot)) };
+        let (first, last) = (first_subject(slot), last_subject(slot));
+        format!(
+            "(SELECT id AS of_comment FROM comment_{number} FORCE INDEX (comment_path) \
+             WHERE subject BETWEEN {first} AND {last}) c STRAIGHT_JOIN {table} ON {column} = of_comment"
+        )
+    }
+
+    /// Whether a slot is a range of the index.
+    pub(super) fn has_slot_key(&self) -> bool {
+        !matches!(self.lookup, SlotLookup::Comment(_))
+    }
+
+    /// The statement that reads, as `s`, the first slot of a range that has rows: one step in the index. Not for
+    /// tables without [`NumberedTable::has_slot_key`].
+    pub(super) fn first_slot_sql(&self, number: u16, first: i64, last: i64) -> String {
+        let Self { name, index, .. } = self;
+        let (column, first, last) = match self.lookup {
+            SlotLookup::Subject(column) => {
+                let base = |slot: i64| i64::MIN | (slot << SUBJECT_SLOT_SHIFT);
+                (column, base(first), base(last) | ((1 << SUBJECT_SLOT_SHIFT) - 1))
+            }
+            SlotLookup::Comment(column) => (column, first, last),
+            SlotLookup::Slot => ("slot", first, last),
+        };
+        format!(
+            "SELECT CAST({} AS SIGNED) AS s FROM {name}_{number} FORCE INDEX ({index}) \
+             WHERE {column} BETWEEN {first} AND {last} ORDER BY {column} LIMIT 1",
+            self.slot()
+        )
     }
 
     /// The expression for the slot of a row.

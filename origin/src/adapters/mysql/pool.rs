@@ -2,6 +2,7 @@
 //! does not answer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
@@ -12,12 +13,13 @@ use tokio::time::timeout;
 use crate::adapters::mysql::session::{IdleConnections, MysqlSession, SESSION_SETTINGS};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::config::{Transport, mysql_transport};
+use crate::ports::failure::Failure;
 use crate::ports::store::{Result, StoreError};
 use crate::telemetry::measure_pool_wait;
 
 /// Connections of a process to one database. More concurrency gains nothing on a database with two to
 /// eight cores.
-const MAX_CONNECTIONS: usize = 24;
+pub(super) const MAX_CONNECTIONS: usize = 24;
 /// How long a caller waits until a connection is free.
 const POOL_WAIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a caller waits for a new connection, or for the answer to a ping.
@@ -35,6 +37,8 @@ pub(super) struct MysqlPool {
     idle: Arc<IdleConnections>,
     permits: Arc<Semaphore>,
     breaker: Arc<CircuitBreaker>,
+    /// Whether it is known to be the right database, of this version.
+    is_checked: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for MysqlPool {
@@ -48,7 +52,28 @@ impl MysqlPool {
     pub(super) fn new(options: MySqlConnectOptions) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let breaker = Arc::new(CircuitBreaker::new("mysql", address_of(&options)));
-        Self { options: Arc::new(options), idle: Arc::default(), permits, breaker }
+        let is_checked = Arc::new(AtomicBool::new(true));
+        Self { options: Arc::new(options), idle: Arc::default(), permits, breaker, is_checked }
+    }
+
+    /// Refuses sessions until [`MysqlPool::open`].
+    pub(super) fn close(&self) {
+        self.is_checked.store(false, Ordering::Relaxed);
+    }
+
+    /// Gives sessions: the database was checked.
+    pub(super) fn open(&self) {
+        self.is_checked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it gives sessions.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_checked.load(Ordering::Relaxed)
+    }
+
+    /// Host and port: databases of one server share its connections.
+    pub(super) fn server(&self) -> (&str, u16) {
+        (self.options.get_host(), self.options.get_port())
     }
 
     /// Host, port and database, without the password.
@@ -58,6 +83,14 @@ impl MysqlPool {
 
     /// A connection for one call or one transaction, which is measured as `operation`.
     pub(super) async fn session(&self, operation: &'static str) -> Result<MysqlSession> {
+        if !self.is_open() {
+            return Err(StoreError::Unavailable(Failure::from("it was not checked yet").at(&self.address())));
+        }
+        self.unchecked_session(operation).await
+    }
+
+    /// A connection to a database that may be another one.
+    pub(super) async fn unchecked_session(&self, operation: &'static str) -> Result<MysqlSession> {
         measure_pool_wait("mysql", self.acquire(operation)).await.map_err(|error| match error {
             StoreError::Unavailable(failure) => StoreError::Unavailable(failure.at(&self.address())),
             StoreError::Busy(failure) => StoreError::Busy(failure.at(&self.address())),

@@ -52,8 +52,9 @@ impl MysqlStore {
         let (slot, limit) = (top.root_id().slot(), limits::MAX_SNAPSHOT_IDS as i64);
         let part = self.part(slot);
         let statement = if top.depth() == 1 {
-            let text = "SELECT hot, id FROM reply_rank_{n} WHERE root_id = ? ORDER BY hot DESC, id DESC LIMIT ?";
-            part.sql(text).bind(top.id().signed()).bind(limit)
+            let text =
+                "SELECT hot, id FROM reply_rank_{n} WHERE slot = ? AND root_id = ? ORDER BY hot DESC, id DESC LIMIT ?";
+            part.sql(text).bind(slot.get()).bind(top.id().signed()).bind(limit)
         } else {
             let counts = self.read_descendant_counts(top).await?;
             if counts.is_empty() {
@@ -64,8 +65,8 @@ impl MysqlStore {
             }
             let text = "SELECT r.hot, r.id FROM reply_rank_{n} r FORCE INDEX (PRIMARY) \
                         STRAIGHT_JOIN comment_{n} c FORCE INDEX (PRIMARY) ON c.id = r.id \
-                        WHERE c.path > ? AND c.path < ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
-            bind_below(part.sql(text), top).bind(top.root_id().signed()).bind(limit)
+                        WHERE c.path > ? AND c.path < ? AND r.slot = ? AND r.root_id = ? ORDER BY r.hot DESC, r.id DESC LIMIT ?";
+            bind_below(part.sql(text), top).bind(slot.get()).bind(top.root_id().signed()).bind(limit)
         };
         let found = self.rows_of("list_ranked", slot, statement).await?;
         found.iter().map(|r| Ok((r.try_get(0)?, id_at(r, 1)?))).collect()

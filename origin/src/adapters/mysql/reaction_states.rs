@@ -124,7 +124,7 @@ impl MysqlStore {
         for (table, comments) in tables {
             let ids = join(comments.keys());
             let members = |(id, members): (&CommentId, &BTreeSet<MemberId>)| {
-                format!("(comment_id = {id} AND member_id IN ({}))", join(members))
+                format!("(slot = {} AND comment_id = {id} AND member_id IN ({}))", id.slot().get(), join(members))
             };
             let members = comments.iter().map(members).collect::<Vec<_>>().join(" OR ");
             parts.push(format!(
@@ -145,7 +145,7 @@ impl MysqlStore {
         let count_of = |reaction: Reaction| {
             format!(
                 "CASE WHEN c.id IS NULL THEN (SELECT COUNT(*) FROM reaction_{{n}} x \
-                 WHERE x.comment_id = j.id AND x.reaction = {}) END",
+                 WHERE x.slot = j.slot AND x.comment_id = j.id AND x.reaction = {}) END",
                 reaction.number()
             )
         };
@@ -155,7 +155,8 @@ impl MysqlStore {
              member BIGINT PATH '$[2]', slot BIGINT PATH '$[3]')) j \
              STRAIGHT_JOIN slot s FORCE INDEX (PRIMARY) ON s.slot = j.slot \
              LEFT JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
-             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) ON r.comment_id = j.id AND r.member_id = j.member",
+             LEFT JOIN reaction_{{n}} r FORCE INDEX (PRIMARY) \
+             ON r.slot = j.slot AND r.comment_id = j.id AND r.member_id = j.member",
             count_of(Reaction::Like),
             count_of(Reaction::Dislike),
         );

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use gailou_shared::id::Slot;
 use sqlx::mysql::MySqlRow;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::rows::count_at;
@@ -19,6 +19,9 @@ use crate::ports::store::{Result, Sharding, StoreError};
 const SLOT_MOVE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it refreshes the slot map meanwhile.
 const SLOT_MOVE_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long it waits for the databases at each of them.
+const SLOT_MAP_READ_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// The numbers in one value as a table. It is first in every join that it is in.
 pub(super) const IDS_TABLE: &str = "JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j";
@@ -77,10 +80,17 @@ impl MysqlStore {
     /// A connection to read these slots in one database.
     ///
     /// The rows of a slot that moves stay where they were until every process has had time to refresh
-    /// its map. A process whose map is older asks the database whether it still has the slots.
+    /// its map. A process whose states are older asks the database whether it still has the slots.
+    ///
+    /// # Errors
+    /// [`StoreError::Moved`] when the database does not have them: an answer without rows would be wrong.
     pub(super) async fn reading(&self, operation: &'static str, shard: usize, slots: &[Slot]) -> Result<MysqlSession> {
+        let known = self.slot_map.get().is_readable(shard, slots, Instant::now().into_std());
+        if known == Some(false) {
+            return Err(StoreError::Moved);
+        }
         let mut session = self.session(operation, shard).await?;
-        if !self.slot_map.get().is_trusted() {
+        if known.is_none() {
             let find = format!(
                 "SELECT COUNT(*) FROM {IDS_TABLE} JOIN slot s ON s.slot = j.id WHERE s.state IN {READABLE_STATES}"
             );
@@ -100,7 +110,13 @@ impl MysqlStore {
         slot: Slot,
         statement: SqlStatement,
     ) -> Result<Vec<MySqlRow>> {
-        self.reading(operation, self.database_of(slot), &[slot]).await?.fetch_all(statement).await
+        self.reading_slot(operation, slot).await?.fetch_all(statement).await
+    }
+
+    /// A connection to read a slot where it is.
+    pub(super) async fn reading_slot(&self, operation: &'static str, slot: Slot) -> Result<MysqlSession> {
+        let connect = || async move { self.reading(operation, self.database_of(slot), &[slot]).await };
+        self.retry_while_moving(connect).await
     }
 
     /// The rows of one statement a part. Its first value is the ids of the part, which also replace
@@ -112,14 +128,17 @@ impl MysqlStore {
         text: &str,
         bind: impl Fn(SqlStatement) -> SqlStatement + Sync,
     ) -> Result<Vec<MySqlRow>> {
-        let bind = &bind;
-        let found = try_join_all(self.parts(ids).into_iter().map(|PartKeys { part, slots, keys }| async move {
-            let ids = json_array(keys);
-            let text = text.replace("{ids}", &ids[1..ids.len() - 1]);
-            let statement = bind(part.sql(&text).bind(ids));
-            self.reading(operation, part.shard, &slots).await?.fetch_all(statement).await
-        }));
-        Ok(found.await?.into_iter().flatten().collect())
+        let (ids, bind): (Vec<(Slot, i64)>, _) = (ids.into_iter().collect(), &bind);
+        let read = || {
+            let found = self.parts(ids.iter().copied()).into_iter().map(|PartKeys { part, slots, keys }| async move {
+                let ids = json_array(keys);
+                let text = text.replace("{ids}", &ids[1..ids.len() - 1]);
+                let statement = bind(part.sql(&text).bind(ids));
+                self.reading(operation, part.shard, &slots).await?.fetch_all(statement).await
+            });
+            try_join_all(found)
+        };
+        Ok(self.retry_while_moving(read).await?.into_iter().flatten().collect())
     }
 
     /// The answer of `read`, which is repeated while a slot moves: with a fresh map, for
@@ -143,6 +162,12 @@ impl MysqlStore {
             return Err(StoreError::Moved);
         }
         sleep(SLOT_MOVE_POLL_INTERVAL).await;
-        self.refresh_slot_map().await
+        self.read_slot_map_again().await;
+        Ok(())
+    }
+
+    /// Refreshes the map by the databases that answer soon: one that does not holds up no slot of the others.
+    pub(super) async fn read_slot_map_again(&self) {
+        let _ = timeout(SLOT_MAP_READ_TIMEOUT, self.refresh_slot_map()).await;
     }
 }

@@ -4,6 +4,7 @@
 //! A connection on which a statement was given up on closes its socket, and the server rolls back:
 //! nothing waits for such a statement to end.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ impl IdleConnections {
 }
 
 /// A connection in use. Dropped with an open transaction, it rolls back.
-pub(super) struct MysqlSession {
+pub struct MysqlSession {
     idle: Arc<IdleConnections>,
     connection: Option<MySqlConnection>,
     timeout: Duration,
@@ -64,6 +65,12 @@ pub(super) struct MysqlSession {
     _permit: OwnedSemaphorePermit,
     /// Measures the use of the connection, from here until the session is dropped.
     _timer: CallTimer,
+}
+
+impl fmt::Debug for MysqlSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MysqlSession").field("in_transaction", &self.in_transaction).finish_non_exhaustive()
+    }
 }
 
 impl MysqlSession {
@@ -125,6 +132,12 @@ impl MysqlSession {
     pub(super) async fn begin(&mut self) -> Result<()> {
         self.in_transaction = true;
         self.execute_text("START TRANSACTION").await
+    }
+
+    /// Begins a transaction whose reads all see the moment of the first one.
+    pub(super) async fn begin_snapshot(&mut self) -> Result<()> {
+        self.execute_text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+        self.begin().await
     }
 
     /// Commits. After an error it is unknown whether the transaction was committed.

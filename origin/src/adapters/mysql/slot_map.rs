@@ -1,69 +1,65 @@
-//! Which database has which slot, as this process last read it.
+//! The slot map of this process, and how it is read from the databases.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use gailou_shared::id::{SLOT_COUNT, Slot};
+use gailou_shared::id::SLOT_COUNT;
 use parking_lot::RwLock;
-use sqlx::Row as _;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::pool::MysqlPool;
-use crate::adapters::mysql::rows::damaged;
+use crate::adapters::mysql::rows::{damaged, number_at};
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::slot_state::SlotStatus;
 use crate::adapters::mysql::statement::sql;
+pub(super) use crate::domain::slot_map::{SlotMap, initial_shard};
 use crate::ports::store::Result;
-
-/// An older map may name a database from which the rows of a slot that moved are being deleted.
-const MAX_TRUSTED_AGE: Duration = Duration::from_secs(5);
-
-/// The map at one moment.
-#[derive(Debug)]
-pub(super) struct SlotMap {
-    shards: Vec<u16>,
-    read_at: Instant,
-}
-
-impl SlotMap {
-    pub(super) fn shard(&self, slot: Slot) -> usize {
-        self.shards.get(usize::from(slot.get())).copied().map_or(0, usize::from)
-    }
-
-    /// Whether the map is young enough to be used without a question to the database.
-    pub(super) fn is_trusted(&self) -> bool {
-        self.read_at.elapsed() < MAX_TRUSTED_AGE
-    }
-}
 
 /// The newest map; it is replaced, never changed.
 #[derive(Debug)]
-pub(super) struct CurrentSlotMap(RwLock<Arc<SlotMap>>);
+pub(super) struct CurrentSlotMap {
+    map: RwLock<Arc<SlotMap>>,
+    /// One process asks a database once at a time.
+    reads: Vec<Mutex<()>>,
+}
 
 impl CurrentSlotMap {
-    pub(super) async fn read(first: &MysqlPool, databases: usize) -> Result<Self> {
-        Ok(Self(RwLock::new(Arc::new(read(first, databases).await?))))
+    /// A map that knows nothing yet.
+    pub(super) fn new(databases: usize) -> Self {
+        Self {
+            map: RwLock::new(Arc::new(SlotMap::new(databases))),
+            reads: (0..databases).map(|_| Mutex::default()).collect(),
+        }
     }
 
     pub(super) fn get(&self) -> Arc<SlotMap> {
-        self.0.read().clone()
+        self.map.read().clone()
     }
 
-    pub(super) async fn refresh(&self, first: &MysqlPool, databases: usize) -> Result<()> {
-        let map = Arc::new(read(first, databases).await?);
-        let mut current = self.0.write();
-        if map.read_at > current.read_at {
-            *current = map;
+    /// Reads the rows of one database, and the stored map if it is the first.
+    pub(super) async fn refresh(&self, pool: &MysqlPool, shard: usize) -> Result<()> {
+        let (begun, Some(read)) = (Instant::now().into_std(), self.reads.get(shard)) else { return Ok(()) };
+        let _read = read.lock().await;
+        if self.get().read_at(shard) > Some(begun) {
+            return Ok(());
         }
-        Ok(())
+        let read_at = Instant::now().into_std();
+        let mut session = pool.session("read_slot_map").await?;
+        let statuses = Arc::new(SlotStatus::read_present(&mut session).await?);
+        let stored = if shard == 0 { Some(read_stored(&mut session, self.reads.len()).await) } else { None };
+        let (stored, failure) = stored.transpose().map_or_else(|error| (None, Some(error)), |stored| (stored, None));
+        let mut current = self.map.write();
+        *current = Arc::new(current.with_answer(shard, statuses, read_at, stored));
+        failure.map_or(Ok(()), Err)
     }
 }
 
-async fn read(first: &MysqlPool, databases: usize) -> Result<SlotMap> {
-    let read_at = Instant::now();
-    let rows =
-        first.session("read_slot_map").await?.fetch_all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
+/// The stored map, which must be complete.
+async fn read_stored(session: &mut MysqlSession, databases: usize) -> Result<Vec<u16>> {
+    let rows = session.fetch_all(sql("SELECT slot, shard FROM slot_map ORDER BY slot")).await?;
     let mut shards = Vec::with_capacity(usize::from(SLOT_COUNT));
     for (number, row) in rows.iter().enumerate() {
-        let (slot, shard): (i16, i16) = (row.try_get(0)?, row.try_get(1)?);
+        let (slot, shard) = (number_at(row, 0)?, number_at(row, 1)?);
         match u16::try_from(shard) {
             Ok(shard) if usize::from(shard) < databases && usize::try_from(slot) == Ok(number) => shards.push(shard),
             _ => {
@@ -74,12 +70,8 @@ async fn read(first: &MysqlPool, databases: usize) -> Result<SlotMap> {
         }
     }
     if shards.len() != usize::from(SLOT_COUNT) {
-        return Err(damaged(format_args!("the slot map has {} of {SLOT_COUNT} rows", shards.len())));
+        let found = shards.len();
+        return Err(damaged(format_args!("the slot map has {found} of {SLOT_COUNT} rows: `gailou migrate` adds them")));
     }
-    Ok(SlotMap { shards, read_at })
-}
-
-/// The database of a slot in a new installation with this many databases: each has an even range.
-pub(super) fn initial_shard(slot: u16, databases: usize) -> usize {
-    usize::from(slot) * databases / usize::from(SLOT_COUNT)
+    Ok(shards)
 }

@@ -12,7 +12,6 @@ use crate::adapters::mysql::routing::{IDS_TABLE, json_array};
 use crate::adapters::mysql::rows::{count_at, slot_at};
 use crate::adapters::mysql::slot_state::SlotState;
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::write;
 use crate::domain::positions::OperationStream;
 use crate::ports::store::{Result, Sharding as _, SlotPositions};
 
@@ -20,10 +19,6 @@ use crate::ports::store::{Result, Sharding as _, SlotPositions};
 impl SlotPositions for MysqlStore {
     async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
         self.retry_while_moving(|| self.read_current_positions(stream, slots)).await
-    }
-
-    async fn skip_position(&self, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
-        self.retry_while_moving(|| write::skip_position(self, stream, slot, position)).await
     }
 }
 

@@ -16,6 +16,7 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::rows::{
@@ -24,6 +25,7 @@ use crate::adapters::mysql::rows::{
 use crate::adapters::mysql::statement::SqlStatement;
 use crate::domain::descendants::DescendantCounts;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::domain::top_replies::{MAX_RANKS_PER_REPLY, TopReplies};
 use crate::ports::store::{Result, ThreadReader};
 
 /// Whether the subject's row belongs to the key: another key may have the same number.
@@ -69,32 +71,12 @@ impl ThreadReader for MysqlStore {
     }
 
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        // One seek a reply: no statement that both servers understand limits the rows of each root.
-        let columns: Vec<String> = (0..each)
-            .map(|n| {
-                format!(
-                    "(SELECT t.id FROM reply_rank_{{n}} t WHERE t.root_id = j.id \
-                     ORDER BY t.hot DESC, t.id DESC LIMIT 1 OFFSET {n})"
-                )
-            })
-            .collect();
-        if columns.is_empty() {
-            return Ok(HashMap::new());
+        let mut top = self.read_top_replies(roots, each).await?;
+        let repeating = top.repeating_roots();
+        if !repeating.is_empty() {
+            top.replace(self.read_top_replies(&repeating, MAX_RANKS_PER_REPLY * each).await?);
         }
-        let text = format!("SELECT j.id, {} FROM {IDS_TABLE}", columns.join(", "));
-        let mut by_root = HashMap::new();
-        for r in
-            self.rows_by_id("list_top_replies", roots.iter().map(|id| (id.slot(), id.signed())), &text, |s| s).await?
-        {
-            let mut replies = Vec::new();
-            for n in 1..=each {
-                replies.extend(optional_number_at(&r, n)?.map(comment_id).transpose()?);
-            }
-            if !replies.is_empty() {
-                by_root.insert(id_at(&r, 0)?, replies);
-            }
-        }
-        Ok(by_root)
+        Ok(top.finish(each))
     }
 
     async fn list_subtree(
@@ -138,6 +120,36 @@ impl ThreadReader for MysqlStore {
 }
 
 impl MysqlStore {
+    /// The best `count` rank rows of each root.
+    async fn read_top_replies(&self, roots: &[CommentId], count: usize) -> Result<TopReplies> {
+        // One seek a reply: no statement that both servers understand limits the rows of each root.
+        // The whole key is sorted by: otherwise MySQL sorts all replies of a root.
+        let slot = slot_of_comment("j.id");
+        let columns: Vec<String> = (0..count)
+            .map(|n| {
+                format!(
+                    "(SELECT t.id FROM reply_rank_{{n}} t WHERE t.slot = {slot} AND t.root_id = j.id \
+                     ORDER BY t.slot DESC, t.root_id DESC, t.hot DESC, t.id DESC LIMIT 1 OFFSET {n})"
+                )
+            })
+            .collect();
+        let mut top = TopReplies::default();
+        if columns.is_empty() {
+            return Ok(top);
+        }
+        let text = format!("SELECT j.id, {} FROM {IDS_TABLE}", columns.join(", "));
+        let roots = roots.iter().map(|id| (id.slot(), id.signed()));
+        for r in self.rows_by_id("list_top_replies", roots, &text, |s| s).await? {
+            let root = id_at(&r, 0)?;
+            for n in 1..=count {
+                if let Some(reply) = optional_number_at(&r, n)? {
+                    top.push(root, comment_id(reply)?);
+                }
+            }
+        }
+        Ok(top)
+    }
+
     /// Floors and ids of the listed descendants of a comment that is no root.
     async fn list_floors_below(&self, top: &Path, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
         let counts = self.read_descendant_counts(top).await?;

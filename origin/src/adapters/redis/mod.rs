@@ -14,6 +14,7 @@ pub mod popularity;
 pub mod rate_limits;
 pub mod revisions;
 mod script;
+mod server_settings;
 
 pub use connection::{REDIS_TIMEOUT, RedisCallError, RedisConnection, Result};
 pub use script::{RedisScript, ScriptCall};

@@ -97,6 +97,7 @@ mod tests {
     use super::*;
     use crate::adapters::sqlite::SqliteStore;
     use crate::adapters::sqlite::query::tests::steps_of;
+    use crate::adapters::sqlite::rank_again::rank_chunk_again;
     use crate::ports::store::ThreadReader as _;
 
     const NOW: u64 = 1_700_000_000_000;
@@ -165,7 +166,7 @@ mod tests {
         fn rank(&self) {
             let mut writer = self.store.writer();
             writer.execute("DELETE FROM setting WHERE name = 'weights'", []).unwrap();
-            crate::adapters::sqlite::write::rank_again(&mut writer, &WeightsByType::new()).unwrap();
+            while rank_chunk_again(&mut writer, &WeightsByType::new()).unwrap().is_some() {}
         }
 
         /// Steps of everything that a reader of the replies of a comment causes, by name.

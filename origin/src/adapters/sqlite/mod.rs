@@ -11,6 +11,8 @@ mod member_data;
 mod member_names;
 mod members;
 mod query;
+mod rank_again;
+mod rank_rows;
 mod reconcile;
 mod rows;
 mod settings;
@@ -20,6 +22,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use gailou_shared::rank::HotWeights;
@@ -48,7 +51,9 @@ pub struct SqliteStore {
     // Dropped before the writer: the connection that closes last checkpoints the WAL, and a reader
     // cannot.
     readers: Arc<Mutex<Vec<Connection>>>,
-    writer: Mutex<Connection>,
+    writer: Arc<Mutex<Connection>>,
+    /// The comments that were ranked again when this process came to the end of it.
+    ranked_again: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
 }
 
@@ -65,7 +70,8 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl SqliteStore {
-    /// Opens the file, migrates its tables, and ranks comments again when the weights have changed.
+    /// Opens the file and migrates its tables. When the weights have changed, it is stored that every comment has to be
+    /// ranked again, and [`crate::ports::store::Reranker`] does that.
     ///
     /// # Errors
     /// When the file cannot be opened, is not a database, or belongs to a newer version.
@@ -91,12 +97,13 @@ impl SqliteStore {
         Migrations::new(migrations)
             .to_latest(&mut writer)
             .map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
-        write::rank_again(&mut writer, &weights)?;
+        rank_again::begin(&mut writer, &weights)?;
         Ok(Self {
             file: file.to_owned(),
             weights,
-            writer: Mutex::new(writer),
+            writer: Arc::new(Mutex::new(writer)),
             readers: Arc::default(),
+            ranked_again: Arc::default(),
             permits: Arc::new(Semaphore::new(MAX_READERS)),
         })
     }
@@ -107,11 +114,10 @@ impl SqliteStore {
         operation: &'static str,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let closed = || StoreError::Database("the store is closed".into());
         let permit = timeout(READER_TIMEOUT, self.permits.clone().acquire_owned());
         let permit = measure_pool_wait("sqlite", permit).await;
         let permit =
-            permit.map_err(|_| StoreError::Busy("no reader was free in time".into()))?.map_err(|_| closed())?;
+            permit.map_err(|_| StoreError::Busy("no reader was free in time".into()))?.map_err(|_| closed_error())?;
         let timer = CallTimer::start("sqlite", operation);
         let (readers, file) = (self.readers.clone(), self.file.clone());
         let done = tokio::task::spawn_blocking(move || {
@@ -122,16 +128,26 @@ impl SqliteStore {
             readers.lock().push(connection);
             answer
         });
-        done.await.map_err(|_| closed())?
+        done.await.map_err(|_| closed_error())?
     }
 
     fn writer(&self) -> MutexGuard<'_, Connection> {
         self.writer.lock()
     }
 
+    /// Runs a statement, as nothing but a test may.
+    #[cfg(test)]
+    pub(crate) fn execute(&self, statement: &str) {
+        self.writer().execute(statement, []).unwrap();
+    }
+
     fn weights_of(&self, kind: &str) -> HotWeights {
         self.weights.get(kind).copied().unwrap_or_default()
     }
+}
+
+fn closed_error() -> StoreError {
+    StoreError::Database("the store is closed".into())
 }
 
 fn open_reader(file: &Path) -> Result<Connection> {

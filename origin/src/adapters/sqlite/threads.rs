@@ -18,6 +18,7 @@ use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids, subject_numb
 use crate::adapters::sqlite::rows::{COMMENT_COLUMNS, COMMENT_JOINS, comment_id, comment_row, count, damaged};
 use crate::domain::root_keys::rank_column;
 use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::domain::top_replies::{MAX_RANKS_PER_REPLY, TopReplies};
 use crate::ports::store::{Result, ThreadReader};
 
 /// The answers to a comment but one, newest first. Other answers to it may be roots.
@@ -45,21 +46,14 @@ impl ThreadReader for SqliteStore {
     }
 
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        let roots = json_ids(roots);
+        let roots = roots.to_vec();
         self.read("list_top_replies", move |c| {
-            // The subqueries are correlated, so each root costs two seeks of `each` entries.
-            let best = "FROM reply_rank t WHERE t.root_id = j.value ORDER BY t.hot DESC, t.id DESC LIMIT ?2";
-            let sql = format!(
-                "SELECT j.value, r.id FROM json_each(?1) j JOIN reply_rank r ON r.root_id = j.value \
-                 AND r.id IN (SELECT t.id {best}) AND r.hot >= (SELECT min(hot) FROM (SELECT t.hot {best})) \
-                 ORDER BY r.hot DESC, r.id DESC"
-            );
-            let ids = |r: &Row<'_>| Ok((comment_id(r.get(0)?)?, comment_id(r.get(1)?)?));
-            let mut by_root: HashMap<CommentId, Vec<CommentId>> = HashMap::new();
-            for (root, reply) in fetch_all(c, &sql, params![roots, each as i64], ids)? {
-                by_root.entry(root).or_default().push(reply);
+            let mut top = read_top_replies(c, &roots, each)?;
+            let repeating = top.repeating_roots();
+            if !repeating.is_empty() {
+                top.replace(read_top_replies(c, &repeating, MAX_RANKS_PER_REPLY * each)?);
             }
-            Ok(by_root)
+            Ok(top.finish(each))
         })
         .await
     }
@@ -131,6 +125,23 @@ fn list_floors(c: &Connection, list: &CommentList, range: FloorRange) -> Result<
     }
 }
 
+/// The best `count` rank rows of each root.
+fn read_top_replies(c: &Connection, roots: &[CommentId], count: usize) -> Result<TopReplies> {
+    // The subqueries are correlated, so each root costs two seeks of `count` entries.
+    let best = "FROM reply_rank t WHERE t.root_id = j.value ORDER BY t.hot DESC, t.id DESC LIMIT ?2";
+    let sql = format!(
+        "SELECT j.value, r.id FROM json_each(?1) j JOIN reply_rank r ON r.root_id = j.value \
+         AND r.id IN (SELECT t.id {best}) AND r.hot >= (SELECT min(hot) FROM (SELECT t.hot {best})) \
+         ORDER BY r.hot DESC, r.id DESC"
+    );
+    let ids = |r: &Row<'_>| Ok((comment_id(r.get(0)?)?, comment_id(r.get(1)?)?));
+    let mut top = TopReplies::default();
+    for (root, reply) in fetch_all(c, &sql, params![json_ids(roots), count as i64], ids)? {
+        top.push(root, reply);
+    }
+    Ok(top)
+}
+
 /// The best roots with engagement, and the newest. Together they contain the best of the list: roots
 /// without engagement are ordered by age.
 fn rank_roots(c: &Connection, key: &SubjectKey, sort: Sort, weights: &HotWeights) -> Result<Vec<(i64, CommentId)>> {
@@ -158,7 +169,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::sqlite::query::tests::steps_of;
-    use crate::adapters::sqlite::write::rank_again;
+    use crate::adapters::sqlite::rank_again::rank_chunk_again;
     use crate::domain::row::WeightsByType;
 
     const NOW: u64 = 1_700_000_000_000;
@@ -192,7 +203,7 @@ mod tests {
         }
         tx.commit().unwrap();
         writer.execute("DELETE FROM setting WHERE name = 'weights'", []).unwrap();
-        rank_again(&mut writer, &weights).unwrap();
+        while rank_chunk_again(&mut writer, &weights).unwrap().is_some() {}
         drop(writer);
         (folder, SqliteStore { weights, ..store })
     }

@@ -3,7 +3,7 @@
 //!
 //! A commit that this process is notified of invalidates what it changed at once.
 
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,7 +26,6 @@ pub(super) struct LocalVersions {
     changed: Box<[AtomicU64]>,
     /// The last takedown in each slot, which changes all comments in it.
     takedowns: Box<[AtomicU64]>,
-    hasher: RandomState,
 }
 
 fn zeros(count: usize) -> Box<[AtomicU64]> {
@@ -35,12 +34,7 @@ fn zeros(count: usize) -> Box<[AtomicU64]> {
 
 impl LocalVersions {
     pub(super) fn new() -> Self {
-        Self {
-            commits: AtomicU64::new(0),
-            changed: zeros(VERSION_BUCKETS),
-            takedowns: zeros(usize::from(SLOT_COUNT)),
-            hasher: RandomState::new(),
-        }
+        Self { commits: AtomicU64::new(0), changed: zeros(VERSION_BUCKETS), takedowns: zeros(usize::from(SLOT_COUNT)) }
     }
 
     /// The version of now: a value that is loaded from now on contains every commit up to it.
@@ -73,7 +67,7 @@ impl LocalVersions {
     }
 
     fn bucket_of(&self, key: &impl Hash) -> usize {
-        self.hasher.hash_one(key) as usize % VERSION_BUCKETS
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(key) as usize % VERSION_BUCKETS
     }
 }
 

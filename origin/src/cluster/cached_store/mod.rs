@@ -34,6 +34,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::cluster::cached_store::cached_kinds::{CachedComments, CachedKind, CachedSubjects, CachedTopReplies};
@@ -44,6 +45,7 @@ use crate::cluster::cached_store::local_cache::LocalVersions;
 pub use crate::cluster::cached_store::metrics::{CacheMetrics, HitCounts};
 use crate::cluster::cached_store::read_through::{Lookup, ReadThrough};
 pub use crate::cluster::cached_store::rebuild_request::RebuildRequest;
+use crate::cluster::catch_up::CatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
 use crate::domain::row::SubjectRow;
 use crate::ports::broker::Producer;
@@ -64,6 +66,8 @@ pub struct CachedStoreDeps {
     pub counters: Arc<dyn Counters>,
     pub pending: Arc<dyn Pending>,
     pub recovery: Arc<CounterRecovery>,
+    /// Says whether a comment without a row may get one.
+    pub catch_up: Arc<dyn CatchUp>,
     /// Gets the requests to load lists into the cache.
     pub producer: Arc<dyn Producer>,
     pub clock: Clock,
@@ -76,14 +80,15 @@ pub struct CachedStore {
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
     recovery: Arc<CounterRecovery>,
+    catch_up: Arc<dyn CatchUp>,
     clock: Clock,
     subjects: ReadThrough<CachedSubjects>,
     comments: ReadThrough<CachedComments>,
     top_replies: ReadThrough<CachedTopReplies>,
     lists: CachedLists,
     local_versions: Arc<LocalVersions>,
-    /// Slots whose counters could not be recovered a moment ago.
-    unrecovered: moka::sync::Cache<Slot, ()>,
+    /// Slots whose counters could not be recovered, and when that failed last.
+    unrecovered: moka::sync::Cache<Slot, Instant>,
     invalidation_queue: Arc<InvalidationQueue>,
     metrics: Arc<CacheMetrics>,
 }
@@ -96,20 +101,21 @@ impl fmt::Debug for CachedStore {
 
 impl CachedStore {
     pub fn new(deps: CachedStoreDeps) -> Self {
-        let CachedStoreDeps { tables, cache, counters, pending, recovery, producer, clock } = deps;
+        let CachedStoreDeps { tables, cache, counters, pending, recovery, catch_up, producer, clock } = deps;
         let (versions, metrics) = (Arc::new(LocalVersions::new()), Arc::new(CacheMetrics::default()));
         Self {
             subjects: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
             comments: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
             top_replies: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
             lists: CachedLists::new(tables.clone(), cache.clone(), producer, versions.clone(), metrics.clone()),
-            unrecovered: moka::sync::Cache::builder().time_to_live(overlay::RECOVERY_TIMEOUT).build(),
-            invalidation_queue: Arc::new(InvalidationQueue::new(cache.clone())),
+            unrecovered: moka::sync::Cache::builder().build(),
+            invalidation_queue: Arc::new(InvalidationQueue::new(cache.clone(), pending.clone())),
             tables,
             cache,
             counters,
             pending,
             recovery,
+            catch_up,
             clock,
             local_versions: versions,
             metrics,

@@ -1,10 +1,11 @@
 //! Comments as they are at this moment: their rows, those that have no row yet, and their counts with the
 //! reactions that are not persisted yet; and what a member thinks and has pending.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 use tokio::time::{Instant, sleep};
@@ -12,14 +13,17 @@ use tokio::time::{Instant, sleep};
 use crate::cluster::cached_store::{CachedStore, MAX_IDS_TO_WAIT_FOR, accept_partial};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::{CommentRow, NewCommentRow, ReactionCounts};
+use crate::ports::broker::RECORD_RETENTION;
 use crate::ports::counters::{CountBase, CountersError};
-use crate::ports::store::Result;
+use crate::ports::pending::MAX_PENDING_TIME;
+use crate::ports::store::{Result, StoreError};
 
 /// A missing id younger than this may still be on its way to the pending comments. A little more than an
 /// append to the broker may take.
-const MAX_APPEND_AGE_MS: u64 = 10_000;
-/// A missing id younger than this may be pending, because the tables were unavailable for a while.
-const MAX_PENDING_AGE_MS: u64 = 60_000;
+const MAX_APPEND_AGE: Duration = Duration::from_secs(10);
+/// By how much the clock of the process that issued an id may be ahead. An id from a later time is looked for among
+/// the pending comments, and nothing else is done for it.
+const MAX_CLOCK_SKEW_MS: u64 = 60_000;
 /// How long to look for such a comment, and how often.
 const UNWRITTEN_ROW_TIMEOUT: Duration = Duration::from_secs(1);
 const UNWRITTEN_ROW_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -28,16 +32,22 @@ const UNWRITTEN_ROW_POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) const RECOVERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl CachedStore {
-    /// See [`crate::ports::store::CommentReader::read_comments`].
+    /// See [`crate::ports::store::CommentReader::read_comments`]. A comment that has no row yet is one that was
+    /// accepted, or one that does not exist: a request for few answers which, or fails as [`StoreError::NotCaughtUp`].
     pub(super) async fn read_current_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let mut lookup = self.comments.get(ids).await;
-        let may_be_pending =
-            |id: &&CommentId| !lookup.found.contains_key(id) && self.is_younger(**id, MAX_PENDING_AGE_MS);
-        let missing: Vec<_> = ids.iter().filter(may_be_pending).copied().collect();
+        let is_unknown = |id: &&CommentId| !lookup.found.contains_key(id) && self.may_be_in_broker(**id);
+        let missing: Vec<_> = ids.iter().filter(is_unknown).copied().collect();
         if !missing.is_empty() {
-            let may_be_appended = missing.iter().any(|id| self.is_younger(*id, MAX_APPEND_AGE_MS));
-            let wait = ids.len() <= MAX_IDS_TO_WAIT_FOR && may_be_appended;
-            lookup.found.extend(self.find_unwritten(missing, wait).await);
+            let is_for_few = ids.len() <= MAX_IDS_TO_WAIT_FOR;
+            if lookup.failed.is_some() {
+                lookup.found.extend(self.find_pending(&missing, true).await);
+            } else {
+                match self.find_unwritten(missing, is_for_few).await {
+                    Ok(found) => lookup.found.extend(found),
+                    Err(error) => lookup.failed = Some(error),
+                }
+            }
         }
         let found = accept_partial(ids, lookup)?;
         let mut rows: HashMap<_, _> = found.into_iter().map(|(id, row)| (id, Arc::unwrap_or_clone(row))).collect();
@@ -45,36 +55,87 @@ impl CachedStore {
         Ok(rows)
     }
 
-    fn is_younger(&self, id: CommentId, age_ms: u64) -> bool {
-        // The clock of another process may be ahead of this one.
-        id.created_ms().abs_diff(self.clock.now()) < age_ms
+    /// Whether a comment without a row may be a record that the broker still has.
+    fn may_be_in_broker(&self, id: CommentId) -> bool {
+        self.is_younger(id, RECORD_RETENTION)
     }
 
-    /// Comments that had no row a moment ago. With `wait`, they are looked for until the timeout.
-    async fn find_unwritten(&self, mut missing: Vec<CommentId>, wait: bool) -> HashMap<CommentId, Arc<CommentRow>> {
+    fn is_of_later(&self, id: CommentId) -> bool {
+        id.created_ms() >= self.clock.now() + MAX_CLOCK_SKEW_MS
+    }
+
+    fn is_younger(&self, id: CommentId, age: Duration) -> bool {
+        u128::from(self.clock.now().saturating_sub(id.created_ms())) < age.as_millis()
+    }
+
+    /// Those of these comments, which had no row a moment ago, that are accepted or have got their row. Young ones
+    /// are looked for until the timeout where few are asked for, and none of these is left in doubt.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCaughtUp`] where one of few may be in the broker and nowhere else, or the tables' error.
+    async fn find_unwritten(
+        &self,
+        mut missing: Vec<CommentId>,
+        is_for_few: bool,
+    ) -> Result<HashMap<CommentId, Arc<CommentRow>>> {
         let (until, mut found) = (Instant::now() + UNWRITTEN_ROW_TIMEOUT, HashMap::new());
+        let wait =
+            is_for_few && missing.iter().any(|id| !self.is_of_later(*id) && self.is_younger(*id, MAX_APPEND_AGE));
         loop {
-            match self.pending.read_comments(&missing).await {
-                Ok(pending) => {
-                    for (id, logged) in pending {
-                        found.extend(self.unwritten_row(logged).await.map(|row| (id, Arc::new(row))));
-                    }
-                }
-                Err(error) => tracing::debug!(%error, "Could not read pending comments; they appear with their rows"),
-            }
-            missing.retain(|id| !found.contains_key(id));
-            if missing.is_empty() || !wait || Instant::now() >= until {
-                return found;
-            }
-            sleep(UNWRITTEN_ROW_POLL_INTERVAL).await;
-            if let Ok(rows) = self.tables.read_comments(&missing).await {
-                found.extend(rows.into_iter().map(|(id, row)| (id, Arc::new(row))));
-            }
+            found.extend(self.find_pending(&missing, false).await);
             missing.retain(|id| !found.contains_key(id));
             if missing.is_empty() {
-                return found;
+                return Ok(found);
+            }
+            let is_last = !wait || Instant::now() >= until;
+            let are_absent = !is_last || !is_for_few || self.are_stored_if_appended(&missing).await;
+            // After that: a comment ends to be pending when its row is there.
+            let rows = self.tables.read_comments(&missing).await?;
+            found.extend(rows.into_iter().map(|(id, row)| (id, Arc::new(row))));
+            missing.retain(|id| !found.contains_key(id));
+            if missing.is_empty() || (is_last && are_absent) {
+                return Ok(found);
+            }
+            if is_last {
+                return Err(StoreError::NotCaughtUp);
+            }
+            sleep(UNWRITTEN_ROW_POLL_INTERVAL).await;
+        }
+    }
+
+    /// Whether the tables have these comments, if they were appended.
+    async fn are_stored_if_appended(&self, ids: &[CommentId]) -> bool {
+        let appended_before = |id: &CommentId| id.created_ms() + MAX_APPEND_AGE.as_millis() as u64;
+        let mut slots = BTreeMap::new();
+        for id in ids.iter().filter(|id| !self.is_of_later(**id)) {
+            let before = slots.entry(id.slot()).or_insert(0);
+            *before = appended_before(id).max(*before);
+        }
+        join_all(slots.into_iter().map(|(slot, before)| self.catch_up.is_caught_up(slot, before)))
+            .await
+            .into_iter()
+            .all(|is_caught_up| is_caught_up)
+    }
+
+    /// The pending comments among these. `tables_are_away`: their rows are not known, so that only those are taken
+    /// that cannot have been changed since.
+    async fn find_pending(&self, ids: &[CommentId], tables_are_away: bool) -> HashMap<CommentId, Arc<CommentRow>> {
+        let may_be_pending = |id: &&CommentId| self.is_younger(**id, MAX_PENDING_TIME);
+        let ids: Vec<_> = ids.iter().filter(may_be_pending).copied().collect();
+        if ids.is_empty() {
+            return HashMap::new();
+        }
+        let pending = self.pending.read_comments(&ids).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "Could not read pending comments; they appear with their rows");
+            HashMap::new()
+        });
+        let mut found = HashMap::with_capacity(pending.len());
+        for (id, pending) in pending.into_iter().collect::<BTreeMap<_, _>>() {
+            if pending.is_of_this_server || !tables_are_away {
+                found.extend(self.unwritten_row(pending.operation).await.map(|row| (id, Arc::new(row))));
             }
         }
+        found
     }
 
     /// The row that an operation will make.
@@ -146,10 +207,11 @@ impl CachedStore {
         F: Future<Output = std::result::Result<T, CountersError>>,
     {
         let (mut answer, mut is_recovered) = (query().await, false);
-        if matches!(answer, Err(CountersError::Lost)) && !slots.iter().any(|slot| self.unrecovered.contains_key(slot)) {
+        let failed_lately = |slot| self.unrecovered.get(slot).is_some_and(|at| at.elapsed() < RECOVERY_TIMEOUT);
+        if matches!(answer, Err(CountersError::Lost)) && !slots.iter().any(failed_lately) {
             match tokio::time::timeout(RECOVERY_TIMEOUT, self.recovery.recover_slots(slots)).await {
                 Ok(Ok(())) => (answer, is_recovered) = (query().await, true),
-                _ => slots.iter().for_each(|slot| self.unrecovered.insert(*slot, ())),
+                _ => slots.iter().for_each(|slot| self.unrecovered.insert(*slot, Instant::now())),
             }
         }
         if let Err(error) = &answer {

@@ -3,7 +3,7 @@
 //! A call costs one round trip to the cache for each slot. Values that are missing there cost one query
 //! and one more round trip for each slot. The round trips of several slots run concurrently.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -130,7 +130,7 @@ impl<K: CachedKind> ReadThrough<K> {
 
     /// Reads the shared cache. One that does not answer has no values and gives no stamps.
     async fn read_cache(&self, ids: Vec<K::Id>) -> Vec<CacheEntry<K>> {
-        let mut by_slot: HashMap<Slot, Vec<K::Id>> = HashMap::new();
+        let mut by_slot: BTreeMap<Slot, Vec<K::Id>> = BTreeMap::new();
         for id in ids {
             by_slot.entry(K::slot(&id)).or_default().push(id);
         }
@@ -164,7 +164,7 @@ async fn load_and_put<K: CachedKind>(
     stamps: HashMap<K::Id, CacheStamp>,
 ) -> Result<HashMap<K::Id, K::Value>> {
     let loaded = K::load(&*tables, &ids).await?;
-    let mut puts: HashMap<Slot, Vec<CachePut>> = HashMap::new();
+    let mut puts: BTreeMap<Slot, Vec<CachePut>> = BTreeMap::new();
     for (id, value) in loaded.iter().filter(|(id, value)| K::may_cache(id, value)) {
         if let Some(stamp) = stamps.get(id) {
             let put = CachePut { key: K::key(id), stamp: *stamp, version: K::version(value), value: K::encode(value) };

@@ -15,7 +15,7 @@ use crate::cluster::cached_store::{CachedStore, accept_partial};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::{CommentList, CommentRow, FloorRange, IdempotencyKey, RememberedRequest, SubjectRow};
 use crate::ports::cache::{CacheKey, CachePut};
-use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, ThreadReader};
+use crate::ports::store::{CommentReader, IdempotencyReader, Listed, MemberReader, Result, ThreadReader};
 
 #[async_trait]
 impl CommentReader for CachedStore {
@@ -34,11 +34,29 @@ impl CommentReader for CachedStore {
 #[async_trait]
 impl ThreadReader for CachedStore {
     async fn list_floors(&self, list: &CommentList, range: FloorRange) -> Result<Vec<(u64, CommentId)>> {
-        self.lists.list_floors(list, range).await
+        Ok(self.lists.list_floors(None, list, range).await?.entries)
+    }
+
+    async fn list_floors_of(
+        &self,
+        subject: &SubjectKey,
+        list: &CommentList,
+        range: FloorRange,
+    ) -> Result<Listed<(u64, CommentId)>> {
+        self.lists.list_floors(Some(subject), list, range).await
+    }
+
+    async fn list_ranked_of(
+        &self,
+        subject: &SubjectKey,
+        list: &CommentList,
+        sort: Sort,
+    ) -> Result<Listed<(i64, CommentId)>> {
+        self.lists.list_ranked(Some(subject), list, sort).await
     }
 
     async fn list_ranked(&self, list: &CommentList, sort: Sort) -> Result<Vec<(i64, CommentId)>> {
-        self.lists.list_ranked(list, sort).await
+        Ok(self.lists.list_ranked(None, list, sort).await?.entries)
     }
 
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
@@ -74,8 +92,16 @@ impl ThreadReader for CachedStore {
             self.metrics.count_redis(1);
             return Ok(snapshot);
         }
-        let snapshot = self.tables.read_snapshot(slot, id).await?;
+        let stored = self.tables.read_snapshot(slot, id).await;
         self.metrics.count_mysql(1);
+        let snapshot = match stored {
+            Ok(Some(snapshot)) => Some(snapshot),
+            // It is one that could not be stored, or none.
+            stored => match self.pending.read_snapshot(slot, id).await {
+                Ok(Some(kept)) => return Ok(Some(kept)),
+                _ => stored?,
+            },
+        };
         if let (Some(snapshot), Some(cached)) = (&snapshot, cached) {
             let put = CachePut { key, stamp: cached.stamp, version: 0, value: snapshot.to_bytes() };
             if let Err(error) = self.cache.put_values(slot, &[put]).await {

@@ -1,10 +1,11 @@
 //! Recovers lost counters: once the tables hold every acknowledged reaction, counting may continue from
-//! the tables.
+//! the tables. One process recovers the slots of a partition and a database, for all processes.
 
+mod group_recovery;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,139 +13,109 @@ use backon::{ConstantBuilder, Retryable as _};
 use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout_at};
 
-use crate::domain::positions::OperationStream;
+use crate::cluster::counter_recovery::group_recovery::GroupRecovery;
 use crate::outage_log::OutageLog;
-use crate::ports::broker::{BrokerError, PartitionOffsets, Topic};
+use crate::ports::broker::{BrokerError, PartitionOffsets};
 use crate::ports::counters::{CounterSlots, CountersError};
 use crate::ports::failure::Failure;
-use crate::ports::store::{SlotPositions, StoreError};
+use crate::ports::store::{SlotTables, StoreError};
 
-/// How long the tables may take to catch up with the broker while a caller waits.
-const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often their positions are read meanwhile.
-const CATCH_UP_POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Processes keep rows for a quarter of a second. If counters were opened earlier, these rows could show
-/// counts from before what the lost counters had counted.
-const LOCAL_CACHE_DRAIN_TIME: Duration = Duration::from_millis(250);
+/// How long a caller waits. The recovery goes on without it.
+const RECOVERY_WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long [`CounterRecovery::recover_all`] waits after a failure; jitter adds up to as much again.
 const RECOVERY_RETRY_DELAY: Duration = Duration::from_millis(700);
 
-/// Recovers slots. Concurrent callers with the same partition wait for the same recovery.
+/// Recovers slots: those of one partition and one database together, so that a database that does not answer
+/// keeps the counters of its own slots lost and no others. Concurrent callers wait for the same recovery.
 #[derive(Debug)]
 pub struct CounterRecovery {
-    offsets: Arc<dyn PartitionOffsets>,
-    tables: Arc<dyn SlotPositions>,
-    counters: Arc<dyn CounterSlots>,
-    /// One for each partition: locked during its recovery, with the last failure and its time.
-    partitions: Vec<Mutex<Option<(Instant, CountersError)>>>,
+    recovery: Arc<GroupRecovery>,
+    /// One for each partition and database, locked during its recovery.
+    groups: Vec<Arc<Mutex<LastFailure>>>,
+}
+
+/// How the last recovery of a group failed, and when.
+type LastFailure = Option<(Instant, CountersError)>;
+
+/// Slots that are recovered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SlotGroup {
+    partition: u32,
+    database: usize,
 }
 
 impl CounterRecovery {
     pub fn new(
         offsets: Arc<dyn PartitionOffsets>,
-        tables: Arc<dyn SlotPositions>,
+        tables: Arc<dyn SlotTables>,
         counters: Arc<dyn CounterSlots>,
     ) -> Self {
-        let partitions = (0..offsets.partition_count()).map(|_| Mutex::default()).collect();
-        Self { offsets, tables, counters, partitions }
+        let groups = offsets.partition_count() as usize * tables.count_databases();
+        let groups = (0..groups).map(|_| Arc::default()).collect();
+        let holder = format!("{:016x}", rand::random::<u64>());
+        Self { recovery: Arc::new(GroupRecovery { offsets, tables, counters, holder }), groups }
     }
 
-    /// Recovers these slots, and all other lost slots of their partitions.
+    /// Recovers these slots, and all other lost slots of their groups.
     ///
     /// # Errors
     /// [`CountersError::Unavailable`] when the tables have not caught up with the broker in three seconds,
     /// or a server does not answer; [`CountersError::Lost`] when the slots were lost again and again.
     pub async fn recover_slots(&self, slots: &[Slot]) -> Result<(), CountersError> {
-        let mut partitions: Vec<_> = slots.iter().map(|slot| self.offsets.partition_of(*slot)).collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        try_join_all(partitions.into_iter().map(|partition| self.recover_partition(partition))).await?;
+        let groups: BTreeSet<_> = slots.iter().map(|slot| self.recovery.group_of(*slot)).collect();
+        try_join_all(groups.into_iter().map(|group| self.recover_group(group))).await?;
         Ok(())
     }
 
     /// Recovers every lost slot, and retries without end.
     pub async fn recover_all(&self) {
         let delays = ConstantBuilder::default().with_delay(RECOVERY_RETRY_DELAY).with_jitter().without_max_times();
-        let recovered = (0..self.offsets.partition_count()).map(async |partition| {
-            let recovery = (|| self.recover_partition(partition)).retry(delays);
+        let groups: BTreeSet<_> =
+            (0..SLOT_COUNT).filter_map(Slot::new).map(|slot| self.recovery.group_of(slot)).collect();
+        let recovered = groups.into_iter().map(async |group| {
+            let SlotGroup { partition, database } = group;
+            let recovery = (|| self.recover_group(group)).retry(delays);
             let outage = OutageLog::default();
             let recovery = recovery.notify(|error, _| outage.begin(|| {
-                tracing::warn!(partition, %error, "Could not recover the counters of partition {partition}; retrying until it succeeds");
+                tracing::warn!(partition, database, %error, "Could not recover the counters of partition {partition} in database {database}; retrying until it succeeds");
             }));
             // Without a limit of attempts it ends by success only.
             let _ = recovery.await;
-            outage.end(|| tracing::info!(partition, "Recovered the counters of partition {partition}"));
+            outage.end(|| tracing::info!(partition, database, "Recovered the counters of partition {partition} in database {database}"));
         });
         join_all(recovered).await;
     }
 
-    async fn recover_partition(&self, partition: u32) -> Result<(), CountersError> {
+    async fn recover_group(&self, group: SlotGroup) -> Result<(), CountersError> {
+        let until = Instant::now() + RECOVERY_WAIT_TIMEOUT;
+        let recovered = timeout_at(until, self.join_recovery(group, until)).await;
+        recovered.unwrap_or_else(|_| {
+            let partition = group.partition;
+            let reason = format!("the tables have not caught up with partition {partition} of the reactions");
+            Err(CountersError::Unavailable(reason.into()))
+        })
+    }
+
+    /// Waits for the recovery of a group that is under way, or for a new one.
+    async fn join_recovery(&self, group: SlotGroup, until: Instant) -> Result<(), CountersError> {
         let called_at = Instant::now();
-        let mut last_failure = self.partitions[partition as usize].lock().await;
+        let index = group.partition as usize * self.recovery.tables.count_databases() + group.database;
+        let mut last_failure = self.groups[index].clone().lock_owned().await;
         match &*last_failure {
             // A recovery that this caller waited for has failed.
             Some((failed_at, error)) if *failed_at > called_at => return Err(error.clone()),
             _ => {}
         }
-        let recovered = self.recover_lost_slots(partition, called_at + CATCH_UP_TIMEOUT).await;
-        *last_failure = recovered.clone().err().map(|error| (Instant::now(), error));
-        recovered
-    }
-
-    async fn recover_lost_slots(&self, partition: u32, until: Instant) -> Result<(), CountersError> {
-        let slots = (0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| self.offsets.partition_of(*slot) == partition);
-        let slots: Vec<_> = slots.collect();
-        loop {
-            let lost = self.counters.find_lost_slots(&slots).await?;
-            if lost.is_empty() {
-                return Ok(());
-            }
-            let recovery = self.counters.begin_recovery(&lost).await?;
-            // Read after the beginning: every reaction acknowledged until then is before this offset.
-            let end = self.offsets.end_offset(Topic::Reactions, partition).await?;
-            let reached = self.catch_up(partition, &lost, end, until).await?;
-            sleep(LOCAL_CACHE_DRAIN_TIME).await;
-            match self.counters.finish_recovery(&recovery, &reached).await {
-                Err(CountersError::Lost) if Instant::now() < until => {}
-                Ok(()) => {
-                    let slots = lost.len();
-                    tracing::info!(
-                        partition,
-                        slots,
-                        "Recovered the counters of {slots} slots of partition {partition}"
-                    );
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Waits until the tables hold every record before `end`. Returns the positions of the slots then.
-    async fn catch_up(
-        &self,
-        partition: u32,
-        slots: &[Slot],
-        end: u64,
-        until: Instant,
-    ) -> Result<HashMap<Slot, u64>, CountersError> {
-        loop {
-            // The committed offset first: the positions are at least as new then.
-            let committed = self.offsets.committed_offset(Topic::Reactions, partition).await?;
-            let positions = self.tables.read_positions(OperationStream::Reactions, slots).await?;
-            let position_of = |slot| positions.get(slot).copied().unwrap_or(0);
-            let reached: HashMap<_, _> = slots.iter().map(|slot| (*slot, position_of(slot))).collect();
-            if committed >= end || reached.values().all(|position| *position >= end) {
-                return Ok(reached);
-            }
-            if Instant::now() >= until {
-                let reason = format!("the tables have not caught up with partition {partition} of the reactions");
-                return Err(CountersError::Unavailable(reason.into()));
-            }
-            sleep(CATCH_UP_POLL_INTERVAL).await;
-        }
+        let recovery = self.recovery.clone();
+        // A task of its own: no other process recovers the group while this one has claimed it.
+        let recovering = tokio::spawn(async move {
+            let recovered = recovery.recover(group, until).await;
+            *last_failure = recovered.clone().err().map(|error| (Instant::now(), error));
+            recovered
+        });
+        recovering.await.unwrap_or_else(|error| Err(CountersError::Unavailable(Failure::of_driver(error))))
     }
 }
 

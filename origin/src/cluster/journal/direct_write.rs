@@ -3,15 +3,16 @@
 
 use std::time::Duration;
 
-use gailou_shared::id::CommentId;
-use tokio::time::{Instant, sleep};
+use gailou_shared::id::{CommentId, Slot};
+use gailou_shared::walk::Snapshot;
+use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::cluster::journal::{ClusterJournal, RETRY_DELAY, WRITE_TIMEOUT, persist_until};
+use crate::cluster::journal::{ClusterJournal, RETRY_DELAY, WRITE_TIMEOUT, persist_until, unknown};
 use crate::domain::operation::{LoggedOperation, OperationOutcome};
 use crate::ports::journal::JournalError;
 
-/// Comments are pending for a minute. An older one has a row, or does not exist.
-const MAX_PENDING_AGE: Duration = Duration::from_secs(60);
+/// How long a reader waits until a ranking is stored.
+const SNAPSHOT_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl ClusterJournal {
     /// Changes a comment. Waits for the row of a pending comment.
@@ -21,14 +22,23 @@ impl ClusterJournal {
         logged: LoggedOperation,
     ) -> Result<OperationOutcome, JournalError> {
         let deadline = Instant::now() + WRITE_TIMEOUT;
+        let mut had_row = false;
         loop {
             let outcome = self.write_one(&logged, deadline).await?;
             self.visibility.invalidate(id).await;
-            if !matches!(outcome, OperationOutcome::NoComment) || !self.may_be_pending(id).await {
+            // A row that was there before cannot be changed so.
+            if had_row || !matches!(outcome, OperationOutcome::NoComment) {
+                return Ok(outcome);
+            }
+            had_row = self.tables.read_comments(&[id]).await.map_err(unknown)?.contains_key(&id);
+            if had_row {
+                continue;
+            }
+            if !self.comments.read_comments(&[id]).await?.contains_key(&id) {
                 return Ok(outcome);
             }
             if Instant::now() >= deadline {
-                return Err(JournalError::Unknown("the comment has no row yet".into()));
+                return Err(JournalError::NotStoredYet);
             }
             sleep(RETRY_DELAY).await;
         }
@@ -46,12 +56,27 @@ impl ClusterJournal {
         Ok(outcome)
     }
 
-    /// Whether a comment without a row may get one soon, or may just have got one.
-    async fn may_be_pending(&self, id: CommentId) -> bool {
-        let age_ms = self.clock.now().saturating_sub(id.created_ms());
-        // While the pending comments do not answer, it may be one of them.
-        u128::from(age_ms) <= MAX_PENDING_AGE.as_millis()
-            && self.pending.read_comments(&[id]).await.map_or(true, |found| found.contains_key(&id))
+    /// Stores a ranking that a cursor is about to name. Where the tables take no writes, Redis keeps it.
+    pub(super) async fn store_snapshot(
+        &self,
+        slot: Slot,
+        snapshot: &Snapshot,
+        logged: &LoggedOperation,
+    ) -> Result<OperationOutcome, JournalError> {
+        let deadline = Instant::now() + SNAPSHOT_WRITE_TIMEOUT;
+        let written = timeout_at(deadline, self.write_one(logged, deadline)).await;
+        let refused = match written {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(error)) => error,
+            Err(_) => JournalError::Unknown("the tables took no ranking in time".into()),
+        };
+        match self.pending.put_snapshot(slot, snapshot).await {
+            Ok(()) => Ok(OperationOutcome::Done),
+            Err(error) => {
+                tracing::debug!(slot = slot.get(), %error, "Could not keep a ranking that could not be stored");
+                Err(refused)
+            }
+        }
     }
 
     /// Writes one operation into the tables.

@@ -46,7 +46,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(35);
 pub struct ClusterJournalDeps {
     pub producer: Arc<dyn Producer>,
     pub tables: Arc<dyn SlotTables>,
-    /// Says whether a comment is visible: by its row, or as a pending comment.
+    /// Says whether a comment exists and is visible: by its row, or as a pending comment.
     pub comments: Arc<dyn CommentReader>,
     pub counters: Arc<dyn Counters>,
     pub pending: Arc<dyn Pending>,
@@ -60,6 +60,7 @@ pub struct ClusterJournalDeps {
 pub struct ClusterJournal {
     producer: Arc<dyn Producer>,
     tables: Arc<dyn SlotTables>,
+    comments: Arc<dyn CommentReader>,
     counters: Arc<dyn Counters>,
     pending: Arc<dyn Pending>,
     recovery: Arc<CounterRecovery>,
@@ -77,12 +78,13 @@ impl ClusterJournal {
     pub fn start(deps: ClusterJournalDeps) -> Self {
         let ClusterJournalDeps { producer, tables, comments, counters, pending, recovery, listeners, clock } = deps;
         Self {
-            visibility: VisibilityCache::new(comments),
+            visibility: VisibilityCache::new(comments.clone()),
             reaction_states: ReactionStateBatcher::start(&tables),
             bulk: BulkBatcher::start(tables.clone(), listeners.clone()),
             is_closed: RwLock::new(false),
             producer,
             tables,
+            comments,
             counters,
             pending,
             recovery,
@@ -97,7 +99,7 @@ impl ClusterJournal {
             encode(logged).ok_or_else(|| StoreError::damaged("an operation without a format for the broker"))?;
         self.producer.append_record(topic, slot, bytes).await.map_err(|error| match error {
             BrokerError::Full => JournalError::Full,
-            BrokerError::NotSent => JournalError::NotSent,
+            BrokerError::NotSent | BrokerError::Stopped(_) => JournalError::NotSent,
             BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
             BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
         })
@@ -121,8 +123,8 @@ impl Journal for ClusterJournal {
                 self.overwrite(id, logged).await
             }
             Operation::Change { id, .. } => self.change(id, logged).await,
+            Operation::Snapshot { slot, ref snapshot } => self.store_snapshot(slot, snapshot, &logged).await,
             Operation::Subject { .. }
-            | Operation::Snapshot { .. }
             | Operation::Dictionary(_)
             | Operation::MemberName { .. }
             | Operation::DeleteExpired

@@ -94,17 +94,20 @@ impl ClusterJournal {
         let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|key| key.request == *request));
         let Some(row) = row else { return Ok(OperationOutcome::Mismatch) };
         // The mark of the append may be stored although the pending comment is not, when Redis fails
-        // between the two. Appended twice it is still one row, with the same id and content.
-        if !is_appended || !self.is_shown(row.path.id()).await {
+        // between the two. Appended twice it is still one row, with the same id and content. While the tables do
+        // not answer, what is appended is not shown again: its row may be deleted.
+        if !is_appended || self.is_shown(row.path.id()).await == Some(false) {
             self.append_and_show(before).await?;
         }
         Ok(OperationOutcome::Replayed { id: row.path.id(), state: row.state })
     }
 
-    /// Whether every process can show a comment: it is pending, or it has a row.
-    async fn is_shown(&self, id: CommentId) -> bool {
-        let is_pending = self.pending.read_comments(&[id]).await.is_ok_and(|found| found.contains_key(&id));
-        is_pending || self.tables.read_comments(&[id]).await.is_ok_and(|rows| rows.contains_key(&id))
+    /// Whether every process can show a comment: it is pending, or it has a row. `None` while the tables do not say.
+    async fn is_shown(&self, id: CommentId) -> Option<bool> {
+        if self.pending.read_comments(&[id]).await.is_ok_and(|found| found.contains_key(&id)) {
+            return Some(true);
+        }
+        self.tables.read_comments(&[id]).await.ok().map(|rows| rows.contains_key(&id))
     }
 
     /// Appends a comment and waits until every process can show it.

@@ -4,15 +4,18 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use futures_util::future::join_all;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{CommentState, Reaction};
 use tokio::time::sleep;
 
 use crate::cluster::journal::*;
 use crate::domain::codec::operation::decode;
 use crate::domain::operation::CommentChange;
+use crate::domain::positions::OperationStream;
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
+use crate::ports::broker::PartitionOffsets as _;
 use crate::ports::counters::CountersError;
-use crate::ports::store::BatchWriter as _;
+use crate::ports::store::{BatchWriter as _, ThreadReader as _};
 use crate::testing::faults::FaultPoint;
 use crate::testing::fixtures::{comment, like, member, new_row, publish, subject_in};
 use crate::testing::memory_pending::MemoryPending;
@@ -61,7 +64,11 @@ impl JournalTestBed {
             let logged = LoggedOperation { position: Some(offset as u64), ..decode(bytes).unwrap() };
             self.doubles.store.persist(&[logged]).await.unwrap();
         }
-        self.doubles.broker.commit_all(topic);
+        let stream = if topic == Topic::Comments { OperationStream::Comments } else { OperationStream::Reactions };
+        for partition in 0..self.doubles.broker.partition_count() {
+            let end = self.doubles.broker.end_offset(topic, partition).await.unwrap();
+            self.doubles.store.set_checkpoint(0, stream, partition, end);
+        }
     }
 
     fn appended(&self, topic: Topic) -> usize {
@@ -277,9 +284,17 @@ async fn change_waits_for_the_row_of_a_pending_comment() {
     let late = bed.persist_records(Topic::Comments, Duration::from_millis(600));
     let (outcome, ()) = tokio::join!(bed.journal.append(change(1)), late);
     assert!(matches!(outcome, Ok(OperationOutcome::Done)), "{outcome:?}");
-    // A comment that never becomes a row, and one that does not exist.
+    // A comment that has no row after two seconds, and one that is known nowhere while it may be in the broker.
     bed.publish(bed.row(2, None)).await.unwrap();
-    is_unknown(&bed.journal.append(change(2)).await);
+    assert!(matches!(bed.journal.append(change(2)).await, Err(JournalError::NotStoredYet)));
+    bed.doubles.pending.lose_comment(comment(SLOT, 2));
+    let unknown = bed.journal.append(change(2)).await;
+    assert!(matches!(unknown, Err(JournalError::Store(StoreError::NotCaughtUp))), "{unknown:?}");
+    let liked = bed.like(comment(SLOT, 2), 7).await;
+    assert!(matches!(liked, Err(JournalError::Store(StoreError::NotCaughtUp))), "{liked:?}");
+    bed.persist_records(Topic::Comments, Duration::ZERO).await;
+    assert!(matches!(bed.journal.append(change(2)).await, Ok(OperationOutcome::Done)));
+    // One that does not exist, and one whose row cannot be changed.
     assert!(matches!(bed.journal.append(change(3)).await, Ok(OperationOutcome::NoComment)));
     assert!(bed.doubles.listener.operations() >= 1);
 }
@@ -297,6 +312,26 @@ async fn change_is_retried_while_its_slot_moves() {
     assert!(matches!(bed.journal.append(change.clone()).await, Ok(OperationOutcome::Done)));
     bed.doubles.store.fail_writes(|_| Some((FaultPoint::After, StoreError::Unavailable("gone".into()))));
     is_unknown(&bed.journal.append(change).await);
+}
+
+/// The slot is locked or its database takes no writes, and a cursor is about to name the ranking.
+#[tokio::test(start_paused = true)]
+async fn ranking_that_cannot_be_stored_is_kept_by_redis() {
+    let bed = JournalTestBed::new();
+    let slot = bed.subject.slot();
+    let snapshot = Snapshot::rank(vec![(1, comment(SLOT, 1))]);
+    let store = || bed.journal.append(Operation::Snapshot { slot, snapshot: snapshot.clone() });
+    for error in [StoreError::Database("read-only".into()), StoreError::Unavailable("locked".into()), StoreError::Moved]
+    {
+        bed.doubles.store.fail_writes(move |_| Some((FaultPoint::Before, error.clone())));
+        let begun = Instant::now();
+        assert!(matches!(store().await, Ok(OperationOutcome::Done)));
+        assert!(begun.elapsed() < Duration::from_secs(1), "a reader waits");
+    }
+    let found = bed.doubles.cached_store().read_snapshot(slot, snapshot.id()).await.unwrap();
+    assert_eq!(found.map(|found| found.id()), Some(snapshot.id()));
+    bed.doubles.pending.is_down.store(true, SeqCst);
+    assert!(store().await.is_err(), "then the reader gets a former ranking");
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretBox};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::sources::Sources;
-use crate::config::values::{parse, parse_optional, within};
+use crate::config::values::{optional_within, parse, parse_optional, within};
 use crate::config::{ConfigError, Password, Settings};
 
 pub use kafka::{KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism};
@@ -105,9 +105,10 @@ pub struct ClusterTuning {
     /// Numbered tables of a kind in each database, from 1 to 1024; fixed by the first `gailou migrate`.
     #[serde(deserialize_with = "within::<1, 1_024, _, _>")]
     pub tables: u16,
-    /// Partitions of each topic, from 1 to 1024, when `gailou migrate` creates it.
-    #[serde(deserialize_with = "within::<1, 1_024, _, _>")]
-    pub partitions: u32,
+    /// Partitions of each topic, from 1 to 1024, when `gailou migrate` creates it; without it, as many as the other
+    /// topics have, or 64. Fixed by the first `gailou migrate`.
+    #[serde(deserialize_with = "optional_within::<1, 1_024, _, _>")]
+    pub partitions: Option<u32>,
     /// Replicas of each topic, from 1 to 16, when `gailou migrate` creates it.
     #[serde(deserialize_with = "within::<1, 16, _, _>")]
     pub replication: u16,
@@ -144,7 +145,7 @@ impl Default for ClusterTuning {
         Self {
             name: "gailou".to_owned(),
             tables: 16,
-            partitions: 16,
+            partitions: None,
             replication: 1,
             batch: 1_000,
             comments_ms: 50,

@@ -8,8 +8,28 @@ use crate::domain::damaged_data::Result;
 use crate::domain::fold::BatchFold;
 use crate::domain::fold::row_changes::{AuditRow, ForgottenName, HistoryRow, SubjectPatchRow, Takedown, TextEdit};
 use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
+use crate::domain::reaction_state::DeadReaction;
 
 impl<'b> BatchFold<'b> {
+    /// Ends what a change of this pair makes outdated among the dead letters; for one that was a dead letter itself,
+    /// that is what died before it. Answers whether the change is to be applied: a dead letter only while it is not
+    /// outdated.
+    pub(super) fn end_dead_reactions(&mut self, id: CommentId, member: MemberId, died_at: Option<u64>) -> bool {
+        let id = self.resolve(id);
+        let aliases = &self.aliases;
+        let is_of_pair = |dead: &DeadReaction| aliases.get(&dead.id).copied().unwrap_or(dead.id) == id;
+        let Some(dead) = self.dead_reactions.get_mut(&(id.slot(), member)) else { return died_at.is_none() };
+        if let Some(position) = died_at
+            && !dead.iter().any(|dead| is_of_pair(dead) && dead.position == position)
+        {
+            return false;
+        }
+        let last = died_at.unwrap_or(u64::MAX);
+        let ended = dead.extract_if(.., |dead| is_of_pair(dead) && dead.position <= last);
+        self.changes.ended_dead_reactions.extend(ended);
+        true
+    }
+
     /// Without a position, a reaction to an invisible comment is refused. With one, a reaction to a
     /// comment without a row is stored until the comment is published.
     pub(super) fn react(

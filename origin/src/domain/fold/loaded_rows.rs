@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::wire::Reaction;
 
 use crate::domain::columns::damaged;
@@ -15,6 +15,7 @@ use crate::domain::fold::stored_rows::{
 };
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::positions::NextPositions;
+use crate::domain::reaction_state::DeadReaction;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// Rows by what was requested; `None` where no row exists.
@@ -38,6 +39,7 @@ pub(crate) struct LoadedRows<'b> {
     pub(super) aliases: Lookups<CommentId, CommentId>,
     pub(super) early_counts: Lookups<CommentId, ReactionCounts>,
     early_reactions: Lookups<CommentId, Vec<MemberId>>,
+    pub(super) dead_reactions: Lookups<(Slot, MemberId), Vec<DeadReaction>>,
 }
 
 impl<'b> LoadedRows<'b> {
@@ -56,6 +58,7 @@ impl<'b> LoadedRows<'b> {
             aliases: HashMap::new(),
             early_counts: HashMap::new(),
             early_reactions: HashMap::new(),
+            dead_reactions: HashMap::new(),
         }
     }
 
@@ -74,6 +77,7 @@ impl<'b> LoadedRows<'b> {
                     if !applied {
                         let id = self.resolve(*id);
                         self.request_pair(id, *member, &mut request);
+                        self.request_dead_reactions(id.slot(), *member, &mut request);
                         if let Some(original) = originals.get(&id) {
                             self.request_pair(*original, *member, &mut request);
                         }
@@ -112,6 +116,7 @@ impl<'b> LoadedRows<'b> {
         mark(&mut self.aliases, request.aliases.iter().copied());
         mark(&mut self.early_counts, request.early_counts.iter().copied());
         mark(&mut self.early_reactions, request.early_reactions.iter().copied());
+        mark(&mut self.dead_reactions, request.dead_reactions.iter().copied());
     }
 
     /// New comments whose idempotency key or import source belongs to an earlier comment already.
@@ -223,6 +228,17 @@ impl<'b> LoadedRows<'b> {
         }
     }
 
+    /// The dead letters of a member in a slot, and which comments they are about.
+    fn request_dead_reactions(&self, slot: Slot, member: MemberId, request: &mut RowRequest<'b>) {
+        if !self.layout.has_aliases() {
+            return;
+        }
+        match self.dead_reactions.get(&(slot, member)) {
+            None => request.dead_reactions.push((slot, member)),
+            Some(dead) => dead.iter().flatten().for_each(|dead| self.request_comment(dead.id, request)),
+        }
+    }
+
     fn request_subject(&self, key: &'b SubjectKey, request: &mut RowRequest<'b>) {
         if !self.subjects.contains_key(key) {
             request.subjects.push(key);
@@ -285,5 +301,10 @@ impl LoadedRows<'_> {
 
     pub(crate) fn add_early_counts(&mut self, id: CommentId, counts: ReactionCounts) {
         self.early_counts.insert(id, Some(counts));
+    }
+
+    pub(crate) fn add_dead_reaction(&mut self, dead: DeadReaction) {
+        let of_member = self.dead_reactions.entry((dead.id.slot(), dead.member)).or_default();
+        of_member.get_or_insert_default().push(dead);
     }
 }

@@ -21,13 +21,15 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{Author, Reaction};
 pub(crate) use loaded_rows::LoadedRows;
-#[cfg(feature = "cluster")]
+#[cfg(any(test, feature = "cluster"))]
 pub(crate) use row_changes::HistoryRow;
 pub(crate) use row_changes::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
+#[cfg(test)]
+pub(crate) use row_changes::{ReactionRow, ReplyRank, Takedown};
 pub(crate) use row_request::RowRequest;
 pub(crate) use stored_rows::{
     FoldedRow, ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
@@ -37,6 +39,7 @@ use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::positions::NextPositions;
+use crate::domain::reaction_state::DeadReaction;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// The rows that a batch touches, while it is folded.
@@ -50,6 +53,8 @@ pub(crate) struct BatchFold<'b> {
     pairs: HashMap<(CommentId, MemberId), ReactionPair>,
     /// The reactions to comments that have no row yet.
     early_counts: HashMap<CommentId, ReactionCounts>,
+    /// Reactions among the dead letters, by the slot of the comment and the member.
+    dead_reactions: HashMap<(Slot, MemberId), Vec<DeadReaction>>,
     texts: HashMap<CommentId, String>,
     idempotency_keys: HashMap<ScopedIdempotencyKey<'b>, StoredIdempotencyKey>,
     sources: HashMap<(usize, &'b str), CommentId>,
@@ -177,6 +182,7 @@ impl<'b> BatchFold<'b> {
             aliases: present_rows(loaded.aliases),
             pairs: loaded.pairs.into_iter().map(|(ids, before)| (ids, pair(before))).collect(),
             early_counts: present_rows(loaded.early_counts),
+            dead_reactions: present_rows(loaded.dead_reactions),
             texts: present_rows(loaded.texts),
             idempotency_keys: present_rows(loaded.idempotency_keys),
             sources,
@@ -197,6 +203,9 @@ impl<'b> BatchFold<'b> {
         }
         let outcome = match &logged.operation {
             Operation::Publish(new) => self.publish(new, at, position.is_some())?,
+            Operation::React { id, member, .. } if !self.end_dead_reactions(*id, *member, logged.died_at) => {
+                OperationOutcome::Outdated
+            }
             Operation::React { id, member, change } => self.react(*id, *member, *change, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,

@@ -7,6 +7,7 @@ use gailou_shared::wire::{Author, Reaction};
 use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
 use crate::domain::operation::{AuditEntry, ChangeRow, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
+use crate::domain::reaction_state::DeadReaction;
 use crate::domain::root_keys::RootKeys;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
@@ -25,6 +26,8 @@ pub(crate) struct RowChanges<'b> {
     /// Names that are removed from comments, after `inserts`.
     pub forgotten: Vec<ForgottenName>,
     pub reactions: Vec<ReactionRow>,
+    /// Dead letters that are applied or outdated; their rows are deleted.
+    pub ended_dead_reactions: Vec<DeadReaction>,
     pub root_ranks: Vec<RootRank>,
     /// Ranks of replies to delete before `added_reply_ranks` are inserted.
     pub removed_reply_ranks: Vec<ReplyRank>,
@@ -182,7 +185,11 @@ impl<'b> BatchFold<'b> {
         for subject in self.subjects {
             let version = subject.version + u64::from(subject.changed);
             if subject.changed || subject.notify_again {
-                persisted.changed.push(ChangedSubject { subject: subject.key.clone(), version });
+                persisted.changed.push(ChangedSubject {
+                    subject: subject.key.clone(),
+                    version,
+                    is_new: subject.changed,
+                });
             }
             changes.subjects.push(SubjectChange {
                 key: subject.key,
@@ -220,6 +227,7 @@ impl<'b> BatchFold<'b> {
         let pairs = self.pairs.into_iter().filter(|(_, pair)| pair.before != pair.now);
         changes.reactions = pairs.map(|((id, member), pair)| ReactionRow { id, member, reaction: pair.now }).collect();
         changes.reactions.sort_unstable_by_key(|row| (row.id, row.member));
+        changes.ended_dead_reactions.sort_unstable();
         changes.removed_reply_ranks.sort_unstable();
         changes.added_reply_ranks.sort_unstable();
         changes.idempotency_keys.sort_by_key(|(key, _)| *key);

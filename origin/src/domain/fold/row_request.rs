@@ -1,6 +1,6 @@
 //! One round of rows that a fold needs from the tables.
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 
 use crate::domain::fold::stored_rows::ScopedIdempotencyKey;
 
@@ -24,6 +24,8 @@ pub(crate) struct RowRequest<'b> {
     pub early_counts: Vec<CommentId>,
     /// Ids without rows whose reactions are all to be read; the answers are pairs.
     pub early_reactions: Vec<CommentId>,
+    /// Members whose reactions in a slot are among the dead letters.
+    pub dead_reactions: Vec<(Slot, MemberId)>,
 }
 
 impl RowRequest<'_> {
@@ -42,6 +44,7 @@ impl RowRequest<'_> {
         sort(&mut self.aliases);
         sort(&mut self.early_counts);
         sort(&mut self.early_reactions);
+        sort(&mut self.dead_reactions);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -55,5 +58,6 @@ impl RowRequest<'_> {
             && self.aliases.is_empty()
             && self.early_counts.is_empty()
             && self.early_reactions.is_empty()
+            && self.dead_reactions.is_empty()
     }
 }

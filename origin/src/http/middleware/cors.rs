@@ -117,13 +117,13 @@ pub(super) async fn subject_type(
         CallTarget::Installation => return Ok(String::new()),
         CallTarget::Comment(id) => id,
     };
-    if let Some(known) = app.comment_subjects.get(&id) {
+    if let Some((known, _)) = app.comment_subjects.get(&id) {
         return Ok(known.kind().to_owned());
     }
     app.rate_limits.count_read(network).await?;
     let _place = app.reads.admit().await?;
     match subject::of_comment(app, id).await {
-        Ok(subject) => Ok(subject.kind().to_owned()),
+        Ok((subject, _)) => Ok(subject.kind().to_owned()),
         Err(ServiceError::CommentNotFound) => Ok(String::new()),
         Err(error) => Err(error.into()),
     }

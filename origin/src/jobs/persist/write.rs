@@ -1,6 +1,5 @@
 //! Writes one batch into the tables, and turns a record that no table accepts into a dead letter.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,11 +8,14 @@ use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
 
+use crate::domain::checkpoint::CheckpointAdvance;
+use crate::domain::codec::operation;
 use crate::domain::markdown;
-use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::domain::positions::OperationStream;
-use crate::jobs::persist::position_check::{CheckedSlots, PositionCheck, check_positions};
+use crate::domain::reaction_state::DeadReaction;
 use crate::jobs::persist::queue::QueuedRecord;
+use crate::jobs::persist::refusals::MAX_REFUSALS;
 use crate::jobs::persist::{PersistJob, topic};
 use crate::outage_log::OutageLog;
 use crate::ports::broker::Record;
@@ -30,65 +32,97 @@ const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// What became of a batch.
 #[derive(Debug)]
 pub(crate) enum WriteOutcome {
-    /// Every record is in the tables or among the dead letters.
+    /// Every record is in the tables or among the dead letters, and the checkpoints are stored.
     Stored,
     /// The batch is not known to be stored, because of `error`. `refused`: the database answers, and at
-    /// least one of the records cannot be stored.
-    Retry { refused: bool, error: Failure },
+    /// least one of the records cannot be stored. `is_moving`: a slot is on its way to another database.
+    Retry { refused: bool, is_moving: bool, error: Failure },
+    /// Nothing was written: the database has gone back, or a slot came to it. Its partitions begin again.
+    BeginAgain,
 }
 
-/// Writes the batch of one database and notifies the listener.
-///
-/// # Errors
-/// When nothing of this topic may be written any more.
+/// Writes the batch of one database, with its checkpoints, and notifies the listener.
 pub(crate) async fn write(
     job: &PersistJob,
     stream: OperationStream,
+    database: usize,
     records: &[QueuedRecord],
-    checked: &CheckedSlots,
-) -> anyhow::Result<WriteOutcome> {
-    let partitions: BTreeSet<u32> = records.iter().map(|queued| queued.record.partition).collect();
-    for partition in partitions {
-        let slots = records.iter().filter(|r| r.record.partition == partition).map(|r| r.slot).collect();
-        match check_positions(job, stream, partition, &slots, checked).await {
-            PositionCheck::Consistent => {}
-            PositionCheck::Unknown(error) => return Ok(retry(job, stream, error, false)),
-            PositionCheck::Recreated(topic) => return Err(topic.into()),
-        }
+    checkpoints: &[CheckpointAdvance],
+) -> WriteOutcome {
+    let is_fenced = |queued: &QueuedRecord| checkpoints.iter().any(|of| of.partition == queued.record.partition);
+    if !records.iter().all(is_fenced) {
+        // A slot has come to a database that has not answered yet.
+        let error = format!("the checkpoints of database {database} are not known yet");
+        return retry(job, stream, error.into(), false);
     }
     let mut batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
     batch.iter_mut().for_each(|logged| job.erased_members.redact_operation(&mut logged.operation));
     let batch = render_comments(batch).await;
     let mut tries = 0;
     loop {
-        let error = match job.tables.persist(&batch).await {
+        let error = match job.tables.persist_from(stream, &batch, database, checkpoints).await {
             Ok(persisted) => {
                 job.listeners.notify(&batch, &persisted).await;
+                log_outdated(&batch, &persisted);
                 let replayed =
                     persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
                 let counts = job.counts(stream);
                 counts.stored.fetch_add(records.len() as u64, Ordering::Relaxed);
                 counts.replayed.fetch_add(replayed as u64, Ordering::Relaxed);
                 counts.batches.fetch_add(1, Ordering::Relaxed);
-                return Ok(WriteOutcome::Stored);
+                return WriteOutcome::Stored;
             }
+            Err(StoreError::CheckpointChanged) => return WriteOutcome::BeginAgain,
             Err(error) => error,
         };
+        if matches!(error, StoreError::Moved) {
+            job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
+            return WriteOutcome::Retry { refused: false, is_moving: true, error: Failure::of_driver(error) };
+        }
         let refused = matches!(error, StoreError::Database(_) | StoreError::Damaged(_));
-        let [queued] = records else { return Ok(retry(job, stream, Failure::of_driver(error), refused)) };
+        let [queued] = records else { return retry(job, stream, Failure::of_driver(error), refused) };
         if !refused {
-            return Ok(retry(job, stream, Failure::of_driver(error), false));
+            return retry(job, stream, Failure::of_driver(error), false);
         }
         if let Err(error) = probe_writes(job, queued.slot).await {
-            return Ok(retry(job, stream, Failure::of_driver(error), false));
+            return retry(job, stream, Failure::of_driver(error), false);
         }
         // The record is alone, and its database accepts other writes: the record is the cause.
         tries += 1;
         if tries >= MAX_TRIES_ALONE {
-            return Ok(give_up(job, stream, queued, &error).await);
+            if matches!(error, StoreError::Database(_)) && !may_be_poison(job, stream, database, &error) {
+                return retry(job, stream, Failure::of_driver(error), true);
+            }
+            return give_up(job, stream, queued, &error, database, checkpoints).await;
         }
         sleep(RETRY_ALONE_INTERVAL).await;
     }
+}
+
+/// Logs the reactions that were among the dead letters, were sent again and are not applied.
+fn log_outdated(batch: &[LoggedOperation], persisted: &PersistedBatch) {
+    for (logged, outcome) in batch.iter().zip(&persisted.outcomes) {
+        if let (OperationOutcome::Outdated, Operation::React { id, member, .. }) = (outcome, &logged.operation) {
+            tracing::info!(%id, %member, "The dead letter of a reaction of {member} to {id} is left out: the member has reacted anew");
+        }
+    }
+}
+
+/// Whether a refused record is the cause of its refusal. When a database refuses many, it is not: see [`crate::jobs::persist::refusals`].
+fn may_be_poison(job: &PersistJob, stream: OperationStream, database: usize, error: &StoreError) -> bool {
+    let (topic, counts) = (topic(stream).name(), job.counts(stream));
+    let may_be = counts.refusals.count(database);
+    if may_be {
+        counts
+            .refusal_outage
+            .end(|| tracing::info!(topic, database, "Database {database} refuses few records of {topic} again"));
+    } else {
+        counts.refusal_outage.begin(|| {
+            let most = MAX_REFUSALS;
+            tracing::error!(topic, database, most, %error, "Database {database} has refused {most} records of {topic} within a minute, and no other becomes a dead letter: their slots wait, look at its tables");
+        });
+    }
+    may_be
 }
 
 /// Renders the texts of new comments. The HTML in a record is not believed: who can write to the broker would
@@ -122,17 +156,32 @@ async fn probe_writes(job: &PersistJob, slot: Slot) -> Result<(), StoreError> {
 
 fn retry(job: &PersistJob, stream: OperationStream, error: Failure, refused: bool) -> WriteOutcome {
     job.counts(stream).retries.fetch_add(1, Ordering::Relaxed);
-    WriteOutcome::Retry { refused, error }
+    WriteOutcome::Retry { refused, is_moving: false, error }
 }
 
 /// Turns a record that cannot be stored into a dead letter, then skips its position.
-async fn give_up(job: &PersistJob, stream: OperationStream, queued: &QueuedRecord, error: &StoreError) -> WriteOutcome {
-    let offset = queued.record.offset;
-    if let Err(error) = job.broker.put_dead_letter(&queued.record, &error.to_string(), job.clock.now()).await {
+async fn give_up(
+    job: &PersistJob,
+    stream: OperationStream,
+    queued: &QueuedRecord,
+    error: &StoreError,
+    database: usize,
+    checkpoints: &[CheckpointAdvance],
+) -> WriteOutcome {
+    // The letter of a reaction says where it died: when it is sent again, the tables know whether it is outdated.
+    let dead = DeadReaction::of(&queued.operation);
+    let marked = dead.map(|dead| Record {
+        payload: operation::encode_dead_reaction(&queued.record.payload, dead.position),
+        ..queued.record.clone()
+    });
+    let letter = marked.as_ref().unwrap_or(&queued.record);
+    if let Err(error) = job.broker.put_dead_letter(letter, &error.to_string(), job.clock.now()).await {
         return retry(job, stream, Failure::of_driver(error), false);
     }
-    if let Err(error) = job.tables.skip_position(stream, queued.slot, offset).await {
-        return retry(job, stream, Failure::of_driver(error), false);
+    match job.tables.skip_operation(&queued.operation, database, checkpoints).await {
+        Ok(()) => {}
+        Err(StoreError::CheckpointChanged) => return WriteOutcome::BeginAgain,
+        Err(error) => return retry(job, stream, Failure::of_driver(error), false),
     }
     count_dead_letter(job, stream, &queued.record, error);
     WriteOutcome::Stored

@@ -13,6 +13,10 @@ use crate::ports::store::Result;
 pub trait ErasureReader: Send + Sync + Debug {
     /// The first `count` erased members after one, in the order of their erasures.
     async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>>;
+    /// The same from a copy, while [`ErasureReader::list_erased`] fails: it has every finished erasure.
+    async fn list_erased_copy(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+        self.list_erased(after, count).await
+    }
     /// Erased members of whom something may be left, oldest erasure first.
     async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>>;
     /// Those of these comments that have a row and are not overwritten. Reads no texts.

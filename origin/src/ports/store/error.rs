@@ -26,6 +26,12 @@ pub enum StoreError {
     /// The slot is in another database now, or on its way there: refresh the map and retry.
     #[error("the slot is moving")]
     Moved,
+    /// What was asked for has no row. It may get one: the tables do not hold everything yet that was accepted.
+    #[error("the tables have not caught up with the broker")]
+    NotCaughtUp,
+    /// A checkpoint is not what is known of it: the database has gone back, or a slot came to it.
+    #[error("a checkpoint has changed")]
+    CheckpointChanged,
 }
 
 impl StoreError {
@@ -34,11 +40,16 @@ impl StoreError {
         Self::Damaged(DamagedData::new(what))
     }
 
+    /// Whether the database does not answer, or has no connection free: it may answer later.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Busy(_))
+    }
+
     /// The error number of the database's server, where it answered with one.
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Database(failure) | Self::Unavailable(failure) | Self::Busy(failure) => failure.code(),
-            Self::Damaged(_) | Self::Moved => None,
+            Self::Damaged(_) | Self::Moved | Self::NotCaughtUp | Self::CheckpointChanged => None,
         }
     }
 }

@@ -8,8 +8,11 @@
 //! places that hold one object for many such functions.
 
 mod batch_writer;
+mod broker_states;
 mod change_feed;
+mod checkpoints;
 mod comments;
+mod dead_reactions;
 mod erasures;
 mod error;
 mod health;
@@ -18,17 +21,25 @@ mod member_data;
 mod member_names;
 mod members;
 mod node_leases;
+mod outbox;
 mod reaction_states;
 mod reconcile;
+mod reranker;
+mod rewinds;
 mod settings;
 mod sharding;
+#[cfg(feature = "cluster")]
+mod slot_moves;
 mod slot_positions;
 mod threads;
 mod transfer;
 
 pub use batch_writer::BatchWriter;
+pub use broker_states::BrokerStates;
 pub use change_feed::ChangeFeedReader;
+pub use checkpoints::Checkpoints;
 pub use comments::CommentReader;
+pub use dead_reactions::DeadReactions;
 pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
 pub use health::HealthCheck;
@@ -36,13 +47,20 @@ pub use idempotency::IdempotencyReader;
 pub use member_data::MemberDataReader;
 pub use member_names::MemberNameReader;
 pub use members::MemberReader;
-pub use node_leases::NodeLeases;
+pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
+pub use outbox::Outboxes;
 pub use reaction_states::ReactionStateReader;
+#[cfg(feature = "cluster")]
+pub use reconcile::HistoryReconciler;
 pub use reconcile::Reconciler;
+pub use reranker::{RerankProgress, Reranker};
+pub use rewinds::Rewinds;
 pub use settings::StoredSettings;
 pub use sharding::Sharding;
+#[cfg(feature = "cluster")]
+pub use slot_moves::{CopiedSlot, MoveLock, MoveSession, SlotMoves};
 pub use slot_positions::SlotPositions;
-pub use threads::ThreadReader;
+pub use threads::{Listed, ThreadReader};
 pub use transfer::Transfer;
 
 /// What a request reads: from the tables, or through the caches of a cluster.
@@ -60,6 +78,7 @@ pub trait Tables:
     + MemberDataReader
     + MemberNameReader
     + Reconciler
+    + Reranker
     + StoredSettings
     + Transfer
 {
@@ -74,6 +93,7 @@ impl<
         + MemberDataReader
         + MemberNameReader
         + Reconciler
+        + Reranker
         + StoredSettings
         + Transfer,
 > Tables for T
@@ -87,11 +107,28 @@ impl<T: Store + ReactionStateReader> CacheSource for T {}
 
 /// Tables behind the broker of a cluster, as the journal and the persist job use them.
 pub trait SlotTables:
-    CommentReader + IdempotencyReader + BatchWriter + Sharding + SlotPositions + ReactionStateReader
+    CommentReader
+    + IdempotencyReader
+    + BatchWriter
+    + BrokerStates
+    + Checkpoints
+    + Rewinds
+    + Sharding
+    + SlotPositions
+    + ReactionStateReader
 {
 }
 
-impl<T: CommentReader + IdempotencyReader + BatchWriter + Sharding + SlotPositions + ReactionStateReader> SlotTables
-    for T
+impl<
+    T: CommentReader
+        + IdempotencyReader
+        + BatchWriter
+        + BrokerStates
+        + Checkpoints
+        + Rewinds
+        + Sharding
+        + SlotPositions
+        + ReactionStateReader,
+> SlotTables for T
 {
 }

@@ -2,11 +2,17 @@
 
 use std::fmt::Debug;
 
+use async_trait::async_trait;
 use gailou_shared::id::Slot;
 
+use crate::ports::store::Result;
+
 /// Places slots in databases, numbered from 0.
+#[async_trait]
 pub trait Sharding: Send + Sync + Debug {
     fn count_databases(&self) -> usize;
     /// The database that holds a slot. What one database holds is written in one transaction.
     fn database_of(&self, slot: Slot) -> usize;
+    /// Asks a database which slots it has.
+    async fn refresh_slots_of(&self, database: usize) -> Result<()>;
 }

@@ -14,6 +14,4 @@ use crate::ports::store::Result;
 pub trait SlotPositions: Send + Sync + Debug {
     /// The next position of each slot in a stream; 0 for a slot without any operation.
     async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>>;
-    /// Moves a slot past an operation that cannot be applied and is among the dead letters.
-    async fn skip_position(&self, stream: OperationStream, slot: Slot, position: u64) -> Result<()>;
 }

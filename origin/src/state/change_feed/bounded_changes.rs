@@ -2,11 +2,13 @@
 //!
 //! When there are more, the subject with the most changed comments stands for them: its pages of an earlier
 //! version are void, and those of other subjects stay. Only where no subject has two, the oldest changes
-//! are dropped, and pages made before that are void. No clock here.
+//! are dropped, and pages made before that are void. Of a database that has gone back everything is void that was
+//! made before, so no change of that time is kept. No clock here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
+use gailou_shared::slot_set::SlotSet;
 use gailou_shared::wire::{ChangedComment, VoidSubject};
 
 use super::CLOCK_SKEW_MS;
@@ -28,6 +30,8 @@ pub(super) struct BoundedChanges {
     void_subjects: HashMap<u64, VoidedSubject>,
     /// The time of the newest change that was dropped.
     dropped: Option<u64>,
+    /// When databases went back, and their slots.
+    rewound: BTreeMap<u64, SlotSet>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -37,17 +41,31 @@ struct KnownChange {
 }
 
 /// What a subject stands for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct VoidedSubject {
+    slot: Slot,
     /// The largest version of its changes.
     before: u64,
     /// The time the last of them became known.
     known: u64,
 }
 
+impl VoidedSubject {
+    fn new(slot: Slot) -> Self {
+        Self { slot, before: 0, known: 0 }
+    }
+}
+
 impl BoundedChanges {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, by_time: BTreeMap::new(), times: HashMap::new(), void_subjects: HashMap::new(), dropped: None }
+        Self {
+            max,
+            by_time: BTreeMap::new(),
+            times: HashMap::new(),
+            void_subjects: HashMap::new(),
+            dropped: None,
+            rewound: BTreeMap::new(),
+        }
     }
 
     /// Adds a change that became known at `known`.
@@ -70,9 +88,18 @@ impl BoundedChanges {
 
     /// Adds a change of a subject with all its comments.
     pub(super) fn add_subject(&mut self, subject: &SubjectKey, version: u64, known: u64) {
-        let voided = self.void_subjects.entry(subject.tag()).or_default();
+        let voided = self.void_subjects.entry(subject.tag()).or_insert_with(|| VoidedSubject::new(subject.slot()));
         voided.before = voided.before.max(version);
         voided.known = voided.known.max(known);
+    }
+
+    /// Everything of these slots that was made before this time is void: their database has gone back.
+    pub(super) fn void_before(&mut self, slots: &SlotSet, time: u64) {
+        self.by_time.retain(|(_, id), _| !slots.contains(id.slot()));
+        self.times.retain(|id, _| !slots.contains(id.slot()));
+        self.void_subjects.retain(|_, voided| !slots.contains(voided.slot));
+        let rewound = self.rewound.entry(time).or_default();
+        *rewound = rewound.union(slots);
     }
 
     /// Forgets what no cached page can be older than, and keeps the bound.
@@ -81,6 +108,7 @@ impl BoundedChanges {
             self.drop_oldest_comment();
         }
         self.void_subjects.retain(|_, voided| voided.known + CHANGE_FEED_RETENTION_MS >= now);
+        self.rewound.retain(|time, _| time + CHANGE_FEED_RETENTION_MS >= now);
         if self.len() > self.max {
             self.void_largest_subjects();
         }
@@ -89,9 +117,21 @@ impl BoundedChanges {
         }
     }
 
+    /// The time since which the changes are complete, without those of [`Self::rewound_since`] that lack more.
+    pub(super) fn complete_since(&self, moment: u64) -> u64 {
+        self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCK_SKEW_MS))
+    }
+
+    /// The slots of databases that have gone back, of which pages are void that were made after `moment`.
+    pub(super) fn rewound_since(&self, moment: u64) -> SlotSet {
+        let rewound = self.rewound.iter().filter(|(time, _)| *time + CLOCK_SKEW_MS > moment);
+        rewound.fold(SlotSet::default(), |all, (_, slots)| all.union(slots))
+    }
+
     /// The time since which the changes are complete, and those since `moment`.
     pub(super) fn since(&self, moment: u64) -> (u64, Vec<ChangedComment>, Vec<VoidSubject>) {
-        let since = self.dropped.map_or(moment, |dropped| moment.max(dropped + CLOCK_SKEW_MS));
+        let rewound = self.rewound.last_key_value().map_or(0, |(time, _)| *time + CLOCK_SKEW_MS);
+        let since = self.complete_since(moment).max(rewound);
         let is_recent = |known: u64| known + CLOCK_SKEW_MS >= moment;
         let newest_first = self.by_time.iter().rev().take_while(|((known, _), _)| is_recent(*known));
         let comments = newest_first.map(|(&(_, id), change)| ChangedComment { id, version: change.version });
@@ -127,7 +167,7 @@ impl BoundedChanges {
             if !chosen.contains(&change.subject) {
                 return true;
             }
-            let voided = void_subjects.entry(change.subject).or_default();
+            let voided = void_subjects.entry(change.subject).or_insert_with(|| VoidedSubject::new(id.slot()));
             voided.before = voided.before.max(change.version);
             voided.known = voided.known.max(*known);
             times.remove(id);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_executor::block_on;
-use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use proptest::prelude::*;
 
 use gailou_shared::wire::VoidSubject;
@@ -73,7 +73,7 @@ impl ChangeFeedTestBed {
                 .collect();
             std::future::ready(Ok(rows))
         };
-        block_on(read_new_rows(&self.feed, &clock, 0, query)).unwrap();
+        block_on(read_new_rows(&self.feed, &clock, 0, SlotSet::all(), query)).unwrap();
         self.queries.get()
     }
 
@@ -243,12 +243,15 @@ fn page_says_how_far_it_is_behind() {
         let clock = clock.clone();
         let clock = Clock::from_fn(move || clock.fetch_add(10, Ordering::SeqCst));
         let answer = || if good { Ok(vec![]) } else { Err(StoreError::Unavailable("away".into())) };
-        assert_eq!(block_on(read_new_rows(&feed, &clock, database, |_| std::future::ready(answer()))).is_ok(), good);
+        assert_eq!(
+            block_on(read_new_rows(&feed, &clock, database, SlotSet::all(), |_| std::future::ready(answer()))).is_ok(),
+            good
+        );
     };
     let read_page = |now: u64| feed.page(Span::Tail, now, 0).map(|page| (page.now, page.behind));
     assert_eq!(read_page(NOW), None);
     at(NOW, 0, true);
-    assert_eq!(read_page(NOW), None, "the other one was never read");
+    assert_eq!(read_page(NOW), Some((0, NOW)), "the other one was never read");
     at(NOW + 100, 1, true);
     assert_eq!(read_page(NOW + 300), Some((NOW, 300)), "from before the reading");
     at(NOW + 9_000, 0, true);
@@ -336,4 +339,81 @@ fn hidden_subject_is_void_in_the_feed() {
     assert_eq!(subjects, [VoidSubject { tag: subject("1").tag(), before: 7 }]);
     changes.add(&subject("1"), CommentId::new(5).unwrap(), 8, NOW);
     assert_eq!(changes.since(NOW - MINUTE).1.len(), 2, "a later change is its own");
+}
+
+#[test]
+fn everything_from_before_a_rewind_is_void() {
+    let bed = ChangeFeedTestBed::new();
+    bed.commit(1, 1, 7);
+    bed.read();
+    let before = bed.feed.page(Span::Full, bed.now(), 0).unwrap().since;
+    bed.pass(MINUTE);
+    bed.commit(2, 0, ChangeRow::REWOUND_DATABASE as u64);
+    bed.commit(2 + (1 << 32), 0, ChangeRow::REWOUND_DATABASE as u64);
+    bed.commit(3 + (1 << 32), 9, 8);
+    bed.read();
+    let page = bed.feed.page(Span::Full, bed.now(), 0).unwrap();
+    assert!(before < NOW && page.since >= bed.now(), "{before} {}", page.since);
+    assert_eq!(bed.rows(Span::Full), [(8, 9)], "the marks are no comments, and what was known before may be lost");
+    assert!(!bed.feed.take_rewind(0), "the feed says so already");
+}
+
+#[test]
+fn numbers_that_are_given_again_are_read_and_void_what_was_made_before() {
+    for (kept, given_again) in [(5, 0), (5, 2), (5, 4), (5, 9), (0, 0), (0, 20)] {
+        let bed = ChangeFeedTestBed::new();
+        (1..=9).for_each(|seq| bed.commit(seq, seq, seq));
+        bed.read();
+        bed.pass(MINUTE);
+        bed.rows.borrow_mut().split_off(&(kept + 1));
+        for seq in kept + 1..=kept + given_again {
+            bed.commit(seq, 50, 100 + seq);
+        }
+        bed.read();
+        assert!(bed.feed.take_rewind(0) && !bed.feed.take_rewind(0));
+        assert_eq!(bed.page(Span::Full).since, bed.now() + CLOCK_SKEW_MS);
+        let expected: Vec<_> = bed.rows.borrow().values().map(|row| (row.id.unwrap().get(), row.version)).collect();
+        assert_eq!(bed.rows(Span::Full), expected, "{kept} {given_again}");
+        // What is deleted for its age is no rewind.
+        bed.pass(CHANGE_FEED_RETENTION_MS);
+        bed.rows.borrow_mut().clear();
+        bed.read();
+        assert!(!bed.feed.take_rewind(0));
+    }
+}
+
+#[test]
+fn slots_of_databases_that_are_read_are_ahead_of_those_that_are_not() {
+    let feed = ChangeFeed::new(3);
+    let range = |first: u16, last: u16| (first..=last).filter_map(Slot::new).collect::<SlotSet>();
+    let read = |now: u64, database: usize, slots: SlotSet, rows: &[ChangeRow]| {
+        let clock = Clock::from_fn(move || now);
+        let query = |after| std::future::ready(Ok(rows.iter().filter(|row| row.seq > after).cloned().collect()));
+        block_on(read_new_rows(&feed, &clock, database, slots, query)).unwrap();
+    };
+    let ahead = |now: u64, span: Span| {
+        let page = feed.page(span, now, 0).unwrap();
+        assert_eq!(ChangeFeedPage::parse(page.to_json().as_bytes()).as_ref(), Some(&page));
+        page.ahead.map(|ahead| (ahead.slots, ahead.now, ahead.since, ahead.behind))
+    };
+    read(NOW, 0, range(0, 299), &[]);
+    read(NOW + 1, 1, range(300, 699), &[]);
+    let two = range(0, 699);
+    assert_eq!(ahead(NOW + 5, Span::Tail), Some((two, NOW, NOW - TAIL_SPAN_MS, 5)), "one was never read");
+    read(NOW + 2, 2, range(700, 1_023), &[]);
+    assert_eq!(ahead(NOW + 5, Span::Tail), None, "the usual case");
+    let later = NOW + MINUTE;
+    read(later, 0, range(0, 299), &[]);
+    // Slot 700 has come from the database that is away.
+    read(later + 1, 1, range(300, 700), &[]);
+    assert_eq!(ahead(later + 7, Span::Full), Some((two, later, later - FULL_SPAN_MS, 7)));
+    assert_eq!(feed.page(Span::Full, later + 7, 0).unwrap().now, NOW + 2, "for all slots");
+    read(later + 2, 2, range(701, 1_023), &[]);
+    assert_eq!(ahead(later + 7, Span::Full), None);
+    // One has gone back.
+    let mark = ChangeRow { id: CommentId::new(ChangeRow::REWOUND_DATABASE as u64).ok(), ..row(9, later + 20, 0, 1) };
+    read(later + 30, 1, range(300, 700), &[mark]);
+    let others = range(0, 299).union(&range(701, 1_023));
+    assert_eq!(ahead(later + 40, Span::Tail), Some((others, later, later - TAIL_SPAN_MS, 40)));
+    assert_eq!(feed.page(Span::Tail, later + 40, 0).unwrap().since, later + 20 + CLOCK_SKEW_MS);
 }

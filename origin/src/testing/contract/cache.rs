@@ -67,6 +67,8 @@ async fn check_values(cache: &dyn Cache, lose: impl AsyncFn(&CacheKey)) {
     assert_eq!((fresh, kept.as_deref()), (None, Some("six")));
     cache.put_values(SLOT, &[value(&comment, before, 7, "seven before it was committed")]).await.unwrap();
     assert_eq!(read_value(cache, &comment).await.0, None);
+    cache.put_values(SLOT, &[value(&comment, after, 6, "six, of a database that the slot has left")]).await.unwrap();
+    assert_eq!(read_value(cache, &comment).await.0, None);
     cache.put_values(SLOT, &[value(&comment, after, 7, "seven")]).await.unwrap();
     assert_eq!(read_value(cache, &comment).await.0.as_deref(), Some("seven"));
     cache.apply_changes(SLOT, &invalidate(&comment, 6)).await.unwrap();
@@ -153,11 +155,25 @@ fn moves(list: &CachedList, version: u64, moved: &[(u64, bool)]) -> CacheChanges
 }
 
 async fn read(cache: &dyn Cache, list: &CachedList, range: FloorRange) -> Option<Vec<(u64, CommentId)>> {
-    cache.read_floors(list, range).await.unwrap().filter(|found| found.is_fresh).map(|found| found.floors)
+    cache.read_floors(None, list, range).await.unwrap().filter(|found| found.is_fresh).map(|found| found.floors)
 }
 
 fn newest(low: u64, version: u64, of: impl IntoIterator<Item = u64>) -> ListPart {
     ListPart { end: ListEnd::Newest, low, high: None, version, floors: floors(of) }
+}
+
+/// What is forgotten is not served, and what was begun before cannot be put.
+async fn check_forgotten_slot(cache: &dyn Cache) {
+    let key = CacheKey::Comment(CommentId::from_parts(9, Slot::FIRST, 0, 0));
+    let (.., stamp) = read_value(cache, &key).await;
+    let put = |stamp| CachePut { key: key.clone(), stamp, version: 3, value: b"lost".to_vec() };
+    cache.put_values(Slot::FIRST, &[put(stamp)]).await.unwrap();
+    assert_eq!(read_value(cache, &key).await.0.as_deref(), Some("lost"));
+    cache.forget_slot(Slot::FIRST).await.unwrap();
+    let (fresh, stale, _) = read_value(cache, &key).await;
+    assert_eq!((fresh, stale), (None, None));
+    cache.put_values(Slot::FIRST, &[put(stamp)]).await.unwrap();
+    assert_eq!(read_value(cache, &key).await.0, None, "it was read before");
 }
 
 /// Lists: windows, moves and fillings.
@@ -212,8 +228,8 @@ async fn check_lists(cache: &dyn Cache) {
     assert!(cache.fill_part(&list, &filling, &newest(0, 12, [])).await.unwrap());
     assert_eq!(read(cache, &list, down(None, 5)).await, Some(vec![]));
     tokio::time::sleep(LIFETIMES.freshness.mul_f64(1.2)).await;
-    let stale = cache.read_floors(&list, down(None, 5)).await.unwrap();
-    assert_eq!(stale, Some(CachedFloors { floors: vec![], is_fresh: false }));
+    let stale = cache.read_floors(None, &list, down(None, 5)).await.unwrap();
+    assert_eq!(stale, Some(CachedFloors { floors: vec![], is_fresh: false, version: 12 }));
     assert!(!cache.fill_part(&list, &filling, &newest(0, 12, [])).await.unwrap(), "the stamp has expired");
 
     assert!(cache.claim_rebuild(&list, Duration::from_millis(60)).await.unwrap());
@@ -259,8 +275,8 @@ fn step() -> impl Strategy<Value = ListStep> {
 }
 
 /// The list as the tables hold it, and the state of its filling.
-#[derive(Default)]
 struct ListModel {
+    subject: SubjectKey,
     version: u64,
     floors: u64,
     hidden: BTreeSet<u64>,
@@ -270,6 +286,11 @@ struct ListModel {
 }
 
 impl ListModel {
+    fn new(subject: SubjectKey) -> Self {
+        let (hidden, unapplied) = (BTreeSet::new(), vec![]);
+        Self { subject, version: 0, floors: 0, hidden, unapplied, filling: None, part: None }
+    }
+
     fn range(&self, range: FloorRange) -> Vec<(u64, CommentId)> {
         let mut all: Vec<u64> = (1..=self.floors).filter(|floor| !self.hidden.contains(floor)).collect();
         if !range.ascending {
@@ -304,7 +325,9 @@ impl ListModel {
             }
             ListStep::Apply(n) if !self.unapplied.is_empty() => {
                 let (version, floor, listed) = self.unapplied.remove(n as usize % self.unapplied.len());
-                cache.apply_changes(list.slot(), &moves(list, version, &[(floor, listed)])).await.unwrap();
+                let commits = HashMap::from([(self.subject.clone(), BTreeSet::from([version]))]);
+                let changes = CacheChanges { commits, ..moves(list, version, &[(floor, listed)]) };
+                cache.apply_changes(list.slot(), &changes).await.unwrap();
             }
             ListStep::Begin => (self.filling, self.part) = (Some(cache.begin_fill(list).await.unwrap()), None),
             ListStep::Load { descending, count } if self.filling.is_some() => {
@@ -321,9 +344,12 @@ impl ListModel {
             }
             ListStep::Read { ascending, beyond, count } => {
                 let range = FloorRange { ascending, beyond, count };
-                let Some(found) = cache.read_floors(list, range).await.unwrap() else { return };
-                // The answer must equal the tables, except for commits that were not applied yet.
-                let unapplied: BTreeSet<u64> = self.unapplied.iter().map(|(_, floor, _)| *floor).collect();
+                let Some(found) = cache.read_floors(Some(&self.subject), list, range).await.unwrap() else { return };
+                assert!(found.version <= self.version, "{} of {}", found.version, self.version);
+
+                // The answer must equal the tables, except for later commits that were not applied yet.
+                let later = self.unapplied.iter().filter(|(version, ..)| *version > found.version);
+                let unapplied: BTreeSet<u64> = later.map(|(_, floor, _)| *floor).collect();
                 let applied = |floors: Vec<(u64, CommentId)>| -> Vec<u64> {
                     floors.into_iter().map(|(floor, _)| floor).filter(|floor| !unapplied.contains(floor)).collect()
                 };
@@ -345,9 +371,11 @@ fn check_windows(runtime: &tokio::runtime::Runtime, cases: u32, cache: &dyn Cach
     let next = std::sync::atomic::AtomicU64::new(10_000);
     runner
         .run(&prop::collection::vec(step(), 1..120), |steps| {
-            let list = CachedList::Replies(id(next.fetch_add(1, std::sync::atomic::Ordering::SeqCst)));
+            let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let subject = SubjectKey::new("video", &number.to_string()).unwrap();
+            let list = CachedList::Roots(subject.clone());
             runtime.block_on(async {
-                let mut model = ListModel::default();
+                let mut model = ListModel::new(subject);
                 for step in steps {
                     model.step(cache, &list, step).await;
                 }
@@ -368,6 +396,7 @@ fn contract_holds_in_memory() {
         let cache = MemoryCache::with_lifetimes(LIFETIMES);
         check_values(&cache, async |key| cache.delete(SLOT, key)).await;
         check_lists(&MemoryCache::with_lifetimes(LIFETIMES)).await;
+        check_forgotten_slot(&MemoryCache::with_lifetimes(LIFETIMES)).await;
     });
     check_windows(&runtime, 512, &MemoryCache::new());
 }
@@ -382,6 +411,7 @@ fn contract_holds_in_redis() {
         let cache = open(LIFETIMES, "values");
         check_values(&cache, async |key| cache.delete(SLOT, key).await).await;
         check_lists(&open(LIFETIMES, "lists")).await;
+        check_forgotten_slot(&open(LIFETIMES, "forgotten")).await;
         open(CacheLifetimes::DEFAULT, "windows")
     });
     check_windows(&runtime, 128, &cache);

@@ -3,5 +3,7 @@
 #[cfg(feature = "cluster")]
 pub(crate) mod cache;
 pub(crate) mod popularity;
+mod rank_again;
 pub(crate) mod rate_limits;
+mod reconcile;
 pub(crate) mod revisions;

@@ -119,13 +119,13 @@ fn events_are_what_readers_see_of_a_commit() {
     check(touched(true, false, false, false), "removed");
     let many = vec![touched(false, true, true, false); MAX_EVENTS_PER_REVISION + 1];
     let persisted = PersistedBatch {
-        changed: vec![ChangedSubject { subject: subject("1"), version: 3 }],
+        changed: vec![ChangedSubject { subject: subject("1"), version: 3, is_new: true }],
         touched: many,
         ..PersistedBatch::default()
     };
     assert_eq!(revisions_of(&persisted), [], "a gap: readers load the page again");
     let persisted = PersistedBatch {
-        changed: vec![ChangedSubject { subject: subject("1"), version: 3 }],
+        changed: vec![ChangedSubject { subject: subject("1"), version: 3, is_new: true }],
         ..PersistedBatch::default()
     };
     assert_eq!(revisions_of(&persisted), [(subject("1"), revision(3, &[]))]);

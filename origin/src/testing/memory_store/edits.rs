@@ -55,7 +55,7 @@ impl MemoryStore {
         let row = state.subject(subject);
         (row.title, row.version) = (Some(title.into()), row.version + 1);
         PersistedBatch {
-            changed: vec![ChangedSubject { subject: subject.clone(), version: row.version }],
+            changed: vec![ChangedSubject { subject: subject.clone(), version: row.version, is_new: true }],
             ..PersistedBatch::default()
         }
     }
@@ -87,7 +87,7 @@ fn commit(state: &mut StoreState, before: Option<&CommentRow>, after: &CommentRo
     };
     PersistedBatch {
         outcomes: vec![],
-        changed: vec![ChangedSubject { subject: after.subject.clone(), version: subject.version }],
+        changed: vec![ChangedSubject { subject: after.subject.clone(), version: subject.version, is_new: true }],
         touched: vec![touched],
     }
 }

@@ -6,7 +6,7 @@ mod edits;
 mod reads;
 mod writes;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,8 +16,11 @@ use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot, SubjectKey};
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 
+use crate::domain::broker_state::BrokerState;
+use crate::domain::checkpoint::Checkpoint;
 use crate::domain::operation::LoggedOperation;
 use crate::domain::positions::OperationStream;
+use crate::domain::reaction_state::DeadReaction;
 use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow};
 use crate::ports::store::{Result, Sharding as _, StoreError};
 use crate::testing::faults::{FaultPoint, lock};
@@ -35,11 +38,18 @@ struct StoreState {
     snapshots: HashMap<SnapshotId, Snapshot>,
     keys: HashMap<(MemberId, String), RememberedRequest>,
     reactions: HashMap<(CommentId, MemberId), Option<Reaction>>,
+    dead_reactions: BTreeSet<DeadReaction>,
     positions: HashMap<(OperationStream, Slot), u64>,
+    checkpoints: HashMap<(usize, OperationStream, u32), Checkpoint>,
+    broker_state: BrokerState,
+    /// After how many more resets of checkpoints the next one fails, once.
+    resets_before_failure: Option<usize>,
+    passed_rewinds: Vec<usize>,
     skipped: Vec<(OperationStream, Slot, u64)>,
     applied: Vec<LoggedOperation>,
     batch_sizes: Vec<usize>,
     state_queries: usize,
+    applied_offset_queries: usize,
     reads: usize,
     /// How long the next read takes, after its answer is fixed.
     read_delay: Duration,
@@ -83,6 +93,51 @@ impl MemoryStore {
         state.databases_down.clear();
     }
 
+    /// A copy of what can go back: rows, positions and checkpoints of all databases.
+    pub(crate) fn copy(&self) -> StoreCopy {
+        let state = self.state();
+        StoreCopy {
+            rows: state.rows.clone(),
+            reactions: state.reactions.clone(),
+            dead_reactions: state.dead_reactions.clone(),
+            positions: state.positions.clone(),
+            checkpoints: state.checkpoints.clone(),
+        }
+    }
+
+    /// Puts one database back to a copy.
+    pub(crate) fn rewind(&self, database: usize, copy: &StoreCopy) {
+        let state = &mut *self.state();
+        let is_of = |slot: Slot| self.database_of(slot) == database;
+        replace(&mut state.rows, &copy.rows, |id| is_of(id.slot()));
+        replace(&mut state.reactions, &copy.reactions, |(id, _)| is_of(id.slot()));
+        state.dead_reactions.retain(|dead| !is_of(dead.id.slot()));
+        state.dead_reactions.extend(copy.dead_reactions.iter().filter(|dead| is_of(dead.id.slot())));
+        replace(&mut state.positions, &copy.positions, |(_, slot)| is_of(*slot));
+        replace(&mut state.checkpoints, &copy.checkpoints, |(of, _, _)| *of == database);
+    }
+
+    /// The databases that have gone back and were passed over.
+    pub(crate) fn passed_rewinds(&self) -> Vec<usize> {
+        self.state().passed_rewinds.clone()
+    }
+
+    /// Sets the checkpoint of a database.
+    pub(crate) fn set_checkpoint(&self, database: usize, stream: OperationStream, partition: u32, next: u64) {
+        let checkpoint = Checkpoint { next, ..Checkpoint::default() };
+        self.state().checkpoints.insert((database, stream, partition), checkpoint);
+    }
+
+    /// Fails one reset of a checkpoint, after so many others.
+    pub(crate) fn fail_reset_after(&self, resets: usize) {
+        self.state().resets_before_failure = Some(resets);
+    }
+
+    /// Forgets every checkpoint.
+    pub(crate) fn forget_checkpoints(&self) {
+        self.state().checkpoints.clear();
+    }
+
     /// Makes one database unavailable.
     pub(crate) fn take_down(&self, database: usize) {
         self.state().databases_down.insert(database);
@@ -117,6 +172,11 @@ impl MemoryStore {
         self.state().state_queries
     }
 
+    /// How many statements read how far a partition is applied.
+    pub(crate) fn applied_offset_queries(&self) -> usize {
+        self.state().applied_offset_queries
+    }
+
     /// How many statements read rows.
     pub(crate) fn reads(&self) -> usize {
         self.state().reads
@@ -144,6 +204,27 @@ impl MemoryStore {
             false => Ok(()),
         }
     }
+}
+
+/// What [`MemoryStore::rewind`] goes back to.
+pub(crate) struct StoreCopy {
+    rows: BTreeMap<CommentId, CommentRow>,
+    reactions: HashMap<(CommentId, MemberId), Option<Reaction>>,
+    dead_reactions: BTreeSet<DeadReaction>,
+    positions: HashMap<(OperationStream, Slot), u64>,
+    checkpoints: HashMap<(usize, OperationStream, u32), Checkpoint>,
+}
+
+/// Replaces the entries with these keys by those of a copy.
+fn replace<K: Clone, V: Clone, M>(all: &mut M, copy: &M, is_replaced: impl Fn(&K) -> bool)
+where
+    M: Extend<(K, V)> + Default + IntoIterator<Item = (K, V)> + Clone,
+{
+    let kept = std::mem::take(all).into_iter().filter(|(key, _)| !is_replaced(key));
+    let mut replaced = M::default();
+    replaced.extend(kept);
+    replaced.extend(copy.clone().into_iter().filter(|(key, _)| is_replaced(key)));
+    *all = replaced;
 }
 
 impl StoreState {

@@ -83,22 +83,23 @@ pub(super) async fn dirty_conditions(
             }
         }
     }
-    let idempotency = (!keys.idempotency.is_empty())
-        .then(|| format!("slot = {} AND ({})", slot.get(), keys.idempotency.join(" OR ")));
-    let snapshots = is_in("id", &keys.snapshots).map(|ids| format!("slot = {} AND {ids}", slot.get()));
+    let idempotency = (!keys.idempotency.is_empty()).then(|| keys.idempotency.join(" OR "));
+    let in_slot =
+        |condition: Option<String>| condition.map(|condition| format!("slot = {} AND ({condition})", slot.get()));
     let all = [
         ("subject", is_in("id", &keys.subjects)),
         ("comment", is_in("id", &keys.comments)),
         ("content", is_in("id", &keys.contents)),
         ("content_history", is_in("comment_id", &keys.contents)),
-        ("mention", is_in("comment_id", &keys.contents)),
+        ("mention", in_slot(is_in("comment_id", &keys.contents))),
         ("import_source", is_in("comment_id", &keys.contents)),
         ("root_rank", is_pair("subject", "id", &root_ranks)),
-        ("reply_rank", is_pair("root_id", "id", &reply_ranks)),
-        ("reaction", is_pair("comment_id", "member_id", &keys.reactions)),
-        ("idempotency", idempotency),
-        ("alias", is_in("id", &keys.aliases)),
-        ("snapshot", snapshots),
+        ("reply_rank", in_slot(is_pair("root_id", "id", &reply_ranks))),
+        ("reaction", in_slot(is_pair("comment_id", "member_id", &keys.reactions))),
+        ("dead_reaction", in_slot(is_pair("comment_id", "member_id", &keys.reactions))),
+        ("idempotency", in_slot(idempotency)),
+        ("alias", in_slot(is_in("id", &keys.aliases))),
+        ("snapshot", in_slot(is_in("id", &keys.snapshots))),
         ("member", is_in("id", &keys.members)),
         ("member_comment", is_pair("member_id", "comment_id", &keys.histories)),
     ];

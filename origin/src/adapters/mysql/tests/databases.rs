@@ -1,15 +1,16 @@
-//! Databases that are created, checked and leased from.
+//! Databases that are created and checked.
 
 use std::time::Duration;
 
-use gailou_shared::id::{SLOT_COUNT, Slot};
+use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
 use tokio::time::{Instant, sleep};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::tests::{TABLES, TestDatabases};
+use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, repeat_while_unavailable};
+use crate::cluster::reshard::relocate;
 use crate::domain::row::WeightsByType;
-use crate::ports::store::{HealthCheck as _, NodeLeases as _, Result, Sharding as _, StoreError};
+use crate::ports::store::{HealthCheck as _, Result, Sharding as _, StoreError};
 
 #[tokio::test]
 async fn database_of_another_layout_is_refused() {
@@ -39,35 +40,9 @@ async fn database_of_another_layout_is_refused() {
     assert!(
         (0..SLOT_COUNT).filter_map(Slot::new).all(|slot| store.database_of(slot) == usize::from(slot.get() >= 512))
     );
-    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
+    assert_eq!(find_misplaced(&store).await, Vec::<String>::new());
     assert_eq!(store.find_damage().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.plan_moves(3).await.unwrap().len(), 341);
-    databases.drop_all().await;
-}
-
-#[tokio::test]
-async fn node_number_is_leased_to_one_holder() {
-    let Some(databases) = TestDatabases::new(1) else { return };
-    let store = databases.open().await;
-    let leases = futures_util::future::join_all((0..70).map(|n| {
-        let store = &store;
-        async move { store.lease_node(&format!("h{n}"), 60_000).await.unwrap() }
-    }));
-    let mut numbers: Vec<u64> = leases.await.into_iter().flatten().collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, (0..63).collect::<Vec<_>>());
-    let held = (0..70).map(|n| format!("h{n}"));
-    let mut own = vec![];
-    for holder in held {
-        if let Some(number) = store.lease_node(&holder, 60_000).await.unwrap() {
-            own.push((holder, number));
-        }
-    }
-    assert_eq!(own.len(), 63, "the same numbers again");
-    store.release_node(&own[5].0).await.unwrap();
-    assert_eq!(store.lease_node("new", 1).await.unwrap(), Some(own[5].1));
-    sleep(Duration::from_millis(20)).await;
-    assert_eq!(store.lease_node("newer", 60_000).await.unwrap(), Some(own[5].1), "its time was over");
     databases.drop_all().await;
 }
 
@@ -97,4 +72,87 @@ async fn slow_statements_time_out_and_their_connections_return() {
         sleep(Duration::from_millis(250)).await;
     }
     databases.drop_all().await;
+}
+
+/// The number of the migration that puts the slot into keys.
+const SLOT_KEYS: u16 = 12;
+
+#[tokio::test]
+async fn filled_tables_get_the_slot_in_their_keys_and_again() {
+    let Some(databases) = TestDatabases::new(1) else { return };
+    let store = databases.open().await;
+    let n = 1;
+    // As the migrations before left them.
+    for text in [
+        "ALTER TABLE reaction_{n} DROP PRIMARY KEY, ADD PRIMARY KEY (comment_id, member_id), DROP COLUMN slot",
+        "ALTER TABLE reply_rank_{n} DROP PRIMARY KEY, ADD PRIMARY KEY (root_id, hot, id), DROP COLUMN slot",
+        "ALTER TABLE alias_{n} DROP PRIMARY KEY, ADD PRIMARY KEY (id), DROP COLUMN slot",
+        "ALTER TABLE mention_{n} DROP KEY mention_slot, ADD KEY mention_comment (comment_id), DROP COLUMN slot",
+    ] {
+        let mut session = store.long_session("test", 0).await.unwrap();
+        for n in 0..TABLES {
+            session.execute_text(text.replace("{n}", &n.to_string())).await.unwrap();
+        }
+    }
+    let slots: Vec<Slot> = [0, 1, 511, 1_023].into_iter().filter_map(Slot::new).collect();
+    let ids: Vec<String> =
+        slots.iter().map(|slot| CommentId::from_parts(1_700_000_000_000, *slot, 3, 5).to_string()).collect();
+    let insert = |n: i32, columns: &str, row: &dyn Fn(&str) -> String| {
+        let rows: Vec<String> = ids.iter().map(|id| row(id)).collect();
+        format!("INSERT INTO {} VALUES {}", columns.replace("{n}", &n.to_string()), rows.join(","))
+    };
+    let mut session = store.long_session("test", 0).await.unwrap();
+    for text in [
+        insert(n, "reaction_{n} (comment_id, member_id, reaction)", &|id| format!("({id}, 7, 1)")),
+        insert(n, "reply_rank_{n} (root_id, hot, id)", &|id| format!("({id}, 7, 1)")),
+        insert(n, "alias_{n} (id, comment_id)", &|id| format!("({id}, 7)")),
+        insert(n, "mention_{n} (member_id, comment_id)", &|id| format!("(7, {id})")),
+    ] {
+        session.execute_text(text).await.unwrap();
+    }
+    for _ in 0..2 {
+        // The second time as after a migration that was interrupted at its end.
+        session.execute_text(format!("DELETE FROM migration WHERE number >= {SLOT_KEYS}")).await.unwrap();
+        MysqlStore::migrate(&databases.urls(), TABLES, WeightsByType::new()).await.unwrap();
+        for (table, id) in
+            [("reaction", "comment_id"), ("reply_rank", "root_id"), ("alias", "id"), ("mention", "comment_id")]
+        {
+            let text = format!("SELECT slot FROM {table}_{n} ORDER BY slot, {id}");
+            let found = session.fetch_text(text).await.unwrap();
+            let found: Vec<i64> = found.iter().map(|r| sqlx::Row::get(r, 0)).collect();
+            let expected: Vec<i64> = slots.iter().map(|slot| i64::from(slot.get())).collect();
+            assert_eq!(found, expected, "{table}");
+        }
+    }
+    databases.drop_all().await;
+}
+
+#[tokio::test]
+async fn empty_database_that_was_not_is_refused_until_it_is_adopted() {
+    for lost in [0, 1] {
+        let Some(databases) = TestDatabases::new(2) else { return };
+        let store = databases.open().await;
+        let slots: Vec<Slot> = (0..SLOT_COUNT).filter_map(Slot::new).collect();
+        let moved = slots.iter().copied().find(|slot| store.database_of(*slot) == lost).unwrap();
+        relocate(&store, moved, 1 - lost).await.unwrap();
+        let mut session = store.long_session("test", 1 - lost).await.unwrap();
+        let mut gone = store.long_session("test", lost).await.unwrap();
+        let name = &databases.names[lost];
+        for step in [format!("DROP DATABASE {name}"), format!("CREATE DATABASE {name}")] {
+            gone.execute_text(step).await.unwrap();
+            let refused = MysqlStore::migrate(&databases.urls(), TABLES, WeightsByType::new()).await.unwrap_err();
+            assert!(refused.to_string().contains("--adopt-empty"), "{refused}");
+        }
+        let made = format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{name}'");
+        assert!(gone.fetch_text(made).await.unwrap().is_empty(), "nothing was made in it");
+        repeat_while_unavailable(async || MysqlStore::adopt_empty(&databases.urls(), TABLES).await).await;
+        let store = databases.open().await;
+        for slot in slots {
+            let expected = if slot == moved { 1 - lost } else { usize::from(slot.get() >= 512) };
+            assert_eq!(store.database_of(slot), expected, "slot {}", slot.get());
+        }
+        assert_eq!(find_misplaced(&store).await, Vec::<String>::new());
+        session.execute_text("DO 0").await.unwrap();
+        databases.drop_all().await;
+    }
 }

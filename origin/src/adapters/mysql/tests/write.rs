@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::tests::{TestDatabases, key, member};
+use crate::adapters::mysql::tests::{TestDatabases, deliver_outboxes, find_misplaced, key, member};
+use crate::cluster::reshard::{delete_old_copies, relocate};
 use crate::domain::operation::{
     AuditEntry, CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
 };
@@ -52,18 +53,20 @@ pub(super) fn like(id: CommentId, by: u64) -> Operation {
     Operation::React { id, member: member(by), change: ReactionChange::Put(Reaction::Like) }
 }
 
-fn logged(position: u64, operation: Operation) -> LoggedOperation {
-    LoggedOperation { at: NOW, position: Some(position), operation }
+pub(super) fn logged(position: u64, operation: Operation) -> LoggedOperation {
+    LoggedOperation { position: Some(position), ..LoggedOperation::new(NOW, operation) }
 }
 
-async fn assert_reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
+pub(super) async fn assert_reconciled(store: &MysqlStore, keys: &[SubjectKey]) {
     for key in keys {
-        let found = store.reconcile(key, false).await.unwrap();
+        let found = store.reconcile_counters(key, false).await.unwrap();
+        assert!(found.is_empty(), "{key}: {found:?}");
+        let found = store.reconcile_ranks(key, None, false).await.unwrap().found;
         assert!(found.is_empty(), "{key}: {found:?}");
     }
 }
 
-async fn count_rows(store: &MysqlStore, table: &str) -> i64 {
+pub(super) async fn count_rows(store: &MysqlStore, table: &str) -> i64 {
     let mut count = 0;
     for shard in 0..store.pools.len() {
         for n in 0..store.tables {
@@ -101,6 +104,7 @@ async fn every_operation_leaves_its_rows() {
     assert!(again.outcomes.iter().all(|o| matches!(o, OperationOutcome::Seen)));
     assert_eq!(again.touched.len(), 120);
     assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "reaction").await), (120, 120));
+    deliver_outboxes(&store, &[]).await;
     assert_eq!((count_rows(&store, "member_comment").await, count_rows(&store, "idempotency").await), (120, 120));
     assert_eq!(store.read_names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
 
@@ -219,8 +223,10 @@ async fn second_ids_sources_and_early_reactions_are_found() {
     let other = NewCommentRow { content: "other".into(), ..answer };
     let error = store.persist(&[logged(7, publish(&other))]).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged(_)), "{error}");
-    store.skip_position(OperationStream::Comments, key.slot(), 7).await.unwrap();
-    store.skip_position(OperationStream::Comments, key.slot(), 2).await.unwrap();
+    let database = store.database_of(key.slot());
+    for position in [7, 2] {
+        store.skip_operation(&logged(position, publish(&other)), database, &[]).await.unwrap();
+    }
     assert_eq!(store.read_positions(OperationStream::Comments, &[key.slot()]).await.unwrap()[&key.slot()], 8);
     assert_reconciled(&store, &[key]).await;
     databases.drop_all().await;
@@ -289,6 +295,7 @@ async fn overlapping_writers_apply_each_operation_once() {
     }
     eprintln!("6 writers of 1,000 comments or 10,000 reactions: {} ms", begun.elapsed().as_millis());
     assert_reconciled(&store, &keys).await;
+    deliver_outboxes(&store, &[]).await;
     assert_eq!((count_rows(&store, "comment").await, count_rows(&store, "member_comment").await), (1_000, 1_000));
     let mut expected: HashMap<(CommentId, MemberId), Option<Reaction>> = HashMap::new();
     for logged_operation in &reactions {
@@ -366,15 +373,15 @@ async fn batches_continue_while_their_slot_moves() {
     let writers: Vec<_> = writers.collect();
     for to in [1 - from, from, 1 - from] {
         sleep(Duration::from_millis(500)).await;
-        store.relocate(slot, to).await.unwrap();
+        relocate(&*store, slot, to).await.unwrap();
     }
     stop.store(true, Ordering::Relaxed);
     let mut next = vec![];
     for writer in writers {
         next.push(writer.await.unwrap());
     }
-    store.delete_old_copies(&[slot]).await.unwrap();
-    assert_eq!(store.find_misplaced_rows().await.unwrap(), Vec::<String>::new());
+    delete_old_copies(&*store, &[slot]).await.unwrap();
+    assert_eq!(find_misplaced(&store).await, Vec::<String>::new());
     assert_eq!(store.read_positions(OperationStream::Comments, &[slot]).await.unwrap()[&slot], next[0]);
     let id = root.path.id();
     assert_eq!(store.read_comments(&[id]).await.unwrap()[&id].likes, next[1] - 1);

@@ -19,14 +19,14 @@ use crate::ports::store::Result;
 const MAX_SCRIPT_BYTES: usize = 1 << 20;
 
 /// A row of values, as `VALUES` takes it.
-pub(super) struct RowValues(String);
+pub(in crate::adapters::mysql) struct RowValues(String);
 
 impl RowValues {
-    pub(super) fn new() -> Self {
+    pub(in crate::adapters::mysql) fn new() -> Self {
         Self("(".into())
     }
 
-    pub(super) fn number(mut self, number: impl Into<Option<i64>>) -> Self {
+    pub(in crate::adapters::mysql) fn number(mut self, number: impl Into<Option<i64>>) -> Self {
         match number.into() {
             Some(number) => _ = write!(self.0, "{number},"),
             None => self.0.push_str("NULL,"),
@@ -34,11 +34,11 @@ impl RowValues {
         self
     }
 
-    pub(super) fn count(self, count: impl Into<Option<u64>>) -> Self {
+    pub(in crate::adapters::mysql) fn count(self, count: impl Into<Option<u64>>) -> Self {
         self.number(count.into().map(signed))
     }
 
-    pub(super) fn bytes<'a>(mut self, bytes: impl Into<Option<&'a [u8]>>) -> Self {
+    pub(in crate::adapters::mysql) fn bytes<'a>(mut self, bytes: impl Into<Option<&'a [u8]>>) -> Self {
         match bytes.into() {
             Some(bytes) => _ = write!(self.0, "{},", hex_literal(bytes)),
             None => self.0.push_str("NULL,"),
@@ -46,11 +46,18 @@ impl RowValues {
         self
     }
 
-    pub(super) fn text<'a>(self, text: impl Into<Option<&'a str>>) -> Self {
+    pub(in crate::adapters::mysql) fn text<'a>(self, text: impl Into<Option<&'a str>>) -> Self {
         self.bytes(text.into().map(str::as_bytes))
     }
 
-    pub(super) fn end(mut self) -> String {
+    /// A value that the database computes.
+    pub(in crate::adapters::mysql) fn sql(mut self, expression: &'static str) -> Self {
+        self.0.push_str(expression);
+        self.0.push(',');
+        self
+    }
+
+    pub(in crate::adapters::mysql) fn end(mut self) -> String {
         self.0.pop();
         self.0.push(')');
         self.0
@@ -58,7 +65,7 @@ impl RowValues {
 }
 
 /// A row of numbers, as `JSON_TABLE` takes it.
-pub(super) fn json_numbers(row: &[Option<i64>]) -> String {
+pub(in crate::adapters::mysql) fn json_numbers(row: &[Option<i64>]) -> String {
     let mut text = String::with_capacity(row.len() * 8);
     for (n, number) in row.iter().enumerate() {
         text.push(if n == 0 { '[' } else { ',' });
@@ -72,21 +79,24 @@ pub(super) fn json_numbers(row: &[Option<i64>]) -> String {
 }
 
 /// A count as a column stores it.
-pub(super) fn signed(count: u64) -> i64 {
+pub(in crate::adapters::mysql) fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A `JSON_TABLE` named `j` with these rows, which are arrays, and these columns: `("id BIGINT", …)`.
-pub(super) fn json_table(rows: &str, columns: &[&str]) -> String {
+pub(in crate::adapters::mysql) fn json_table(rows: &str, columns: &[&str]) -> String {
     let columns: Vec<String> =
         columns.iter().enumerate().map(|(n, column)| format!("{column} PATH '$[{n}]'")).collect();
     format!("JSON_TABLE('[{rows}]', '$[*]' COLUMNS ({})) j", columns.join(", "))
 }
 
 /// Rows by the number of their slot's tables.
-pub(super) type RowsByTable = BTreeMap<u16, Vec<String>>;
+pub(in crate::adapters::mysql) type RowsByTable = BTreeMap<u16, Vec<String>>;
 
-pub(super) fn group_by_table(db: &MysqlStore, rows: impl IntoIterator<Item = (Slot, String)>) -> RowsByTable {
+pub(in crate::adapters::mysql) fn group_by_table(
+    db: &MysqlStore,
+    rows: impl IntoIterator<Item = (Slot, String)>,
+) -> RowsByTable {
     let mut tables = RowsByTable::new();
     for (slot, row) in rows {
         tables.entry(db.table_number(slot)).or_default().push(row);
@@ -95,18 +105,18 @@ pub(super) fn group_by_table(db: &MysqlStore, rows: impl IntoIterator<Item = (Sl
 }
 
 /// Statements that are sent together.
-pub(super) struct BatchScript<'s> {
+pub(in crate::adapters::mysql) struct BatchScript<'s> {
     session: &'s mut MysqlSession,
     text: String,
 }
 
 impl<'s> BatchScript<'s> {
-    pub(super) fn new(session: &'s mut MysqlSession) -> Self {
+    pub(in crate::adapters::mysql) fn new(session: &'s mut MysqlSession) -> Self {
         Self { session, text: String::new() }
     }
 
     /// Adds a statement.
-    pub(super) async fn add(&mut self, statement: &str) -> Result<()> {
+    pub(in crate::adapters::mysql) async fn add(&mut self, statement: &str) -> Result<()> {
         if !self.text.is_empty() && self.text.len() + statement.len() > MAX_SCRIPT_BYTES {
             self.send().await?;
         }
@@ -118,7 +128,7 @@ impl<'s> BatchScript<'s> {
     }
 
     /// Adds one statement or more for each table. `{n}` stands for the table's number, `{rows}` for rows.
-    pub(super) async fn add_rows(&mut self, statement: &str, tables: RowsByTable) -> Result<()> {
+    pub(in crate::adapters::mysql) async fn add_rows(&mut self, statement: &str, tables: RowsByTable) -> Result<()> {
         let (head, tail) = statement.split_once("{rows}").ok_or_else(|| damaged("a statement without rows"))?;
         for (table, rows) in tables {
             let (head, tail) = (head.replace("{n}", &table.to_string()), tail.replace("{n}", &table.to_string()));
@@ -142,7 +152,7 @@ impl<'s> BatchScript<'s> {
     }
 
     /// Sends the statements that were not sent yet.
-    pub(super) async fn send(&mut self) -> Result<()> {
+    pub(in crate::adapters::mysql) async fn send(&mut self) -> Result<()> {
         if self.text.is_empty() {
             return Ok(());
         }

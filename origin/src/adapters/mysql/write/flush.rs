@@ -4,13 +4,15 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
-use crate::adapters::mysql::rank_again::{ROOT_RANK_COLUMNS, root_rank_values};
+use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
 use crate::adapters::mysql::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{
     BatchScript, RowValues, group_by_table, json_numbers, json_table, signed,
 };
+use crate::adapters::mysql::write::dead_reaction_rows;
+use crate::adapters::mysql::write::rank_values::{ROOT_RANK_COLUMNS, root_rank_values};
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
@@ -263,10 +265,13 @@ async fn write_reactions(db: &MysqlStore, script: &mut BatchScript<'_>, changes:
     let deleted = changes.reactions.iter().filter(|row| row.reaction.is_none());
     let deleted = deleted.map(|row| (row.id.slot(), json_numbers(&[Some(row.id.signed()), Some(row.member.signed())])));
     let statement = format!(
-        "DELETE r FROM {} STRAIGHT_JOIN reaction_{{n}} r ON r.comment_id = j.id AND r.member_id = j.member",
-        json_table("{rows}", &["id BIGINT", "member BIGINT"])
+        "DELETE r FROM {} STRAIGHT_JOIN reaction_{{n}} r \
+         ON r.slot = {} AND r.comment_id = j.id AND r.member_id = j.member",
+        json_table("{rows}", &["id BIGINT", "member BIGINT"]),
+        slot_of_comment("j.id")
     );
-    script.add_rows(&statement, group_by_table(db, deleted)).await
+    script.add_rows(&statement, group_by_table(db, deleted)).await?;
+    dead_reaction_rows::delete(db, script, &changes.ended_dead_reactions).await
 }
 
 async fn write_ranks(
@@ -299,14 +304,18 @@ async fn write_ranks(
     let removed = removed
         .map(|key| (key.id.slot(), json_numbers(&[Some(key.root.signed()), Some(key.hot), Some(key.id.signed())])));
     let statement = format!(
-        "DELETE r FROM {} STRAIGHT_JOIN reply_rank_{{n}} r ON r.root_id = j.root AND r.hot = j.hot AND r.id = j.id",
-        json_table("{rows}", &["root BIGINT", "hot BIGINT", "id BIGINT"])
+        "DELETE r FROM {} STRAIGHT_JOIN reply_rank_{{n}} r \
+         ON r.slot = {} AND r.root_id = j.root AND r.hot = j.hot AND r.id = j.id",
+        json_table("{rows}", &["root BIGINT", "hot BIGINT", "id BIGINT"]),
+        slot_of_comment("j.root")
     );
     script.add_rows(&statement, group_by_table(db, removed)).await?;
     let added = changes.added_reply_ranks.iter().map(|key| {
         (key.id.slot(), RowValues::new().number(key.root.signed()).number(key.hot).number(key.id.signed()).end())
     });
-    let statement = "INSERT INTO reply_rank_{n} (root_id, hot, id) VALUES {rows}";
+    // A superfluous row must not refuse the batch.
+    let statement =
+        "INSERT INTO reply_rank_{n} (root_id, hot, id) VALUES {rows} ON DUPLICATE KEY UPDATE hot = VALUES(hot)";
     script.add_rows(statement, group_by_table(db, added)).await
 }
 
@@ -389,6 +398,8 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     let texts = texts.chain(changes.erased.iter().copied()).chain(forgotten());
     dirty.extend(texts.map(|id| (id.slot(), DirtyRow::Content(id))));
     dirty.extend(changes.reactions.iter().map(|row| (row.id.slot(), DirtyRow::Reaction(row.id, row.member))));
+    let ended = changes.ended_dead_reactions.iter();
+    dirty.extend(ended.map(|dead| (dead.id.slot(), DirtyRow::Reaction(dead.id, dead.member))));
     let keys = changes.idempotency_keys.iter();
     dirty.extend(keys.map(|(key, _)| (key.slot, DirtyRow::Idempotency(key.member, key.key.to_owned()))));
     dirty.extend(changes.aliases.iter().map(|row| (row.id.slot(), DirtyRow::Alias(row.id))));

@@ -10,18 +10,20 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
 use crate::adapters::mysql::rows::{
     StoredEnum, count, count_at, damaged, id_at, member_id, number_at, optional_number_at, path, subject_at,
 };
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{group_by_table, json_numbers, json_table};
+use crate::adapters::mysql::write::dead_reaction_rows;
 use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject};
 use crate::domain::row::ReactionCounts;
 use crate::ports::store::Result;
 
-/// Reads one kind of rows. In `statement`, `{rows}` stands for the table of the requested keys and `{n}`
-/// for the number of the tables.
+/// Reads one kind of rows. In `statement`, `{rows}` stands for the table of the requested keys `{n}`
+/// for the number of the tables, and `{slot}` for the slot of the requested comment `j.id`.
 async fn read(
     db: &MysqlStore,
     session: &mut MysqlSession,
@@ -33,7 +35,7 @@ async fn read(
     let parts: Vec<String> = tables
         .into_iter()
         .map(|(table, rows)| {
-            let text = statement.replace("{n}", &table.to_string());
+            let text = statement.replace("{n}", &table.to_string()).replace("{slot}", &slot_of_comment("j.id"));
             text.replace("{rows}", &json_table(&rows.join(","), columns))
         })
         .collect();
@@ -53,6 +55,7 @@ pub(super) async fn load<'b>(
     load_subjects(db, session, request, loaded).await?;
     load_comments(db, session, request, loaded).await?;
     load_reactions(db, session, request, loaded).await?;
+    dead_reaction_rows::load(db, session, &request.dead_reactions, loaded).await?;
     load_keys(db, session, request, loaded).await
 }
 
@@ -106,7 +109,8 @@ async fn load_comments(
     for r in read(db, session, &["id BIGINT"], ids(&request.texts), statement).await? {
         loaded.add_text(id_at(&r, 0)?, r.try_get(1)?);
     }
-    let statement = "SELECT a.id, a.comment_id FROM {rows} STRAIGHT_JOIN alias_{n} a ON a.id = j.id";
+    let statement =
+        "SELECT a.id, a.comment_id FROM {rows} STRAIGHT_JOIN alias_{n} a ON a.slot = {slot} AND a.id = j.id";
     for r in read(db, session, &["id BIGINT"], ids(&request.aliases), statement).await? {
         loaded.add_alias(id_at(&r, 0)?, id_at(&r, 1)?);
     }
@@ -141,17 +145,17 @@ async fn load_reactions(
     let pair =
         |(id, member): &(CommentId, MemberId)| (id.slot(), json_numbers(&[Some(id.signed()), Some(member.signed())]));
     let statement = "SELECT r.comment_id, r.member_id, r.reaction \
-                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.comment_id = j.id AND r.member_id = j.member";
+                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.slot = {slot} AND r.comment_id = j.id AND r.member_id = j.member";
     let columns = ["id BIGINT", "member BIGINT"];
     let mut found = read(db, session, &columns, request.pairs.iter().map(pair), statement).await?;
     let statement = "SELECT r.comment_id, r.member_id, r.reaction \
-                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.comment_id = j.id";
+                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.slot = {slot} AND r.comment_id = j.id";
     found.extend(read(db, session, &["id BIGINT"], ids(&request.early_reactions), statement).await?);
     for r in found {
         loaded.add_reaction(id_at(&r, 0)?, member_id(r.try_get(1)?)?, Reaction::from_number(r.try_get(2)?)?);
     }
     let statement = "SELECT r.comment_id, CAST(SUM(r.reaction = 1) AS SIGNED), CAST(SUM(r.reaction = 2) AS SIGNED) \
-                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.comment_id = j.id GROUP BY r.comment_id";
+                     FROM {rows} STRAIGHT_JOIN reaction_{n} r ON r.slot = {slot} AND r.comment_id = j.id GROUP BY r.comment_id";
     for r in read(db, session, &["id BIGINT"], ids(&request.early_counts), statement).await? {
         let counts = ReactionCounts { likes: count_at(&r, 1)?, dislikes: count_at(&r, 2)? };
         loaded.add_early_counts(id_at(&r, 0)?, counts);

@@ -5,34 +5,43 @@
 //! after the other, and the second applies nothing that the first has applied.
 //! [`crate::domain::fold`] decides what the rows become.
 
-mod batch_sql;
+pub(super) mod batch_sql;
+pub(super) mod checkpoint_rows;
+mod dead_reaction_rows;
 mod flush;
 mod load;
-mod member_rows;
-mod slot_locks;
+pub(super) mod outbox_rows;
+pub(super) mod rank_values;
+pub(super) mod slot_locks;
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use batch_sql::{BatchScript, RowValues};
-use futures_util::future::{join_all, try_join_all};
+use checkpoint_rows::Advances;
+use futures_util::future::join_all;
 use gailou_shared::id::{MemberId, Slot};
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
-use member_rows::MemberRows;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::copies::put_erased_copies;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
-use crate::adapters::mysql::rows::damaged;
+use crate::adapters::mysql::pool::MysqlPool;
+use crate::adapters::mysql::rows::{damaged, number_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
+use crate::domain::checkpoint::CheckpointAdvance;
+use crate::domain::erasure::ErasedMember;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
-use crate::domain::positions::OperationStream;
+use crate::domain::positions::StreamPosition;
+use crate::domain::reaction_state::DeadReaction;
+use crate::domain::row::StoredDictionary;
 use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
 
 /// Expired rows that one statement deletes.
@@ -42,72 +51,96 @@ const TEXTS_PER_DELETE: usize = 500;
 
 #[async_trait]
 impl BatchWriter for MysqlStore {
-    /// Waits a little for slots that move between databases.
     async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
-        let begun = Instant::now();
-        let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
-        let mut persisted = PersistedBatch::default();
-        let mut member_rows = MemberRows::default();
-        let mut remaining: Vec<usize> = Vec::with_capacity(batch.len());
-        for (index, logged) in batch.iter().enumerate() {
-            match &logged.operation {
-                Operation::Dictionary(terms) => replace_dictionary(self, terms).await?,
-                Operation::MemberName { digest, member } => record_name(self, *digest, *member, logged.at).await?,
-                Operation::DeleteExpired => delete_expired(self, logged.at).await?,
-                Operation::DeleteEditHistory { before } => delete_edit_history(self, *before).await?,
-                Operation::Erasure { member, step } => erase_member(self, *member, *step, logged.at).await?,
-                _ => {
-                    remaining.push(index);
-                    continue;
-                }
-            }
-            outcomes[index] = Some(OperationOutcome::Done);
-        }
-        while !remaining.is_empty() {
-            let parts: Vec<_> = by_shard(self, batch, &remaining).into_iter().collect();
-            let written = parts.iter().map(|(shard, indexes)| {
-                let part: Vec<&LoggedOperation> = indexes.iter().map(|index| &batch[*index]).collect();
-                async move { write_part(self, *shard, &part).await }
-            });
-            let written = join_all(written).await;
-            remaining.clear();
-            for ((_, indexes), done) in parts.into_iter().zip(written) {
-                match done {
-                    Ok(part) => {
-                        for (index, outcome) in indexes.into_iter().zip(part.persisted.outcomes) {
-                            outcomes[index] = Some(outcome);
-                        }
-                        persisted.changed.extend(part.persisted.changed);
-                        persisted.touched.extend(part.persisted.touched);
-                        member_rows.append(part.member_rows);
-                    }
-                    Err(StoreError::Moved) => remaining.extend(indexes),
-                    Err(error) => return Err(error),
-                }
-            }
-            remaining.sort_unstable();
-            if !remaining.is_empty() {
-                self.wait_for_move(begun).await?;
-            }
-        }
-        write_member_rows(self, member_rows, begun).await?;
-        let outcomes = outcomes.into_iter().collect::<Option<_>>();
-        let outcomes = outcomes.ok_or_else(|| damaged("an operation without an outcome"))?;
-        Ok(PersistedBatch { outcomes, ..persisted })
+        persist(self, batch, None).await
     }
 }
 
-/// Moves a slot past a position, unless it is past it already.
-pub(super) async fn skip_position(db: &MysqlStore, stream: OperationStream, slot: Slot, position: u64) -> Result<()> {
-    let mut session = db.session("skip_position", db.database_of(slot)).await?;
+/// Writes a batch, and checkpoints with what is written to their database. Waits a little for slots that move
+/// between databases.
+pub(super) async fn persist(
+    db: &MysqlStore,
+    batch: &[LoggedOperation],
+    checkpoints: Option<Advances<'_>>,
+) -> Result<PersistedBatch> {
+    let begun = Instant::now();
+    let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
+    let mut persisted = PersistedBatch::default();
+    let mut remaining: Vec<usize> = Vec::with_capacity(batch.len());
+    for (index, logged) in batch.iter().enumerate() {
+        match &logged.operation {
+            Operation::Dictionary(terms) => replace_dictionary(db, terms).await?,
+            Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
+            Operation::DeleteExpired => delete_expired(db, logged.at).await?,
+            Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
+            Operation::Erasure { member, step } => erase_member(db, *member, *step, logged.at).await?,
+            _ => {
+                remaining.push(index);
+                continue;
+            }
+        }
+        outcomes[index] = Some(OperationOutcome::Done);
+    }
+    while !remaining.is_empty() {
+        let parts: Vec<_> = by_shard(db, batch, &remaining).into_iter().collect();
+        // What is written in another database than the checkpoints is fenced by none.
+        if checkpoints.is_some_and(|of| parts.iter().any(|(shard, _)| *shard != of.database)) {
+            return Err(StoreError::Moved);
+        }
+        let written = parts.iter().map(|(shard, indexes)| {
+            let part: Vec<&LoggedOperation> = indexes.iter().map(|index| &batch[*index]).collect();
+            async move { write_part(db, *shard, &part, checkpoints).await }
+        });
+        let written = join_all(written).await;
+        remaining.clear();
+        for ((_, indexes), done) in parts.into_iter().zip(written) {
+            match done {
+                Ok(part) => {
+                    for (index, outcome) in indexes.into_iter().zip(part.outcomes) {
+                        outcomes[index] = Some(outcome);
+                    }
+                    persisted.changed.extend(part.changed);
+                    persisted.touched.extend(part.touched);
+                }
+                Err(StoreError::Moved) => remaining.extend(indexes),
+                Err(error) => return Err(error),
+            }
+        }
+        remaining.sort_unstable();
+        if !remaining.is_empty() {
+            db.wait_for_move(begun).await?;
+        }
+    }
+    let outcomes = outcomes.into_iter().collect::<Option<_>>();
+    let outcomes = outcomes.ok_or_else(|| damaged("an operation without an outcome"))?;
+    Ok(PersistedBatch { outcomes, ..persisted })
+}
+
+/// Moves a slot past a dead letter, unless it is past it already, and writes checkpoints with it.
+pub(super) async fn skip_operation(
+    db: &MysqlStore,
+    dead: &LoggedOperation,
+    database: usize,
+    advances: &[CheckpointAdvance],
+) -> Result<()> {
+    let of = StreamPosition::of(dead).ok_or_else(|| damaged("a dead letter without a position"))?;
+    let StreamPosition { stream, slot, position } = of;
+    let mut session = db.session("skip_operation", database).await?;
     session.begin().await?;
     let done = async {
+        checkpoint_rows::check_applied(&mut session, stream, advances).await?;
         let locked = slot_locks::lock_slots(&mut session, [slot].into_iter()).await?;
         let mut positions = locked.positions();
         if positions.next(stream, slot) <= position {
             positions.set(stream, slot, position + 1);
+            if let Some(dead) = DeadReaction::of(dead) {
+                dead_reaction_rows::add(db, &mut session, dead).await?;
+                let dirty = DirtyRow::Reaction(dead.id, dead.member);
+                locked.record_dirty_rows(&mut session, [(slot, dirty)].into_iter()).await?;
+            }
         }
-        locked.advance(&mut session, &positions).await
+        locked.advance(&mut session, &positions).await?;
+        checkpoint_rows::write(&mut session, stream, advances).await
     };
     let done = done.await;
     session.finish(done).await
@@ -136,24 +169,43 @@ fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], indexes: &[usize]) -> BT
     parts
 }
 
-/// What was written to one database, and the rows that follow in others.
-struct WrittenPart<'b> {
-    persisted: PersistedBatch,
-    member_rows: MemberRows<'b>,
-}
-
-async fn write_part<'b>(db: &MysqlStore, shard: usize, batch: &[&'b LoggedOperation]) -> Result<WrittenPart<'b>> {
+async fn write_part(
+    db: &MysqlStore,
+    shard: usize,
+    batch: &[&LoggedOperation],
+    checkpoints: Option<Advances<'_>>,
+) -> Result<PersistedBatch> {
     let mut session = db.session("persist", shard).await?;
     session.begin().await?;
-    let done = write_in_transaction(db, &mut session, batch).await;
-    session.finish(done).await
+    let checkpoints = checkpoints.filter(|of| of.database == shard);
+    let done = async {
+        if let Some(Advances { stream, advances, .. }) = checkpoints {
+            checkpoint_rows::check_applied(&mut session, stream, advances).await?;
+        }
+        let done = write_in_transaction(db, &mut session, batch).await;
+        if matches!(done, Err(StoreError::Unavailable(_) | StoreError::Busy(_) | StoreError::Moved)) {
+            return done;
+        }
+        // Also when the batch cannot be written: what it refers to may be what the database has lost.
+        if let Some(Advances { stream, advances, .. }) = checkpoints {
+            checkpoint_rows::write(&mut session, stream, advances).await?;
+        }
+        done
+    };
+    let done = done.await;
+    let (persisted, owes) = session.finish(done).await?;
+    if owes && let Some(written) = db.outbox_written.get(shard) {
+        written.notify_one();
+    }
+    Ok(persisted)
 }
 
-async fn write_in_transaction<'b>(
+/// What the batch did, and whether it has written to the outbox.
+async fn write_in_transaction(
     db: &MysqlStore,
     session: &mut MysqlSession,
-    batch: &[&'b LoggedOperation],
-) -> Result<WrittenPart<'b>> {
+    batch: &[&LoggedOperation],
+) -> Result<(PersistedBatch, bool)> {
     let slots = batch.iter().map(|logged| slot_of(&logged.operation));
     let locked = slot_locks::lock_slots(session, slots).await?;
     let mut loaded = LoadedRows::new(TableLayout::Sharded, locked.positions());
@@ -162,16 +214,15 @@ async fn write_in_transaction<'b>(
     }
     let mut fold = BatchFold::new(loaded)?;
     let outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<_>>()?;
-    let (persisted, mut changes) = fold.finish(|kind| db.weights_of(kind));
+    let (persisted, changes) = fold.finish(|kind| db.weights_of(kind));
     let subjects = flush::subject_numbers(&changes);
     flush::flush(db, session, &changes, &subjects).await?;
     let snapshots = write_snapshots(db, session, batch).await?;
     let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots);
     locked.record_dirty_rows(session, dirty).await?;
     locked.advance(session, &changes.positions).await?;
-    let (history, authors) = (std::mem::take(&mut changes.history), std::mem::take(&mut changes.authors));
-    let persisted = PersistedBatch { outcomes, ..persisted };
-    Ok(WrittenPart { persisted, member_rows: MemberRows { history, authors } })
+    outbox_rows::write(session, &changes.history, &changes.authors).await?;
+    Ok((PersistedBatch { outcomes, ..persisted }, !changes.history.is_empty()))
 }
 
 /// Stores the snapshots of a batch.
@@ -199,33 +250,6 @@ async fn write_snapshots(
     Ok(dirty)
 }
 
-/// Writes histories and names, database by database.
-async fn write_member_rows(db: &MysqlStore, mut rows: MemberRows<'_>, begun: Instant) -> Result<()> {
-    loop {
-        let parts = rows.by_shard(|slot| db.database_of(slot));
-        let written = parts.into_iter().map(|(shard, part)| async move {
-            let done = async {
-                let mut session = db.session("persist_member_rows", shard).await?;
-                session.begin().await?;
-                let done = part.write(db, &mut session).await;
-                session.finish(done).await
-            };
-            match done.await {
-                Ok(()) => Ok(None),
-                Err(StoreError::Moved) => Ok(Some(part)),
-                Err(error) => Err(error),
-            }
-        });
-        rows = MemberRows::default();
-        let moved: Vec<_> = try_join_all(written).await?.into_iter().flatten().collect();
-        if moved.is_empty() {
-            return Ok(());
-        }
-        moved.into_iter().for_each(|part| rows.append(part));
-        db.wait_for_move(begun).await?;
-    }
-}
-
 async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
     let mut session = db.first_pool().session("replace_dictionary").await?;
     session.begin().await?;
@@ -238,22 +262,50 @@ async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
                  ON DUPLICATE KEY UPDATE value = CAST(value AS SIGNED) + 1",
             )
             .await?;
-        script.add("DELETE FROM word").await?;
-        let mut rows = Vec::with_capacity(terms.len());
-        for term in terms {
-            let action = serde_json::to_value(term.action).map_err(damaged)?;
-            let row = RowValues::new().text(term.term.as_str()).text(term.category.as_str()).text(action.as_str());
-            rows.push(row.end());
-        }
-        if !rows.is_empty() {
-            let statement = "INSERT INTO word (term, category, action) VALUES {rows} \
-                             ON DUPLICATE KEY UPDATE category = VALUES(category), action = VALUES(action)";
-            script.add_rows(statement, [(0, rows)].into()).await?;
-        }
+        replace_terms(&mut script, terms).await?;
         script.send().await
     };
     let done = done.await;
     session.finish(done).await
+}
+
+/// Copies the dictionary to a database that has an older one.
+pub(super) async fn copy_dictionary(pool: &MysqlPool, dictionary: &StoredDictionary) -> Result<()> {
+    let mut session = pool.session("copy_dictionary").await?;
+    session.begin().await?;
+    let done = async {
+        // The row that is locked puts concurrent copies one after the other.
+        session.execute_text("INSERT IGNORE INTO setting (name, value) VALUES ('words_version', '-1')").await?;
+        let find = "SELECT CAST(value AS SIGNED) FROM setting WHERE name = 'words_version' FOR UPDATE";
+        let copied = session.fetch_first(sql(find)).await?.map_or(Ok(-1), |row| number_at(&row, 0))?;
+        if copied >= batch_sql::signed(dictionary.version) {
+            return Ok(());
+        }
+        let mut script = BatchScript::new(&mut session);
+        script
+            .add(&format!("UPDATE setting SET value = '{}' WHERE name = 'words_version'", dictionary.version))
+            .await?;
+        replace_terms(&mut script, &dictionary.terms).await?;
+        script.send().await
+    };
+    let done = done.await;
+    session.finish(done).await
+}
+
+async fn replace_terms(script: &mut BatchScript<'_>, terms: &[Term]) -> Result<()> {
+    script.add("DELETE FROM word").await?;
+    let mut rows = Vec::with_capacity(terms.len());
+    for term in terms {
+        let action = serde_json::to_value(term.action).map_err(damaged)?;
+        let row = RowValues::new().text(term.term.as_str()).text(term.category.as_str()).text(action.as_str());
+        rows.push(row.end());
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let statement = "INSERT INTO word (term, category, action) VALUES {rows} \
+                     ON DUPLICATE KEY UPDATE category = VALUES(category), action = VALUES(action)";
+    script.add_rows(statement, [(0, rows)].into()).await
 }
 
 /// Records the name of a member, in the first database.
@@ -301,19 +353,27 @@ async fn delete_edit_history(db: &MysqlStore, before: u64) -> Result<()> {
     Ok(())
 }
 
-/// A step in the erasure of a member. Erased members and taken names are in the first database, names to show in
+/// A step in the erasure of a member. Erased members and taken names are in the first database, who is erased is
+/// copied to the others, names to show in
 /// those of the members' slots.
 async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: u64) -> Result<()> {
+    let copy = &[ErasedMember { at, member }];
     let statement = match step {
         ErasureStep::Begin => {
+            db.copy("an erased member", |pool| async move { put_erased_copies(&pool, copy).await }).await;
             let text = "INSERT IGNORE INTO erased_member (member_id, at) VALUES (?, ?)";
             sql(text).bind(member.signed()).bind(at)
         }
         ErasureStep::Name => {
-            member_rows::erase_name(db, member).await?;
+            outbox_rows::erase_name(db, member).await?;
             sql("DELETE FROM member_name WHERE member_id = ?").bind(member.signed())
         }
-        ErasureStep::Finish => sql("UPDATE erased_member SET done = 1 WHERE member_id = ?").bind(member.signed()),
+        ErasureStep::Finish => {
+            for pool in &db.pools[1..] {
+                put_erased_copies(pool, copy).await?;
+            }
+            sql("UPDATE erased_member SET done = 1 WHERE member_id = ?").bind(member.signed())
+        }
     };
     db.first_pool().session("erase_member").await?.execute(statement).await?;
     Ok(())

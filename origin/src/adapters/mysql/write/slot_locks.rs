@@ -14,7 +14,7 @@ use crate::ports::store::Result;
 
 /// Slots that this database has, and keeps while the transaction lasts.
 #[derive(Debug)]
-pub(super) struct LockedSlots {
+pub(in crate::adapters::mysql) struct LockedSlots {
     positions: BTreeMap<Slot, StoredPositions>,
     /// Slots that are being copied: what is written to them must be recorded.
     copying: BTreeSet<Slot>,
@@ -30,12 +30,18 @@ struct StoredPositions {
 /// Locks slots for writing; [`StoreError::Moved`] when another database has one of them.
 ///
 /// [`StoreError::Moved`]: crate::ports::store::StoreError::Moved
-pub(super) async fn lock_slots(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>) -> Result<LockedSlots> {
+pub(in crate::adapters::mysql) async fn lock_slots(
+    session: &mut MysqlSession,
+    slots: impl Iterator<Item = Slot>,
+) -> Result<LockedSlots> {
     lock_rows(session, slots, "FOR UPDATE").await
 }
 
 /// Keeps slots from moving, for writes that do not depend on their positions.
-pub(super) async fn share_slots(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>) -> Result<LockedSlots> {
+pub(in crate::adapters::mysql) async fn share_slots(
+    session: &mut MysqlSession,
+    slots: impl Iterator<Item = Slot>,
+) -> Result<LockedSlots> {
     lock_rows(session, slots, "LOCK IN SHARE MODE").await
 }
 
@@ -61,7 +67,7 @@ async fn lock_rows(session: &mut MysqlSession, slots: impl Iterator<Item = Slot>
 }
 
 impl LockedSlots {
-    pub(super) fn positions(&self) -> NextPositions {
+    pub(in crate::adapters::mysql) fn positions(&self) -> NextPositions {
         let mut positions = NextPositions::default();
         for (slot, stored) in &self.positions {
             positions.set(OperationStream::Comments, *slot, stored.comments);
@@ -71,7 +77,11 @@ impl LockedSlots {
     }
 
     /// Stores the positions that have advanced.
-    pub(super) async fn advance(&self, session: &mut MysqlSession, positions: &NextPositions) -> Result<()> {
+    pub(in crate::adapters::mysql) async fn advance(
+        &self,
+        session: &mut MysqlSession,
+        positions: &NextPositions,
+    ) -> Result<()> {
         let rows = self.positions.iter().filter_map(|(slot, stored)| {
             let comments = positions.next(OperationStream::Comments, *slot);
             let reactions = positions.next(OperationStream::Reactions, *slot);
@@ -92,7 +102,7 @@ impl LockedSlots {
     }
 
     /// Records what was written to the slots that are being copied.
-    pub(super) async fn record_dirty_rows(
+    pub(in crate::adapters::mysql) async fn record_dirty_rows(
         &self,
         session: &mut MysqlSession,
         written: impl Iterator<Item = (Slot, DirtyRow)>,

@@ -1,11 +1,14 @@
 -- Invalidates values and moves comments in lists, as commits say.
--- KEYS: the generation, the values, then for each list: newest, oldest, filling
+-- KEYS: the generation, the values, the applied commits of each subject, then for each list: newest, oldest, filling
 -- ARGV: a new stamp, takedown (1 or 0), the lifetime of a generation (ms), the most entries of a
---       window, the number of values; for each value: version, gone (1 or 0); for each list: the
---       number of moves, and for each move, sorted by version: listed (1 or 0), floor, id, version
+--       window, the lifetime of applied commits (ms), the numbers of values and of subjects; for each value:
+--       version, gone (1 or 0); for each subject: the number of commits, and their versions, sorted; for each list:
+--       the number of moves, and for each move, sorted by version: listed (1 or 0), floor, id, version
 local stamp, max_entries = ARGV[1], tonumber(ARGV[4])
-local values = tonumber(ARGV[5])
-local at = 6
+local values, subjects = tonumber(ARGV[6]), tonumber(ARGV[7])
+local at = 8
+-- Commits that may be applied before an earlier one of their subject.
+local MAX_EARLY_COMMITS = 64
 
 if ARGV[2] == '1' then
   local time = redis.call('TIME')
@@ -29,6 +32,34 @@ for i = 2, 1 + values do
   end
 end
 
+-- Adds versions of a subject to those that were applied. The last ones alone are kept when too many are missing.
+local function add_commits(key, first, last)
+  local low, high, early = nil, nil, {}
+  for number in string.gmatch(redis.call('GET', key) or '', '%d+') do
+    if not low then low = tonumber(number)
+    elseif not high then high = tonumber(number)
+    else table.insert(early, tonumber(number)) end
+  end
+  for a = first, last do table.insert(early, tonumber(ARGV[a])) end
+  table.sort(early)
+  if not high then low, high = early[1] - 1, early[1] - 1 end
+  local later = {}
+  for _, version in ipairs(early) do
+    if version == high + 1 then high = version
+    elseif version > high and version ~= later[#later] then table.insert(later, version) end
+  end
+  if #later > MAX_EARLY_COMMITS then low, high, later = later[#later] - 1, later[#later], {} end
+  local text = string.format('%.0f %.0f', low, high)
+  for _, version in ipairs(later) do text = text .. string.format(' %.0f', version) end
+  redis.call('SET', key, text, 'PX', ARGV[5])
+end
+
+for i = 2 + values, 1 + values + subjects do
+  local commits = tonumber(ARGV[at])
+  add_commits(KEYS[i], at + 1, at + commits)
+  at = at + commits + 1
+end
+
 -- The number of a window's own member (L, H, V or U).
 local function number_of(window, name) return -1 - redis.call('ZSCORE', window, name) end
 
@@ -46,7 +77,7 @@ local function trim(window, is_oldest)
   redis.call('ZADD', window, -1 - low, 'L')
 end
 
-for i = 2 + values, #KEYS, 3 do
+for i = 2 + values + subjects, #KEYS, 3 do
   local moves = tonumber(ARGV[at])
   local first, last = at + 1, at + 4 * moves
   at = last + 1

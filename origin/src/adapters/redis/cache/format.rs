@@ -5,8 +5,11 @@
 //! | key | type | content |
 //! |---|---|---|
 //! | `:gen` | string | the slot's generation, 16 digits |
+//! | `:era` | string | the generation that its server began with, a blank, and the server's run id |
 //! | `:s:<subject>`, `:c:<comment>`, `:t:<root>`, `:p:<snapshot>` | string | a value, see below |
 //! | `:l:new:<list>`, `:l:old:<list>` | sorted set | the part of a list from one of its ends |
+//! | `:l:new-era:<list>`, `:l:old-era:<list>` | string | the era in which that part was filled, and the version of the subject that it contained then, 16 digits each |
+//! | `:v:<subject>` | string | two versions: every commit above the first up to the second was applied; then single later ones |
 //! | `:l:fill:<list>` | string | the stamp for filling the list |
 //! | `:l:first:<list>` | string | a claim of the list's rebuild |
 //!
@@ -22,7 +25,7 @@
 
 use std::time::Duration;
 
-use gailou_shared::id::Slot;
+use gailou_shared::id::{Slot, SubjectKey};
 
 use crate::ports::cache::{CacheError, CacheKey, CacheStamp, CachedList, CachedValue, ListEnd, LoadedWindow, Result};
 
@@ -46,6 +49,11 @@ impl CacheKeyNames {
         self.tagged(slot, "gen")
     }
 
+    /// The slot's generation and the era of its server.
+    pub(super) fn generations(&self, slot: Slot) -> [String; 2] {
+        [self.generation(slot), self.tagged(slot, "era")]
+    }
+
     pub(super) fn value(&self, slot: Slot, key: &CacheKey) -> String {
         let rest = match key {
             CacheKey::Subject(subject) => format!("s:{subject}"),
@@ -61,6 +69,20 @@ impl CacheKeyNames {
             ListEnd::Newest => self.list(list, "new"),
             ListEnd::Oldest => self.list(list, "old"),
         }
+    }
+
+    /// The part of a list, and the era in which it was filled.
+    pub(super) fn window_and_era(&self, list: &CachedList, end: ListEnd) -> [String; 2] {
+        let era = match end {
+            ListEnd::Newest => "new-era",
+            ListEnd::Oldest => "old-era",
+        };
+        [self.window(list, end), self.list(list, era)]
+    }
+
+    /// The commits of a subject that were applied.
+    pub(super) fn commits(&self, subject: &SubjectKey) -> String {
+        self.tagged(subject.slot(), &format!("v:{subject}"))
     }
 
     pub(super) fn filling(&self, list: &CachedList) -> String {
@@ -114,15 +136,35 @@ pub(super) fn parse_stamp(bytes: &[u8]) -> Result<u64> {
     stamp.ok_or_else(|| damaged("a stamp"))
 }
 
-/// The value in a key, at the server's time `now_ms`, in a slot of this generation.
-pub(super) fn parse_value(bytes: &[u8], generation: u64, now_ms: u64) -> Result<CachedValue> {
+/// The generations of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SlotGeneration {
+    /// The one that this server began with.
+    pub(super) era: u64,
+    pub(super) current: u64,
+}
+
+/// Whether a takedown in its slot makes a value old.
+pub(super) fn depends_on_generation(key: &CacheKey) -> bool {
+    matches!(key, CacheKey::Comment(_))
+}
+
+/// The value in a key, at the server's time `now_ms`, in a slot of this generation. One of an earlier server is left
+/// out: it may have been deleted since.
+pub(super) fn parse_value(
+    key: &CacheKey,
+    bytes: &[u8],
+    generation: SlotGeneration,
+    now_ms: u64,
+) -> Result<CachedValue> {
     let (header, body) = bytes.split_at_checked(VALUE_HEADER_BYTES).ok_or_else(|| damaged("a value"))?;
     let own = parse_stamp(&header[1..17])?;
     let (made_in, fresh_until): (u64, u64) = (parse_number(&header[33..49])?, parse_number(&header[49..62])?);
-    let is_current = made_in == 0 || made_in == generation;
+    let is_known = made_in >= generation.era || matches!(key, CacheKey::Snapshot(_));
+    let is_current = is_known && (made_in == generation.current || !depends_on_generation(key));
     let is_fresh = header[0] == b'v' && fresh_until > now_ms && is_current && !body.is_empty();
-    let value = (!body.is_empty()).then(|| body.to_vec());
-    Ok(CachedValue { is_fresh, value, stamp: CacheStamp { own, generation } })
+    let value = (is_known && !body.is_empty()).then(|| body.to_vec());
+    Ok(CachedValue { is_fresh, value, stamp: CacheStamp { own, generation: generation.current } })
 }
 
 /// Low, high and number of entries of a window; `None` where it is missing.
@@ -139,7 +181,7 @@ pub(super) fn parse_window(parts: &[Vec<u8>]) -> Result<Option<LoadedWindow>> {
 
 #[cfg(test)]
 mod tests {
-    use gailou_shared::id::{CommentId, SubjectKey};
+    use gailou_shared::id::CommentId;
 
     use super::*;
 

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_reaction, reaction_letter};
-use crate::adapters::redis::counters::{CounterKeys, FOLD_SCRIPT, MAX_BATCH};
+use crate::adapters::redis::counters::{CounterKeys, FOLD_SCRIPT, MAX_BATCH, SlotKeys};
 use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
 use crate::domain::row::ReactionCounts;
 use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction};
@@ -43,6 +43,12 @@ pub(super) struct FoldBatcher {
 struct FoldQueue {
     in_flight: usize,
     waiting: VecDeque<QueuedFold>,
+}
+
+/// The folds of one slot in a script.
+struct SlotFolds {
+    keys: SlotKeys,
+    folds: Vec<QueuedFold>,
 }
 
 impl FoldBatcher {
@@ -103,15 +109,22 @@ impl FoldBatcher {
     }
 
     async fn send_batch(&self, batch: Vec<QueuedFold>) {
-        if batch.is_empty() {
+        let mut slots = BTreeMap::<Slot, SlotFolds>::new();
+        for (request, answer) in batch {
+            let slot = request.id.slot();
+            let of = slots.entry(slot).or_insert_with(|| SlotFolds { keys: self.keys.of(slot), folds: vec![] });
+            if request.offset < of.keys.base {
+                let _ = answer.send(Err(CountersError::StaleState));
+            } else {
+                of.folds.push((request, answer));
+            }
+        }
+        slots.retain(|_, of| !of.folds.is_empty());
+        if slots.is_empty() {
             return;
         }
-        let mut slots = BTreeMap::<Slot, Vec<QueuedFold>>::new();
-        for (request, answer) in batch {
-            slots.entry(request.id.slot()).or_default().push((request, answer));
-        }
         let mut folded = self.run_folds(&slots).await.map(Vec::into_iter);
-        for folds in slots.into_values() {
+        for SlotFolds { folds, .. } in slots.into_values() {
             let mut of_slot = match &mut folded {
                 Ok(slots) => slots.next().unwrap_or_else(|| Err(missing_answer())),
                 Err(error) => Err(error.clone()),
@@ -129,11 +142,11 @@ impl FoldBatcher {
     /// Runs one script. Returns the results of each slot, in the order of its folds.
     async fn run_folds(
         &self,
-        slots: &BTreeMap<Slot, Vec<QueuedFold>>,
+        slots: &BTreeMap<Slot, SlotFolds>,
     ) -> Result<Vec<Result<Vec<FoldResult>, CountersError>>, CountersError> {
         let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
         let mut comment_counts = Vec::with_capacity(slots.len());
-        for (slot, folds) in slots {
+        for SlotFolds { keys: of, folds } in slots.values() {
             let mut ids = Vec::<CommentId>::new();
             for (request, _) in folds {
                 numbers.entry(request.id).or_insert_with(|| {
@@ -142,10 +155,10 @@ impl FoldBatcher {
                 });
             }
             comment_counts.push(ids.len());
-            keys.extend(self.keys.views(*slot, ids));
+            keys.extend(of.views(ids));
         }
         let mut call = FOLD_SCRIPT.call(&keys);
-        for (folds, comments) in slots.values().zip(comment_counts) {
+        for (SlotFolds { folds, .. }, comments) in slots.values().zip(comment_counts) {
             call.arg(comments).arg(folds.len());
             for (FoldRequest { id, member, change, offset, state }, _) in folds {
                 call.arg(numbers[id]).arg(member.get()).arg(offset).arg(change_letter(*change));

@@ -1,7 +1,8 @@
 //! The counters in Redis: one Lua script for each method of the ports (`lua/`), so that each call is
 //! atomic.
 //!
-//! Every key has the hash tag of its slot, `{name:slot}`; `lua/common.lua` says what the keys contain.
+//! Every key has the hash tag of its slot, `{name:slot}`; `lua/common.lua` says what the keys contain. When an
+//! operator has accepted the log, how often follows, so that every slot is lost and begins anew.
 //! In a Redis Cluster a call is about one slot. One server takes many slots in a call, which is
 //! cheaper for all of them. Under memory pressure Redis must refuse writes or evict by a `volatile-*`
 //! policy: any other policy may evict pending operations without a trace.
@@ -25,6 +26,7 @@ use crate::adapters::redis::counters::fold_batcher::FoldBatcher;
 use crate::adapters::redis::counters::reaction_letters::{change_letter, parse_reaction};
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
 use crate::domain::row::ReactionCounts;
+use crate::ports::broker::{PartitionOffsets, Topic};
 use crate::ports::counters::{
     CountBase, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction, PersistedOperation,
     PersistedReaction,
@@ -50,6 +52,8 @@ scripts! {
     READ_PENDING_REACTIONS_SCRIPT: "counters.read_pending_reactions", "lua/read_pending_reactions.lua";
     SETTLE_SCRIPT: "counters.settle", "lua/settle.lua";
     IS_OPEN_SCRIPT: "counters.is_open", "lua/is_open.lua";
+    CLAIM_RECOVERY_SCRIPT: "counters.claim_recovery", "lua/claim_recovery.lua";
+    RELEASE_RECOVERY_SCRIPT: "counters.release_recovery", "lua/release_recovery.lua";
     BEGIN_RECOVERY_SCRIPT: "counters.begin_recovery", "lua/begin_recovery.lua";
     FINISH_RECOVERY_SCRIPT: "counters.finish_recovery", "lua/finish_recovery.lua";
     READ_VIEW_SCRIPT: "counters.read_view", "lua/read_view.lua";
@@ -72,9 +76,9 @@ pub struct RedisCounters {
 }
 
 impl RedisCounters {
-    /// The counters of the cluster called `name`.
-    pub fn new(connection: RedisConnection, name: &str) -> Self {
-        let keys = CounterKeys(name.into());
+    /// The counters of the cluster called `name`, whose reactions have these offsets.
+    pub fn new(connection: RedisConnection, name: &str, offsets: Arc<dyn PartitionOffsets>) -> Self {
+        let keys = CounterKeys { name: name.into(), offsets };
         Self { folds: Arc::new(FoldBatcher::new(connection.clone(), keys.clone())), keys, connection }
     }
 
@@ -91,7 +95,7 @@ impl RedisCounters {
         let work = |items: &[&I]| items.iter().map(|item| size(item)).sum();
         let answers = self.group_by_call(items, &id, work).into_iter().map(|SlotCall { slots, .. }| {
             let ids = |items: &[&I]| items.iter().map(|item| id(item)).collect::<Vec<_>>();
-            let keys = slots.iter().flat_map(|(slot, items)| self.keys.views(*slot, ids(items)));
+            let keys = slots.iter().flat_map(|(slot, items)| self.keys.of(*slot).views(ids(items)));
             let mut call = script.call(&keys.collect::<Vec<_>>());
             for (_, items) in &slots {
                 call.arg(items.len());
@@ -178,8 +182,8 @@ impl Counters for RedisCounters {
             slots.entry(id.slot()).or_default().push(*id);
         }
         let answers = slots.into_iter().map(|(slot, ids)| async move {
-            let views = ids.iter().map(|id| self.keys.view(*id));
-            let keys: Vec<_> = std::iter::once(self.keys.marker(slot)).chain(views).collect();
+            let of = self.keys.of(slot);
+            let keys: Vec<_> = std::iter::once(of.marker()).chain(ids.iter().map(|id| of.view(*id))).collect();
             let answer: Option<Vec<String>> =
                 self.run(READ_PENDING_REACTIONS_SCRIPT.call(&keys).arg(member.get())).await?;
             Ok::<_, CountersError>((ids, answer.ok_or(CountersError::Lost)?))
@@ -206,7 +210,7 @@ impl Counters for RedisCounters {
 #[async_trait]
 impl CounterViews for RedisCounters {
     async fn read_view(&self, id: CommentId) -> Result<Option<CounterView>, CountersError> {
-        let call = READ_VIEW_SCRIPT.call(&self.keys.views(id.slot(), [id]));
+        let call = READ_VIEW_SCRIPT.call(&self.keys.of(id.slot()).views([id]));
         let view: Option<Vec<u64>> = self.run(&call).await?;
         Ok(match view.ok_or(CountersError::Lost)?[..] {
             [offset, likes, dislikes, current_likes, current_dislikes] => Some(CounterView {
@@ -218,38 +222,64 @@ impl CounterViews for RedisCounters {
     }
 
     async fn forget_view(&self, id: CommentId) -> Result<(), CountersError> {
-        self.run(&FORGET_VIEW_SCRIPT.call(&self.keys.views(id.slot(), [id]))).await
+        self.run(&FORGET_VIEW_SCRIPT.call(&self.keys.of(id.slot()).views([id]))).await
     }
 }
 
 /// Makes the names of keys.
 #[derive(Debug, Clone)]
-struct CounterKeys(Arc<str>);
+struct CounterKeys {
+    name: Arc<str>,
+    offsets: Arc<dyn PartitionOffsets>,
+}
 
 impl CounterKeys {
-    fn marker(&self, slot: Slot) -> String {
-        format!("{{{}:{}}}:open", self.0, slot.get())
+    /// The keys of a slot. When an operator has accepted the log they are other ones: the counters before may count
+    /// reactions that it has lost.
+    fn of(&self, slot: Slot) -> SlotKeys {
+        let (tag, accepts) = (format!("{{{}:{}}}", self.name, slot.get()), self.offsets.accept_count());
+        // Read last, so that no keys of now come with a base of before.
+        let base = self.offsets.base(Topic::Reactions, self.offsets.partition_of(slot));
+        SlotKeys { base, prefix: if accepts == 0 { tag } else { format!("{tag}:{accepts}") } }
+    }
+}
+
+/// The keys of one slot.
+#[derive(Debug)]
+struct SlotKeys {
+    /// Where the offsets of its reactions begin.
+    base: u64,
+    prefix: String,
+}
+
+impl SlotKeys {
+    fn marker(&self) -> String {
+        format!("{}:open", self.prefix)
     }
 
-    fn recovery_token(&self, slot: Slot, token: &str) -> String {
-        format!("{{{}:{}}}:opening:{token}", self.0, slot.get())
+    fn recovery_token(&self, token: &str) -> String {
+        format!("{}:opening:{token}", self.prefix)
     }
 
-    fn index(&self, slot: Slot) -> String {
-        format!("{{{}:{}}}:w", self.0, slot.get())
+    fn recovery_claim(&self) -> String {
+        format!("{}:recovering", self.prefix)
+    }
+
+    fn index(&self) -> String {
+        format!("{}:w", self.prefix)
     }
 
     fn view(&self, id: CommentId) -> String {
-        format!("{{{}:{}}}:v:{id}", self.0, id.slot().get())
+        format!("{}:v:{id}", self.prefix)
     }
 
     fn order(&self, id: CommentId) -> String {
-        format!("{{{}:{}}}:o:{id}", self.0, id.slot().get())
+        format!("{}:o:{id}", self.prefix)
     }
 
     /// The keys of most scripts: the slot's marker and index, then view and order of each comment.
-    fn views(&self, slot: Slot, ids: impl IntoIterator<Item = CommentId>) -> Vec<String> {
-        let mut keys = vec![self.marker(slot), self.index(slot)];
+    fn views(&self, ids: impl IntoIterator<Item = CommentId>) -> Vec<String> {
+        let mut keys = vec![self.marker(), self.index()];
         keys.extend(ids.into_iter().flat_map(|id| [self.view(id), self.order(id)]));
         keys
     }

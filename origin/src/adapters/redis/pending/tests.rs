@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
+use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Author, CommentState, Visibility};
 
 use crate::adapters::redis::RedisConnection;
-use crate::adapters::redis::pending::{MAX_MEMBER_COMMENTS, PENDING_TTL, RESERVATION_TTL, RedisPending};
+use crate::adapters::redis::pending::{MAX_MEMBER_COMMENTS, RESERVATION_TTL, RedisPending};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::{IdempotencyKey, NewCommentRow};
-use crate::ports::pending::{Pending, Reservation};
+use crate::ports::pending::{
+    MAX_PENDING_TIME, MAX_SNAPSHOT_TIME, Pending, PendingEnd, Reservation, STORED_COMMENT_TIME,
+};
 use crate::testing::manual_clock::ManualClock;
 use crate::testing::redis_server::RedisServer;
 
@@ -97,7 +100,7 @@ async fn reservation_is_certain_after_a_server_has_run_for_a_lifetime() {
 }
 
 #[tokio::test]
-async fn pending_comments_are_listed_newest_first_for_a_minute() {
+async fn pending_comments_are_listed_newest_first_until_they_are_rows() {
     let Some(server) = RedisServer::start().await else { return };
     let clock = ManualClock::at(NOW);
     let pending = pending(&server, &clock).await;
@@ -108,9 +111,55 @@ async fn pending_comments_are_listed_newest_first_for_a_minute() {
     let ids: Vec<_> = operations.iter().map(id).collect();
     let found = pending.read_comments(&ids).await.unwrap();
     assert_eq!(found.len(), ids.len());
-    assert!(found.iter().all(|(key, operation)| *key == id(operation)));
+    assert!(found.iter().all(|(key, found)| *key == id(&found.operation) && found.is_of_this_server));
     let own: Vec<_> = ids.iter().rev().take(MAX_MEMBER_COMMENTS).copied().collect();
     assert_eq!(pending.list_member_comments(member()).await.unwrap(), own);
-    clock.advance(PENDING_TTL + Duration::from_millis(MAX_MEMBER_COMMENTS as u64 + 5));
+    // They are pending until they are rows, for a day at most.
+    let key = pending.comment_key(ids[0]);
+    let expiry: u64 = pending.connection.query("test", &key, ::redis::cmd("PTTL").arg(&key)).await.unwrap();
+    let most = MAX_PENDING_TIME.as_millis() as u64;
+    assert!((most - 60_000..=most).contains(&expiry), "{expiry}");
+    let rows: Vec<_> = ids[20..].iter().map(|id| (*id, PendingEnd::Stored(member()))).collect();
+    pending.end_comments(&rows).await.unwrap();
+    pending.end_comments(&[(ids[0], PendingEnd::Changed)]).await.unwrap();
+    let found = pending.read_comments(&ids).await.unwrap();
+    assert_eq!((found.len(), found.contains_key(&ids[0])), (ids.len() - 1, false));
+    // A row is found here a little longer, by a reader whose slot map is old.
+    let key = pending.comment_key(ids[20]);
+    let expiry: u64 = pending.connection.query("test", &key, ::redis::cmd("PTTL").arg(&key)).await.unwrap();
+    assert!((1..=STORED_COMMENT_TIME.as_millis() as u64).contains(&expiry), "{expiry}");
+    let left: Vec<_> = ids[..20].iter().rev().copied().filter(|id| own.contains(id)).collect();
+    assert_eq!(pending.list_member_comments(member()).await.unwrap(), left);
+    clock.advance(MAX_PENDING_TIME + Duration::from_secs(1));
     assert!(pending.list_member_comments(member()).await.unwrap().is_empty());
+}
+
+/// A server that went back may have comments that became rows and were deleted since.
+#[tokio::test]
+async fn comments_of_another_server_are_marked() {
+    let Some(server) = RedisServer::start().await else { return };
+    let clock = ManualClock::at(NOW);
+    let (before, after) = (operation(NOW, 1, None), operation(NOW, 2, None));
+    let old = pending(&server, &clock).await;
+    old.put_comment(&before).await.unwrap();
+    old.connection.query::<()>("test", "", &::redis::cmd("SAVE")).await.unwrap();
+    let server = server.restart().await;
+    let new = pending(&server, &clock).await;
+    new.put_comment(&after).await.unwrap();
+    let found = new.read_comments(&[id(&before), id(&after)]).await.unwrap();
+    assert!(!found[&id(&before)].is_of_this_server && found[&id(&after)].is_of_this_server);
+}
+
+#[tokio::test]
+async fn ranking_is_kept_for_two_hours() {
+    let Some(server) = RedisServer::start().await else { return };
+    let pending = pending(&server, &ManualClock::at(NOW)).await;
+    let snapshot = Snapshot::rank(vec![(2, id(&operation(NOW, 3, None))), (1, id(&operation(NOW, 6, None)))]);
+    assert!(pending.read_snapshot(Slot::FIRST, snapshot.id()).await.unwrap().is_none());
+    pending.put_snapshot(Slot::FIRST, &snapshot).await.unwrap();
+    let found = pending.read_snapshot(Slot::FIRST, snapshot.id()).await.unwrap().unwrap();
+    assert_eq!(found.ids(), snapshot.ids());
+    let key = pending.snapshot_key(Slot::FIRST, snapshot.id());
+    let expiry: u64 = pending.connection.query("test", &key, ::redis::cmd("PTTL").arg(&key)).await.unwrap();
+    assert!(expiry <= MAX_SNAPSHOT_TIME.as_millis() as u64 && expiry > 3_600_000);
 }

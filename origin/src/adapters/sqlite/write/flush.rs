@@ -4,8 +4,8 @@ use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
+use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
-use crate::adapters::sqlite::write::rank_again::PUT_ROOT_RANK_SQL;
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::domain::root_keys::RootKeys;

@@ -5,12 +5,10 @@
 
 mod flush;
 mod load;
-mod rank_again;
 
 use async_trait::async_trait;
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
-pub(super) use rank_again::{insert_ranks, rank_again};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;

@@ -1,6 +1,6 @@
 //! What a batch or a set of rows changes in the cache. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gailou_shared::id::{Slot, SubjectKey};
 
@@ -9,8 +9,8 @@ use crate::domain::row::CommentRow;
 use crate::ports::cache::{CacheChanges, CacheKey, CachedList, Invalidation, ListMove};
 
 /// The changes that a batch made, by slot.
-pub(super) fn changes_of_batch(persisted: &PersistedBatch) -> HashMap<Slot, CacheChanges> {
-    let mut slots: HashMap<Slot, CacheChanges> = HashMap::new();
+pub(super) fn changes_of_batch(persisted: &PersistedBatch) -> BTreeMap<Slot, CacheChanges> {
+    let mut slots: BTreeMap<Slot, CacheChanges> = BTreeMap::new();
     let mut touched_in = HashSet::new();
     for touched in &persisted.touched {
         touched_in.insert(&touched.subject);
@@ -30,8 +30,11 @@ pub(super) fn changes_of_batch(persisted: &PersistedBatch) -> HashMap<Slot, Cach
             changes.lists.entry(list).or_default().insert(touched.id, moved);
         }
     }
-    for ChangedSubject { subject, version } in &persisted.changed {
+    for ChangedSubject { subject, version, is_new } in &persisted.changed {
         let changes = slots.entry(subject.slot()).or_default();
+        if *is_new {
+            changes.commits.entry(subject.clone()).or_default().insert(*version);
+        }
         let invalidation = Invalidation { version: *version, is_gone: false };
         changes.values.insert(CacheKey::Subject(subject.clone()), invalidation);
         // A subject that changed without a comment may have another mode, which its comments contain.
@@ -44,8 +47,8 @@ pub(super) fn changes_of_batch(persisted: &PersistedBatch) -> HashMap<Slot, Cach
 pub(super) fn changes_of_rows<'a>(
     rows: impl Iterator<Item = &'a CommentRow>,
     takedown: bool,
-) -> HashMap<Slot, CacheChanges> {
-    let mut slots: HashMap<Slot, CacheChanges> = HashMap::new();
+) -> BTreeMap<Slot, CacheChanges> {
+    let mut slots: BTreeMap<Slot, CacheChanges> = BTreeMap::new();
     for row in rows {
         let (id, root, version) = (row.id(), row.path.root_id(), row.version);
         let changes = slots.entry(id.slot()).or_default();
@@ -66,8 +69,8 @@ pub(super) fn changes_of_rows<'a>(
 
 /// The changes that make the cache equal to subjects that changed without a comment, at these versions. All
 /// comments of their slots are invalidated: a comment contains the mode of its subject.
-pub(super) fn changes_of_subjects(subjects: &HashMap<SubjectKey, u64>) -> HashMap<Slot, CacheChanges> {
-    let mut slots: HashMap<Slot, CacheChanges> = HashMap::new();
+pub(super) fn changes_of_subjects(subjects: &HashMap<SubjectKey, u64>) -> BTreeMap<Slot, CacheChanges> {
+    let mut slots: BTreeMap<Slot, CacheChanges> = BTreeMap::new();
     for (subject, version) in subjects {
         let changes = slots.entry(subject.slot()).or_default();
         changes.takedown = true;
@@ -87,6 +90,9 @@ pub(super) fn merge_changes(into: &mut CacheChanges, later: CacheChanges, max: u
             is_gone: known.is_gone || invalidation.is_gone,
         };
     }
+    for (subject, versions) in later.commits {
+        into.commits.entry(subject).or_default().extend(versions);
+    }
     for (list, moves) in later.lists {
         let known = into.lists.entry(list).or_default();
         for (id, moved) in moves {
@@ -96,7 +102,8 @@ pub(super) fn merge_changes(into: &mut CacheChanges, later: CacheChanges, max: u
             }
         }
     }
-    let count = into.values.len() + into.lists.values().map(HashMap::len).sum::<usize>();
+    let moves = into.lists.values().map(HashMap::len).sum::<usize>();
+    let count = into.values.len() + moves + into.commits.values().map(BTreeSet::len).sum::<usize>();
     if count > max {
         *into = CacheChanges { takedown: true, ..CacheChanges::default() };
     }

@@ -7,11 +7,11 @@
 mod changes;
 mod queue;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use tokio::time::timeout;
 
@@ -21,8 +21,10 @@ pub(super) use crate::cluster::cached_store::invalidation::queue::InvalidationQu
 use crate::cluster::settle::settle_batch;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::ports::cache::{CacheChanges, CacheKey};
+use crate::ports::failure::Failure;
 use crate::ports::journal::CommitListener;
-use crate::ports::store::Result;
+use crate::ports::pending::PendingEnd;
+use crate::ports::store::{Result, StoreError};
 
 /// How long the cache and the counters may take.
 const INVALIDATION_TIMEOUT: Duration = Duration::from_secs(1);
@@ -34,9 +36,11 @@ impl CommitListener for CachedStore {
     /// this becomes true within seconds after it answers again.
     async fn on_commit(&self, batch: &[LoggedOperation], persisted: &PersistedBatch) {
         let slots = changes_of_batch(persisted);
-        let invalidated = self.invalidate_cache(&slots);
+        self.invalidate_cache(&slots).await;
+        // After that: counters that are settled may be dropped, and the rows in the cache count without them.
         let settled = timeout(INVALIDATION_TIMEOUT, settle_batch(&*self.counters, &*self.tables, batch, persisted));
-        let (_, settled) = tokio::join!(invalidated, settled);
+        let ended: Vec<_> = batch.iter().zip(&persisted.outcomes).filter_map(pending_end).collect();
+        let (settled, ()) = tokio::join!(settled, self.end_pending(ended));
         if let Ok(Err(error)) = settled {
             tracing::debug!(%error, "Could not settle a batch of reactions in the counters");
         }
@@ -65,7 +69,12 @@ impl CachedStore {
         let ancestors: Vec<_> = ancestors.into_iter().filter(|id| !rows.contains_key(id)).collect();
         rows.extend(self.tables.read_comments(&ancestors).await?);
         let slots = changes_of_rows(rows.values(), takedown);
-        self.invalidate_cache(&slots).await;
+        let gone = if takedown {
+            ids.iter().filter(|id| rows.contains_key(id)).map(|id| (*id, PendingEnd::Changed)).collect()
+        } else {
+            vec![]
+        };
+        tokio::join!(self.invalidate_cache(&slots), self.end_pending(gone));
         self.raise_local_versions(&slots);
         Ok(())
     }
@@ -77,8 +86,17 @@ impl CachedStore {
         self.raise_local_versions(&slots);
     }
 
+    /// Forgets everything of these slots: their database has gone back.
+    ///
+    /// # Errors
+    /// When the cache does not answer.
+    pub async fn forget_slots(&self, slots: &[Slot]) -> Result<()> {
+        let forgotten = try_join_all(slots.iter().map(|slot| self.cache.forget_slot(*slot))).await;
+        forgotten.map(drop).map_err(|error| StoreError::Unavailable(Failure::of_driver(error)))
+    }
+
     /// Applies changes to the shared cache, or queues them.
-    async fn invalidate_cache(&self, slots: &HashMap<Slot, CacheChanges>) {
+    async fn invalidate_cache(&self, slots: &BTreeMap<Slot, CacheChanges>) {
         join_all(slots.iter().map(async |(slot, changes)| {
             let applied = timeout(INVALIDATION_TIMEOUT, self.cache.apply_changes(*slot, changes)).await;
             let error = match applied {
@@ -91,8 +109,19 @@ impl CachedStore {
         .await;
     }
 
+    /// Ends pending comments, or queues their ends.
+    async fn end_pending(&self, comments: Vec<(CommentId, PendingEnd)>) {
+        if comments.is_empty() {
+            return;
+        }
+        let ended = timeout(INVALIDATION_TIMEOUT, self.pending.end_comments(&comments)).await;
+        if !matches!(ended, Ok(Ok(()))) {
+            self.invalidation_queue.enqueue_ends(comments);
+        }
+    }
+
     /// Invalidates the values of this process.
-    fn raise_local_versions(&self, slots: &HashMap<Slot, CacheChanges>) {
+    fn raise_local_versions(&self, slots: &BTreeMap<Slot, CacheChanges>) {
         for (slot, changes) in slots {
             self.local_versions.raise(*slot, changes);
             for (key, _) in changes.values.iter().filter(|(_, invalidation)| invalidation.is_gone) {
@@ -101,6 +130,18 @@ impl CachedStore {
                 }
             }
         }
+    }
+}
+
+/// The end of a pending comment by an operation that made it a row or changed its row.
+fn pending_end((logged, outcome): (&LoggedOperation, &OperationOutcome)) -> Option<(CommentId, PendingEnd)> {
+    match (&logged.operation, outcome) {
+        (Operation::Publish(row), _) => {
+            row.imported.is_none().then(|| (row.path.id(), PendingEnd::Stored(row.author.id)))
+        }
+        (Operation::Change { .. }, OperationOutcome::NoComment) => None,
+        (Operation::Change { id, .. }, _) => Some((*id, PendingEnd::Changed)),
+        _ => None,
     }
 }
 

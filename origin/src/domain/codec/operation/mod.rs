@@ -18,8 +18,12 @@ use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
 const OPERATION_FORMAT: u8 = 2;
+/// Bytes that begin with more than this are no format of any version.
+const MAX_OPERATION_FORMAT: u8 = 31;
 /// The format before: its comments have no role of the author.
 const FORMER_OPERATION_FORMAT: u8 = 1;
+/// A reaction that became a dead letter: the position where it did, and then its bytes in one of the formats above.
+const DEAD_REACTION_FORMAT: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct FlatLoggedOperation<'a> {
@@ -93,11 +97,42 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
     postcard::to_extend(&FlatLoggedOperation { at: logged.at, operation }, vec![OPERATION_FORMAT]).ok()
 }
 
+/// The bytes of a reaction that becomes a dead letter at this position, for the first time.
+pub fn encode_dead_reaction(bytes: &[u8], position: u64) -> Vec<u8> {
+    let mut dead = vec![DEAD_REACTION_FORMAT];
+    // Writing a number into memory cannot fail.
+    dead = postcard::to_extend(&position, dead).unwrap_or_default();
+    dead.extend(bytes);
+    dead
+}
+
+/// Splits [`encode_dead_reaction`]; `None` for bytes in another format.
+fn split_dead_reaction(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let body = bytes.strip_prefix(&[DEAD_REACTION_FORMAT])?;
+    postcard::take_from_bytes(body).ok()
+}
+
+/// Whether these bytes are in a format of a newer version, which may be an operation.
+pub fn is_newer_format(bytes: &[u8]) -> bool {
+    let bytes = split_dead_reaction(bytes).map_or(bytes, |(_, bytes)| bytes);
+    bytes.first().is_some_and(|format| *format > DEAD_REACTION_FORMAT && *format <= MAX_OPERATION_FORMAT)
+}
+
 /// The operation in these bytes, without a position.
 ///
 /// # Errors
 /// For bytes that are not an operation, or in an unknown format.
 pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
+    let Some((position, bytes)) = split_dead_reaction(bytes) else { return decode_living(bytes) };
+    let logged = decode_living(bytes)?;
+    match logged.operation {
+        Operation::React { .. } => Ok(LoggedOperation { died_at: Some(position), ..logged }),
+        _ => Err(damaged("only a reaction has the position where it became a dead letter")),
+    }
+}
+
+/// The operation in bytes that have not been a dead letter.
+fn decode_living(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
         Some((&OPERATION_FORMAT, body)) => decode_body(body, |_| 0),
         Some((&FORMER_OPERATION_FORMAT, body)) => {

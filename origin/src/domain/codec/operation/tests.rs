@@ -157,8 +157,26 @@ fn operation_of_the_format_before_is_read() {
 #[test]
 fn unknown_formats_and_other_operations_are_refused() {
     let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
-    bytes[0] = 3;
-    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 3 is unknown");
+    bytes[0] = 4;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 4 is unknown");
     assert!(decode(&[]).is_err());
     assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
+}
+
+#[test]
+fn dead_reaction_is_itself_with_the_position_where_it_died() {
+    let like = Operation::React {
+        id: CommentId::new(7).unwrap(),
+        member: MemberId::new(9).unwrap(),
+        change: ReactionChange::Put(Reaction::Like),
+    };
+    let bytes = encode(&LoggedOperation::new(5, like)).unwrap();
+    let dead = encode_dead_reaction(&bytes, 1 << 40);
+    let decoded = decode(&dead).unwrap();
+    assert_eq!((decoded.at, decoded.position, decoded.died_at), (5, None, Some(1 << 40)));
+    assert!(matches!(decoded.operation, Operation::React { id, .. } if id.get() == 7));
+    assert!(!is_newer_format(&dead));
+    assert!(is_newer_format(&encode_dead_reaction(&[OPERATION_FORMAT + 2], 1)), "a newer job has given it up");
+    let damaged = [&dead[..1], &dead[..3], &encode_dead_reaction(&dead, 1), &encode_dead_reaction(&[], 1)];
+    damaged.into_iter().for_each(|bytes| assert!(decode(bytes).is_err(), "{bytes:?}"));
 }

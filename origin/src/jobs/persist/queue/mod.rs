@@ -3,25 +3,28 @@
 //!
 //! Pure: awaits nothing and reads no clock. Promise: the records of a slot leave in their order, one
 //! batch of a slot at a time; a batch that fails returns to the front of its queues and is retried
-//! with fewer others, at last alone, so that it delays only its own slot; an offset is committable
-//! when everything before it in its partition is done.
+//! with fewer others, at last alone, so that it delays only its own slot; a checkpoint of a database is never
+//! beyond a record of its slots that is not done; an offset is committable when every database has stored a
+//! checkpoint that reaches it.
 
+mod partition_start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use gailou_shared::id::Slot;
 use tokio::time::Instant;
 
 use crate::domain::operation::LoggedOperation;
+pub(crate) use crate::jobs::persist::queue::partition_start::{PartitionStart, SeenStored};
 use crate::ports::broker::Record;
 
-/// Records that may wait per partition: eight full batches. With 16 partitions that is 128,000 records.
-const MAX_WAITING_RECORDS: usize = 8_000;
-/// Bytes that may wait per partition: 128 MiB with 16 partitions.
-const MAX_WAITING_BYTES: usize = 8 << 20;
+/// Records that may wait per partition: two full batches. With 64 partitions that is 128,000 records.
+const MAX_WAITING_RECORDS: usize = 2_000;
+/// Bytes that may wait per partition: 128 MiB with 64 partitions.
+const MAX_WAITING_BYTES: usize = 2 << 20;
 /// Slots in one batch after 0, 1, 2, 3 or more failures in a row.
 const MAX_SLOTS_BY_FAILURES: [usize; 4] = [usize::MAX, 16, 4, 1];
 /// Batches in flight to one database whose slots have failed before, beside the one healthy batch.
@@ -49,6 +52,8 @@ pub(crate) struct Batch {
     pub(crate) records: Vec<QueuedRecord>,
     /// Whether its slots have failed before.
     suspect: bool,
+    /// How far the database has applied each partition when the batch is stored: partition and next offset.
+    pub(crate) checkpoints: Vec<(u32, u64)>,
 }
 
 impl Batch {
@@ -88,19 +93,49 @@ impl SlotQueue {
 struct PartitionProgress {
     /// Counts assignments: records of an earlier one are read again.
     assignment: u64,
+    /// Whether it is known where its reading begins.
+    is_started: bool,
     /// The offset after the last record taken.
     next: u64,
-    /// Offsets that are taken and not done.
-    taken: BTreeSet<u64>,
+    /// Offsets that are taken and not done, with their slots; a record that could not be read has none.
+    taken: BTreeMap<u64, Option<Slot>>,
     bytes: usize,
     committed: u64,
+    /// By database: the checkpoint that it has stored; `None` while that is not known.
+    stored: Vec<Option<u64>>,
+    /// Databases whose records are not taken, and the first offset that was left out. They are read again when
+    /// the database answers.
+    behind: BTreeMap<usize, u64>,
+    done_before: HashMap<Slot, u64>,
+    /// By slot: the offset after its last record that is done.
+    done: BTreeMap<Slot, u64>,
 }
 
 impl PartitionProgress {
-    /// The offset before which everything is done.
-    fn done_before(&self) -> u64 {
-        self.taken.first().copied().unwrap_or(self.next)
+    /// The offset before which everything of a database is done, if the records with these offsets are.
+    fn reaches(&self, database: usize, done: &HashSet<u64>, database_of: impl Fn(Slot) -> usize) -> u64 {
+        let belongs = |slot: &Option<Slot>| slot.is_none_or(|slot| database_of(slot) == database);
+        let open = self.taken.iter().find(|(offset, slot)| belongs(slot) && !done.contains(*offset));
+        let next = open.map_or(self.next, |(offset, _)| *offset);
+        self.behind.get(&database).map_or(next, |left_out| next.min(*left_out))
     }
+
+    /// The offset before which every database has stored everything.
+    fn stored_before(&self) -> u64 {
+        let all = self.stored.iter().map(|stored| stored.unwrap_or(0));
+        all.min().unwrap_or(0).min(self.next)
+    }
+}
+
+/// What became of a record that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is a part of this assignment and must be pushed or marked as done.
+    Open(u64),
+    /// It was done before, it is read again later, or its partition is not assigned.
+    Ignored,
+    /// It is not the next one of its partition, which was expected at `expected`.
+    Unexpected { expected: u64 },
 }
 
 #[derive(Debug)]
@@ -108,7 +143,7 @@ pub(crate) struct RecordQueue {
     /// Records of one batch, at most.
     batch: usize,
     slots: BTreeMap<Slot, SlotQueue>,
-    partitions: HashMap<u32, PartitionProgress>,
+    partitions: BTreeMap<u32, PartitionProgress>,
     assignments: u64,
     /// Batches in flight to each database: healthy ones, suspect ones.
     in_flight: HashMap<usize, [usize; 2]>,
@@ -121,7 +156,7 @@ impl RecordQueue {
         Self {
             batch: batch.max(1),
             slots: BTreeMap::new(),
-            partitions: HashMap::new(),
+            partitions: BTreeMap::new(),
             assignments: 0,
             in_flight: HashMap::new(),
             next_slots: HashMap::new(),
@@ -139,13 +174,127 @@ impl RecordQueue {
         self.slots.retain(|_, queue| queue.in_flight || !queue.waiting.is_empty());
     }
 
-    /// Begins a partition anew: it is read from its committed offset.
-    pub(crate) fn assign(&mut self, partition: u32) {
+    /// Begins a partition anew; the number of the assignment. Nothing of it is taken before [`Self::start`].
+    pub(crate) fn assign(&mut self, partition: u32) -> u64 {
+        let committed = self.partitions.get(&partition).map_or(0, |progress| progress.committed);
         self.revoke(partition);
         self.assignments += 1;
-        let progress =
-            PartitionProgress { assignment: self.assignments, next: 0, taken: BTreeSet::new(), bytes: 0, committed: 0 };
+        let progress = PartitionProgress {
+            assignment: self.assignments,
+            is_started: false,
+            next: 0,
+            taken: BTreeMap::new(),
+            bytes: 0,
+            committed,
+            stored: vec![],
+            behind: BTreeMap::new(),
+            done_before: HashMap::new(),
+            done: BTreeMap::new(),
+        };
         self.partitions.insert(partition, progress);
+        self.assignments
+    }
+
+    /// Says where the reading of an assigned partition begins.
+    pub(crate) fn start(&mut self, partition: u32, start: PartitionStart) {
+        let Some(progress) = self.partitions.get_mut(&partition) else { return };
+        progress.is_started = true;
+        progress.next = start.offset;
+        progress.done_before = start.done_before;
+        let behind = start.checkpoints.iter().enumerate().filter(|(_, checkpoint)| checkpoint.is_none());
+        progress.behind = behind.map(|(database, _)| (database, start.offset)).collect();
+        progress.stored = start.checkpoints;
+    }
+
+    /// The slots of a database that have done records beyond its checkpoint, and the offset after the last of each.
+    pub(crate) fn applied(
+        &self,
+        partition: u32,
+        database: usize,
+        database_of: impl Fn(Slot) -> usize,
+    ) -> Vec<(Slot, u64)> {
+        let Some(progress) = self.partitions.get(&partition) else { return vec![] };
+        let stored = progress.stored.get(database).copied().flatten().unwrap_or(0);
+        let beyond = progress.done.iter().filter(|(slot, next)| **next > stored && database_of(**slot) == database);
+        beyond.map(|(slot, next)| (*slot, *next)).collect()
+    }
+
+    /// What this process has seen stored of a partition since it was assigned, with the moves that were known then.
+    pub(crate) fn seen(&self, partition: u32, moves: Vec<u64>) -> SeenStored {
+        let progress = self.partitions.get(&partition);
+        progress.map_or_else(SeenStored::default, |progress| SeenStored {
+            checkpoints: progress.stored.clone(),
+            moves,
+            positions: progress.done.clone(),
+        })
+    }
+
+    /// What databases have stored of a partition since it was assigned; nothing before it is started.
+    pub(crate) fn stored(&self, partition: u32) -> &[Option<u64>] {
+        self.partitions.get(&partition).map_or(&[], |progress| &progress.stored)
+    }
+
+    /// A database has stored these checkpoints.
+    pub(crate) fn mark_checkpoints(&mut self, database: usize, checkpoints: &[(u32, u64)]) {
+        for (partition, next) in checkpoints {
+            let progress = self.partitions.get_mut(partition);
+            if let Some(Some(stored)) = progress.and_then(|progress| progress.stored.get_mut(database)) {
+                *stored = (*stored).max(*next);
+            }
+        }
+    }
+
+    /// The checkpoints that a database can store if these records are stored with them: of their partitions, and
+    /// those that advance. `all`: of all partitions.
+    pub(crate) fn checkpoints(
+        &self,
+        database: usize,
+        with: &[QueuedRecord],
+        all: bool,
+        database_of: impl Fn(Slot) -> usize,
+    ) -> Vec<(u32, u64)> {
+        let mut checkpoints = Vec::new();
+        for (partition, progress) in &self.partitions {
+            let Some(stored) = progress.stored.get(database).copied().flatten() else { continue };
+            let done = with.iter().filter(|queued| queued.assignment == progress.assignment);
+            let done: HashSet<u64> = done.map(|queued| queued.record.offset).collect();
+            let next = progress.reaches(database, &done, &database_of);
+            if all || next > stored || !done.is_empty() {
+                checkpoints.push((*partition, next.max(stored)));
+            }
+        }
+        checkpoints
+    }
+
+    /// Partitions in which records of a database were left out.
+    pub(crate) fn partitions_behind(&self, database: usize) -> Vec<u32> {
+        let behind = self.partitions.iter().filter(|(_, progress)| progress.behind.contains_key(&database));
+        behind.map(|(partition, _)| *partition).collect()
+    }
+
+    /// Leaves out the waiting records of these databases in partitions that are full, so that the records of
+    /// others are read.
+    pub(crate) fn leave_out(&mut self, databases: &BTreeSet<usize>, database_of: impl Fn(Slot) -> usize) {
+        for partition in self.partitions_to_pause() {
+            let Some(progress) = self.partitions.get_mut(&partition) else { continue };
+            for (slot, queue) in &mut self.slots {
+                let database = database_of(*slot);
+                if !databases.contains(&database) {
+                    continue;
+                }
+                queue.waiting.retain(|queued| {
+                    let leave = queued.record.partition == partition && queued.assignment == progress.assignment;
+                    if leave && progress.taken.remove(&queued.record.offset).is_some() {
+                        progress.bytes = progress.bytes.saturating_sub(queued.record.payload.len());
+                        let first = progress.behind.entry(database).or_insert(queued.record.offset);
+                        *first = (*first).min(queued.record.offset);
+                    }
+                    !leave
+                });
+                queue.suspects = queue.suspects.min(queue.waiting.len());
+            }
+        }
+        self.slots.retain(|_, queue| queue.in_flight || !queue.waiting.is_empty());
     }
 
     /// The assigned partitions.
@@ -158,17 +307,36 @@ impl RecordQueue {
         self.partitions.get(&partition).map(|progress| progress.assignment)
     }
 
-    /// Adds a record to the progress of its partition and returns the assignment. A record before the
-    /// last one taken means that the partition begins again.
-    pub(crate) fn take(&mut self, record: &Record) -> u64 {
-        if self.partitions.get(&record.partition).is_none_or(|progress| record.offset < progress.next) {
-            self.assign(record.partition);
+    /// Whether a record is the next one of its partition.
+    pub(crate) fn is_next(&self, record: &Record) -> bool {
+        let progress = self.partitions.get(&record.partition);
+        progress.is_some_and(|progress| progress.is_started && progress.next == record.offset)
+    }
+
+    /// Adds a record to the progress of its partition, with its slot if it could be read.
+    pub(crate) fn take(&mut self, record: &Record, slot: Option<Slot>, database_of: impl Fn(Slot) -> usize) -> Taken {
+        let progress = self.partitions.get_mut(&record.partition).filter(|progress| progress.is_started);
+        let Some(progress) = progress else { return Taken::Ignored };
+        if record.offset != progress.next {
+            return Taken::Unexpected { expected: progress.next };
         }
-        let Some(progress) = self.partitions.get_mut(&record.partition) else { return 0 };
         progress.next = record.offset + 1;
-        progress.taken.insert(record.offset);
+        if let Some(slot) = slot
+            && (progress.done_before.get(&slot).is_some_and(|done| record.offset < *done)
+                || progress.behind.contains_key(&database_of(slot)))
+        {
+            return Taken::Ignored;
+        }
+        progress.taken.insert(record.offset, slot);
         progress.bytes += record.payload.len();
-        progress.assignment
+        Taken::Open(progress.assignment)
+    }
+
+    /// The partition has no records before this offset that were not read.
+    pub(crate) fn pass_hole(&mut self, partition: u32, offset: u64) {
+        if let Some(progress) = self.partitions.get_mut(&partition) {
+            progress.next = progress.next.max(offset);
+        }
     }
 
     /// Appends a record to the queue of its slot.
@@ -218,7 +386,8 @@ impl RecordQueue {
         }
         let suspect = caution > 0;
         self.in_flight.entry(shard_index).or_default()[usize::from(suspect)] += 1;
-        Some(Batch { shard: shard_index, records, suspect })
+        let checkpoints = self.checkpoints(shard_index, &records, false, &shard);
+        Some(Batch { shard: shard_index, records, suspect, checkpoints })
     }
 
     /// Whether one more batch of this caution may be in flight to a database.
@@ -230,6 +399,7 @@ impl RecordQueue {
     /// Removes a batch that is in the tables.
     pub(crate) fn mark_stored(&mut self, batch: Batch) {
         self.release_in_flight(&batch);
+        self.mark_checkpoints(batch.shard, &batch.checkpoints);
         for slot in batch.slots() {
             let Some(queue) = self.slots.get_mut(&slot) else { continue };
             queue.in_flight = false;
@@ -298,20 +468,24 @@ impl RecordQueue {
     pub(crate) fn mark_done(&mut self, record: &Record, assignment: u64) {
         let progress = self.partitions.get_mut(&record.partition).filter(|p| p.assignment == assignment);
         let Some(progress) = progress else { return };
-        if progress.taken.remove(&record.offset) {
+        if let Some(slot) = progress.taken.remove(&record.offset) {
             progress.bytes = progress.bytes.saturating_sub(record.payload.len());
+            if let Some(slot) = slot {
+                let next = progress.done.entry(slot).or_default();
+                *next = (*next).max(record.offset + 1);
+            }
         }
     }
 
-    /// The offsets that became committable since the last call: partition, and the offset before which
-    /// everything is done.
+    /// The offsets that became committable since the last call: partition, and the offset that the checkpoints
+    /// of all databases reach.
     pub(crate) fn committable(&mut self) -> Vec<(u32, u64)> {
         let mut offsets = Vec::new();
         for (partition, progress) in &mut self.partitions {
-            let done = progress.done_before();
-            if done > progress.committed && progress.next > 0 {
-                progress.committed = done;
-                offsets.push((*partition, done));
+            let stored = progress.stored_before();
+            if stored > progress.committed {
+                progress.committed = stored;
+                offsets.push((*partition, stored));
             }
         }
         offsets

@@ -1,6 +1,6 @@
 -- What the scripts of the counters share. It is put in front of each of them.
 --
--- Keys of a slot, all with its hash tag:
+-- Keys of a slot, all with its hash tag, and how often the log was accepted, if ever:
 --   :open      marker of an open slot: the run id of its server, the offset that its rows had reached,
 --              and the newest base of a view without pending operations
 --   :w         index, a sorted set: comments with pending operations, by the offset of the first
@@ -8,6 +8,7 @@
 --   :o:<id>    order, a sorted set: members with pending operations on the comment, by the offset of
 --              the first
 --   :opening:<token>  token of a recovery
+--   :recovering  claim of a recovery, at the first of its slots: the run id of its server and the holder
 --
 -- Stored fields of a view, which `load_view` gives names: `b` the offset of its base, `l` and `d` likes
 -- and dislikes there, `L` and `D` what the pending operations add to them, `n` the number of pending

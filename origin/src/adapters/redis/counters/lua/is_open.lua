@@ -1,6 +1,8 @@
--- Answers whether a slot is open.
+-- Answers which slots are open.
 --
--- KEYS: its marker
--- Answer: 1 or 0
+-- KEYS: the marker of each
+-- Answer: 1 or 0 for each
 
-return enter_slot(KEYS[1]) and 1 or 0
+local open = {}
+for i, marker in ipairs(KEYS) do open[i] = enter_slot(marker) and 1 or 0 end
+return open

@@ -3,6 +3,7 @@
 mod model;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -14,10 +15,12 @@ use crate::adapters::redis::{REDIS_TIMEOUT, RedisConnection};
 use crate::domain::operation::ReactionChange;
 use crate::domain::reaction_state::ReactionState;
 use crate::domain::row::ReactionCounts;
+use crate::ports::broker::Topic;
 use crate::ports::counters::{
     CountBase, CounterSlots, CounterView, CounterViews, Counters, CountersError, FoldRequest, FoldedReaction,
     PersistedOperation, PersistedReaction,
 };
+use crate::testing::memory_broker::MemoryBroker;
 use crate::testing::redis_server::RedisServer;
 
 /// The largest offset that scripts can distinguish from the next one, minus room for a few more.
@@ -55,7 +58,11 @@ fn request(offset: u64, who: u64, change: ReactionChange, state: ReactionState) 
 }
 
 async fn connect(server: &RedisServer) -> RedisCounters {
-    RedisCounters::new(RedisConnection::open(&server.urls(), None).await.unwrap(), "test")
+    connect_to_log(server, MemoryBroker::new(1)).await
+}
+
+async fn connect_to_log(server: &RedisServer, log: MemoryBroker) -> RedisCounters {
+    RedisCounters::new(RedisConnection::open(&server.urls(), None).await.unwrap(), "test", Arc::new(log))
 }
 
 async fn open_slot(counters: &RedisCounters, reached: u64) {
@@ -64,7 +71,7 @@ async fn open_slot(counters: &RedisCounters, reached: u64) {
 }
 
 async fn view_ttl(counters: &RedisCounters) -> i64 {
-    let key = counters.keys.view(comment());
+    let key = counters.keys.of(slot()).view(comment());
     counters.connection.query("test", &key, ::redis::cmd("TTL").arg(&key)).await.unwrap()
 }
 
@@ -115,7 +122,8 @@ async fn state_older_than_an_evicted_view_is_stale() {
     let counters = connect(&server).await;
     open_slot(&counters, 5).await;
     let evict = async || {
-        let (view, order) = (counters.keys.view(comment()), counters.keys.order(comment()));
+        let keys = counters.keys.of(slot());
+        let (view, order) = (keys.view(comment()), keys.order(comment()));
         counters.connection.query::<()>("test", &view, ::redis::cmd("DEL").arg(&view).arg(&order)).await.unwrap();
     };
     // The base moves because the job settles, and because a reader has a newer row.
@@ -229,6 +237,52 @@ async fn slots_are_lost_when_a_server_restarts_from_a_snapshot() {
     assert!(matches!(late, Err(CountersError::Lost)), "{late:?}");
     open_slot(&after, 3).await;
     assert!(after.read_view(comment()).await.unwrap().is_none(), "the pending operations are in the rows");
+}
+
+#[tokio::test]
+async fn one_holder_has_a_claim_until_it_ends_with_its_lease_or_its_server() {
+    const LEASE: Duration = Duration::from_millis(300);
+    let Some(server) = RedisServer::start().await else { return };
+    let (first, second) = (connect(&server).await, connect(&server).await);
+    assert!(!first.is_recovery_claimed(slot()).await.unwrap());
+    assert!(first.claim_recovery(slot(), "first", REDIS_TIMEOUT).await.unwrap());
+    assert!(second.is_recovery_claimed(slot()).await.unwrap());
+    assert!(!second.claim_recovery(slot(), "second", LEASE).await.unwrap());
+    assert!(second.claim_recovery(Slot::FIRST, "second", LEASE).await.unwrap(), "other slots");
+    second.release_recovery(slot(), "second").await.unwrap();
+    assert!(first.claim_recovery(slot(), "first", LEASE).await.unwrap(), "its own is prolonged");
+    first.release_recovery(slot(), "first").await.unwrap();
+    assert!(second.claim_recovery(slot(), "second", LEASE).await.unwrap(), "it was given up");
+    tokio::time::sleep(2 * LEASE).await;
+    assert!(!first.is_recovery_claimed(slot()).await.unwrap());
+    // Another server has the claim of a holder that has begun nothing there.
+    assert!(first.claim_recovery(slot(), "first", Duration::from_secs(60)).await.unwrap());
+    first.connection.query::<()>("test", "", &::redis::cmd("SAVE")).await.unwrap();
+    let server = server.restart().await;
+    let second = connect(&server).await;
+    assert!(second.is_recovery_claimed(slot()).await.unwrap());
+    assert!(second.claim_recovery(slot(), "second", LEASE).await.unwrap());
+}
+
+#[tokio::test]
+async fn slots_begin_anew_when_the_log_was_accepted() {
+    const BASE: u64 = 1 << 32;
+    let Some(server) = RedisServer::start().await else { return };
+    let log = MemoryBroker::new(8);
+    let counters = connect_to_log(&server, log.clone()).await;
+    open_slot(&counters, 0).await;
+    counters.fold(request(1, 1, LIKE, state(0))).await.unwrap();
+    let recovery = counters.begin_recovery(&[slot()]).await.unwrap();
+    log.accept(Topic::Reactions, 1, BASE);
+    // The log has lost the reaction; the tables know nothing of it.
+    assert_eq!(counters.find_lost_slots(&[slot()]).await.unwrap(), [slot()]);
+    let late = counters.finish_recovery(&recovery, &HashMap::from([(slot(), 0)])).await;
+    assert!(matches!(late, Err(CountersError::Lost)), "{late:?}");
+    open_slot(&counters, 0).await;
+    assert!(counters.read_counts(&[base(10, 0)]).await.unwrap().is_empty());
+    let stale = counters.fold(request(2, 2, LIKE, state(0))).await;
+    assert!(matches!(stale, Err(CountersError::StaleState)), "its offset is of the former log: {stale:?}");
+    assert_eq!(counters.fold(request(BASE, 1, LIKE, state(0))).await.unwrap().counts, counts(11, 1));
 }
 
 #[tokio::test]

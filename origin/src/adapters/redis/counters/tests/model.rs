@@ -3,6 +3,7 @@
 //! server that loses everything.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
@@ -18,6 +19,7 @@ use crate::ports::counters::{
     CountBase, CounterSlots as _, CounterView, CounterViews as _, Counters as _, CountersError, FoldRequest,
     PersistedOperation, PersistedReaction, Recovery,
 };
+use crate::testing::memory_broker::MemoryBroker;
 use crate::testing::redis_server::RedisServer;
 
 const COMMENTS: u64 = 2;
@@ -247,7 +249,7 @@ impl CounterModel {
     /// A minute passes: views without pending operations expire.
     async fn expire(&self) {
         for number in 0..COMMENTS {
-            let key = self.counters.keys.view(comment(number));
+            let key = self.counters.keys.of(slot()).view(comment(number));
             let script = "if redis.call('TTL', KEYS[1]) >= 0 then redis.call('DEL', KEYS[1]) end";
             self.command(&["EVAL", script, "1", &key]).await;
         }
@@ -319,7 +321,7 @@ impl CounterModel {
         }
         self.expire().await;
         let mut keys = ::redis::cmd("KEYS");
-        keys.arg(self.counters.keys.marker(slot()).replace("open", "*"));
+        keys.arg(self.counters.keys.of(slot()).marker().replace("open", "*"));
         let remaining: Vec<String> = self.counters.connection.query("test", "", &keys).await.unwrap();
         assert!(remaining.iter().all(|key| key.contains(":open")), "{remaining:?}");
     }
@@ -333,7 +335,7 @@ async fn views_show_what_broker_and_rows_say() {
         eprintln!("seed {seed}");
         let mut model = CounterModel {
             random: StdRng::seed_from_u64(seed),
-            counters: RedisCounters::new(connection.clone(), &format!("run{seed}")),
+            counters: RedisCounters::new(connection.clone(), &format!("run{seed}"), Arc::new(MemoryBroker::new(1))),
             records: vec![],
             stored: 0,
             decided: vec![],

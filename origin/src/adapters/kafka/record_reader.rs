@@ -1,0 +1,43 @@
+//! Reads one record by its offset, with a consumer of its own that is in no group.
+
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::KafkaError;
+use rdkafka::message::Message as _;
+use rdkafka::{Offset, TopicPartitionList};
+
+use crate::adapters::kafka::client::{DriverLog, KafkaClient};
+use crate::adapters::kafka::driver_partition;
+
+/// How long a record may take to arrive.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The payload of the record at an offset; `None` when the partition has none there. Blocks.
+pub(super) fn read(
+    client: &KafkaClient,
+    topic: &str,
+    partition: u32,
+    offset: u64,
+) -> Result<Option<Vec<u8>>, KafkaError> {
+    let consumer: BaseConsumer<DriverLog> = client.reader()?;
+    let mut list = TopicPartitionList::with_capacity(1);
+    let from = Offset::Offset(i64::try_from(offset).unwrap_or(i64::MAX));
+    list.add_partition_offset(topic, driver_partition(partition), from)?;
+    consumer.assign(&list)?;
+    let until = Instant::now() + RECORD_TIMEOUT;
+    loop {
+        match consumer.poll(until.saturating_duration_since(Instant::now())) {
+            Some(Ok(message)) => {
+                let is_it = u64::try_from(message.offset()) == Ok(offset);
+                return Ok(is_it.then(|| message.payload().unwrap_or_default().to_vec()));
+            }
+            // A broker that is found a moment later.
+            Some(Err(error)) if Instant::now() >= until => return Err(error),
+            Some(Err(_)) => {}
+            None => {
+                return Err(KafkaError::MessageConsumption(rdkafka::error::RDKafkaErrorCode::OperationTimedOut));
+            }
+        }
+    }
+}

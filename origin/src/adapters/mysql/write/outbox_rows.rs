@@ -1,0 +1,57 @@
+//! What a batch owes the rows of members, in their own databases: rows of the outbox, written in the batch's
+//! transaction. [`crate::adapters::mysql::outbox`] delivers them.
+
+use std::collections::BTreeMap;
+
+use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::wire::Author;
+
+use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::dirty_rows::DirtyRow;
+use crate::adapters::mysql::row_numbers::member_slot;
+use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues};
+use crate::adapters::mysql::write::slot_locks;
+use crate::domain::fold::HistoryRow;
+use crate::ports::store::{Result, Sharding as _};
+
+/// The clock of the database, in Unix milliseconds.
+pub(in crate::adapters::mysql) const DATABASE_NOW: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
+
+/// Writes what a batch owes, in its transaction.
+pub(super) async fn write(session: &mut MysqlSession, history: &[HistoryRow], authors: &[&Author]) -> Result<()> {
+    if history.is_empty() {
+        return Ok(());
+    }
+    // The history is in the order of members and comments: a name is owed once, with the newest comment.
+    let newest: BTreeMap<MemberId, CommentId> = history.iter().map(|row| (row.member, row.id)).collect();
+    let names: BTreeMap<MemberId, &Author> = authors.iter().map(|author| (author.id, *author)).collect();
+    let rows = history.iter().map(|row| {
+        let author = names.get(&row.member).filter(|_| newest.get(&row.member) == Some(&row.id));
+        let values = RowValues::new().number(i64::from(member_slot(row.member).get())).number(row.member.signed());
+        let values = values.number(row.id.signed()).number(i64::from(row.held));
+        let values = values.text(author.map(|a| a.name.as_str())).text(author.and_then(|a| a.avatar.as_deref()));
+        values.number(author.map_or(0, |a| i64::from(a.level))).sql(DATABASE_NOW).end()
+    });
+    let statement =
+        "INSERT INTO outbox (member_slot, member_id, comment_id, held, name, avatar, level, at) VALUES {rows}";
+    let mut script = BatchScript::new(session);
+    script.add_rows(statement, [(0, rows.collect())].into()).await?;
+    script.send().await
+}
+
+/// Overwrites the name of a member.
+pub(super) async fn erase_name(db: &MysqlStore, member: MemberId) -> Result<()> {
+    let slot = member_slot(member);
+    let mut session = db.session("erase_name", db.database_of(slot)).await?;
+    session.begin().await?;
+    let done = async {
+        let locked = slot_locks::share_slots(&mut session, [slot].into_iter()).await?;
+        let n = db.table_number(slot);
+        let text = format!("UPDATE member_{n} SET name = '', avatar = NULL, level = 0 WHERE id = {member}");
+        session.execute_text(text).await?;
+        locked.record_dirty_rows(&mut session, [(slot, DirtyRow::Member(member))].into_iter()).await
+    };
+    let done = done.await;
+    session.finish(done).await
+}

@@ -1,0 +1,28 @@
+//! The port to the outboxes: what the transactions of one database owe the rows of another.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+use gailou_shared::id::MemberId;
+
+use crate::ports::store::Result;
+
+/// Delivers the rows of outboxes. Each database has one. A row that is delivered twice changes nothing, and
+/// the order does not matter.
+#[async_trait]
+pub trait Outboxes: Send + Sync + Debug {
+    /// The databases for which an outbox has rows.
+    async fn list_recipients(&self, database: usize) -> Result<Vec<usize>>;
+    /// Delivers some of the rows for one recipient; how many. Of erased members nothing but the history is
+    /// delivered. Several processes may deliver at the same time.
+    async fn deliver(
+        &self,
+        database: usize,
+        recipient: usize,
+        is_erased: &(dyn Fn(MemberId) -> bool + Send + Sync),
+    ) -> Result<usize>;
+    /// How long the oldest row has waited, in milliseconds; `None` for an empty outbox.
+    async fn read_outbox_age(&self, database: usize) -> Result<Option<u64>>;
+    /// Waits until this process has written to an outbox since the last call.
+    async fn wait_for_rows(&self, database: usize);
+}
