@@ -129,7 +129,9 @@ fn built_program() -> &'static Path {
         cargo
             .args(["build", "--quiet", "--workspace", "--bins"])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-        if cfg!(feature = "cluster") {
+        if cfg!(feature = "kafka-tls") {
+            cargo.args(["--features", "gailou-tests/kafka-tls"]);
+        } else if cfg!(feature = "cluster") {
             cargo.args(["--features", "gailou-tests/cluster"]);
         }
         if directory.file_name() == Some(OsStr::new("release")) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::CommentState;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, advance, sleep};
 
 use crate::cluster::accept_log;
 use crate::domain::positions::OperationStream;
@@ -48,7 +48,15 @@ impl FaultMaker {
             return;
         }
         let has_old_caches = plan.kinds.iter().any(|kind| *kind != Fault::Deployment);
-        sleep(if has_old_caches { CACHE_TIME } else { NOTIFY_TIME }).await;
+        if has_old_caches {
+            // As if all machines were suspended: nothing is cached any more, and nobody has polled meanwhile.
+            advance(CACHE_TIME).await;
+            if let Err(what) = self.settle().await {
+                lock(&self.oracle).fail(what);
+                return;
+            }
+        }
+        sleep(NOTIFY_TIME).await;
         self.check_tables(plan);
         for server in self.cluster.serve() {
             self.check_server(&server, with_reactions).await;
