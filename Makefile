@@ -33,7 +33,7 @@ simulate: ## run a simulated cluster, seed by seed; SECONDS=60, or SEEDS=1000000
 services: ## start MariaDB, MySQL, Redis and Kafka for a cluster on this machine, until Ctrl-C
 	@scripts/services.sh
 
-chaos: ## kill, freeze and disconnect every part of a cluster under load; ROUNDS=1 SECONDS=60
+chaos: ## kill, freeze, disconnect and set back every part of a cluster under load; ROUNDS=1 SECONDS=60
 	@CHAOS_ROUNDS=$(ROUNDS) CHAOS_SECONDS=$(SECONDS) scripts/chaos.sh
 
 clean: ## delete build results and logs; comments (data/) and installed tools stay

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Starts a private cluster, kills, freezes and disconnects each part of it under load, and checks that
-# every acknowledged write is stored once and counted once.
+# Starts a private cluster, kills, freezes, disconnects and sets back each part of it under load, and checks
+# that every acknowledged write is stored once and counted once, and never 404.
 #
 #   CHAOS_SECONDS (60)    the length of the load in each round
 #   CHAOS_ROUNDS (1)      how many rounds each fault gets
-#   CHAOS_FAULTS (all)    the faults to run, for example kill-redis,freeze-serve,cut-kafka
+#   CHAOS_FAULTS (all)    the faults to run, for example kill-redis,freeze-serve,rewind-kafka
 
 # When make dies, even by SIGKILL, the kernel sends SIGTERM to this script.
 if [ -n "${MAKELEVEL:-}" ] && command -v setpriv >/dev/null; then

@@ -117,6 +117,9 @@ PROPERTIES
     fi
     if [ ! -d "$dir/data" ]; then
         cp -r "$root/.tools/kafka/template" "$dir/data.new"
+        # Each is a cluster of its own.
+        cluster=$({ printf '\1' && head -c 15 /dev/urandom; } | base64 | tr '+/' '-_' | tr -d '=')
+        sed -i "s/^cluster\.id=.*/cluster.id=$cluster/" "$dir/data.new/meta.properties"
         mv "$dir/data.new" "$dir/data"
     fi
     exec java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$root/.tools/kafka/lib/*" \

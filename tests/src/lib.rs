@@ -9,6 +9,7 @@
 
 mod api_client;
 pub mod backing_servers;
+mod broker_records;
 mod child_process;
 mod comments;
 mod gailou_process;
@@ -24,6 +25,7 @@ mod test_origin;
 use std::time::{Duration, Instant};
 
 pub use api_client::{ApiClient, ApiRequest, ApiResponse};
+pub use broker_records::{delete_topic, encoded_publication};
 pub use child_process::ChildProcess;
 pub use comments::{assert_floors_have_no_gap, comments_on, comments_path, floors, id, ids, replies_path, with_cursor};
 pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_command};

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::adapters::kafka::KafkaBroker;
+use crate::adapters::kafka::{ExpectedTopics, KafkaBroker};
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::redis::RedisConnection;
 use crate::adapters::redis::cache::RedisCache;
@@ -23,6 +23,7 @@ use crate::adapters::redis::rate_limits::RedisRateCounters;
 use crate::adapters::redis::revisions::RedisRevisions;
 use crate::bootstrap::{Adapters, Process, weights};
 use crate::clock::Clock;
+use crate::cluster::broker_identity;
 use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
 use crate::cluster::catch_up::PartitionCatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
@@ -88,8 +89,12 @@ pub async fn migrate(settings: &ClusterSettings, weights: WeightsByType) -> anyh
     let tables = MysqlStore::migrate(settings.mysql_urls.expose(), settings.tuning.tables, weights)
         .await
         .with_context(|| format!("the tables of {}", settings.mysql_urls))?;
-    let (tuning, remembered) = (&settings.tuning, tables.read_partition_count().await?);
-    KafkaBroker::migrate(&settings.kafka, &tuning.name, tuning.partitions.or(remembered), tuning.replication)
+    let tuning = &settings.tuning;
+    let expected = ExpectedTopics {
+        partitions: tuning.partitions.or(tables.read_partition_count().await?),
+        installation: tables.installation().map(str::to_owned),
+    };
+    KafkaBroker::migrate(&settings.kafka, &tuning.name, expected, tuning.replication)
         .await
         .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
     Ok(())
@@ -216,8 +221,9 @@ impl Servers {
                 "Comments are ranked by former values of {setting} until gailou migrate ranks them again"
             );
         }
-        let remembered = if role == ProcessRole::Command { None } else { tables.read_partition_count().await? };
-        let broker = KafkaBroker::open(&settings.kafka, name, remembered)
+        let partitions = if role == ProcessRole::Command { None } else { tables.read_partition_count().await? };
+        let expected = ExpectedTopics { partitions, installation: tables.installation().map(str::to_owned) };
+        let broker = KafkaBroker::open(&settings.kafka, name, expected)
             .await
             .with_context(|| format!("the topics of {}", settings.kafka.brokers))?;
         tables.store_partition_count(broker.partition_count()).await;
@@ -256,6 +262,20 @@ async fn follow_broker_state(tables: Arc<MysqlStore>, broker: Arc<KafkaBroker>) 
         }
         sleep(BROKER_STATE_INTERVAL).await;
     }
+}
+
+/// Compares the Kafka cluster with the remembered one. Jobs cannot go on with another one.
+async fn watch_broker(
+    tables: Arc<MysqlStore>,
+    broker: Arc<KafkaBroker>,
+    failed: Option<watch::Sender<Option<String>>>,
+) {
+    let on_other = |reason| {
+        if let Some(failed) = &failed {
+            failed.send_replace(Some(reason));
+        }
+    };
+    broker_identity::watch(&*broker, &*tables, on_other).await;
 }
 
 fn build_cached_store(servers: &Servers, recovery: &Arc<CounterRecovery>, clock: &Clock) -> Arc<CachedStore> {
@@ -331,6 +351,10 @@ impl Cluster {
             }
         });
         process.spawn(follow_broker_state(self.tables.clone(), self.broker.clone()));
+        if state.role != ProcessRole::Command {
+            let failed = state.role.runs_jobs().then(|| self.failed.clone());
+            process.spawn(watch_broker(self.tables.clone(), self.broker.clone(), failed));
+        }
         let recovery = self.recovery.clone();
         process.spawn(async move { recovery.recover_all().await });
         if state.role.serves() {

@@ -1,5 +1,5 @@
-//! Accepts the broker's log as it is, after it was stopped: it was recreated, truncated, or lost records that were
-//! not stored yet.
+//! Accepts the broker's log as it is, after it was stopped: it was recreated, truncated, lost records that were
+//! not stored yet, or is that of another cluster, which is remembered from then on.
 //!
 //! A partition that contradicts the tables goes on behind the last record in which both agree, with positions
 //! beyond every position that the tables have. What the tables had applied stays.
@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use gailou_shared::id::{SLOT_COUNT, Slot};
 
+use crate::cluster::broker_identity;
 use crate::domain::broker_state::{AcceptedPartition, BrokerState};
 use crate::domain::checkpoint::{Checkpoint, LogSample};
 use crate::domain::positions::OperationStream;
@@ -30,8 +31,11 @@ const STREAM_TOPICS: [(OperationStream, Topic); 2] =
 /// # Errors
 /// When the broker is not stopped, a job still reads it, or a server does not answer.
 pub async fn accept(broker: &dyn Broker, tables: &dyn SlotTables) -> anyhow::Result<Vec<AcceptedPartition>> {
+    // No other process may have seen yet that the cluster is another one.
+    broker_identity::check(broker, tables).await?;
     let state = tables.read_broker_state().await?;
     ensure!(state.stopped.is_some(), "the broker is not stopped: there is nothing to accept");
+    let cluster_id = broker.read_cluster_id().await?.or_else(|| state.cluster_id.clone());
     for (_, topic) in STREAM_TOPICS {
         // The broker refuses this as long as a job is there.
         let committed = broker.committed_offset(topic, 0).await?;
@@ -39,10 +43,13 @@ pub async fn accept(broker: &dyn Broker, tables: &dyn SlotTables) -> anyhow::Res
         done.with_context(|| format!("all jobs must have ended: {} may still be read", topic.name()))?;
     }
     let decided = match &state.accepting {
-        Some(accepting) => BrokerState { accepting: Some(accepting.clone()), ..state },
-        None => {
+        // What was decided for another cluster does not hold for this one.
+        Some(accepting) if state.cluster_id == cluster_id => {
+            BrokerState { accepting: Some(accepting.clone()), ..state }
+        }
+        _ => {
             let accepting = Some(decide(broker, tables).await?);
-            BrokerState { generation: state.generation + 1, accepting, ..state }
+            BrokerState { generation: state.generation + 1, cluster_id, accepting, ..state }
         }
     };
     let written = tables.write_broker_state(&decided).await?;
@@ -60,7 +67,9 @@ pub async fn accept(broker: &dyn Broker, tables: &dyn SlotTables) -> anyhow::Res
     }
     // The counters of all reactions are lost with it, see `PartitionOffsets::accept_count`.
     let (generation, accepts) = (decided.generation + 1, decided.accepts + 1);
-    tables.write_broker_state(&BrokerState { generation, stopped: None, bases, accepts, accepting: None }).await?;
+    let accepted_state =
+        BrokerState { generation, accepts, bases, cluster_id: decided.cluster_id, ..BrokerState::default() };
+    tables.write_broker_state(&accepted_state).await?;
     Ok(accepted)
 }
 

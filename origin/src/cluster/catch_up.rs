@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
+use gailou_shared::slot_set::SlotSet;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -55,11 +56,23 @@ struct StoredPartition {
     asked_at: Option<Instant>,
     /// When the last question was asked that was answered.
     confirmed_at: Option<Instant>,
+    /// The slots that the database had after that answer.
+    slots: SlotSet,
+}
+
+/// How far a database has stored a partition.
+struct StoredAnswer {
+    /// The end of the partition.
+    end: u64,
+    /// The offset before which everything of the database's slots is stored.
+    stored: u64,
+    slots: SlotSet,
 }
 
 impl StoredPartition {
-    /// Takes an answer: the end at this time, and the offset before which everything is stored.
-    fn add(&mut self, at: u64, end: u64, stored: u64) {
+    /// Takes an answer to a question that was asked at this time.
+    fn add(&mut self, at: u64, StoredAnswer { end, stored, slots }: StoredAnswer) {
+        self.slots = slots;
         if stored < self.stored {
             // The database has gone back: what was seen before says nothing.
             (self.stored_until, self.next_end) = (0, None);
@@ -88,9 +101,9 @@ impl PartitionCatchUp {
         Self { offsets, tables, clock, partitions }
     }
 
-    /// The end of a partition, and the offset before which everything of a database is stored. The checkpoint is
-    /// read after the end: what is before the end and stored is in it.
-    async fn ask(&self, partition: u32, database: usize) -> Result<(u64, u64), Failure> {
+    /// The checkpoint is read after the end: what is before the end and stored is in it. Which slots the database has
+    /// is read last: its checkpoint says nothing of those that have left it.
+    async fn ask(&self, partition: u32, database: usize) -> Result<StoredAnswer, Failure> {
         let end = self.end(partition).await?;
         let stored = self.tables.read_applied_offset(database, OperationStream::Comments, partition).await;
         let stored = stored.map_err(Failure::of_driver)?.unwrap_or(0);
@@ -98,7 +111,8 @@ impl PartitionCatchUp {
         if stored > end && stored > self.end(partition).await? {
             return Err(Failure::from("the tables are ahead of the broker"));
         }
-        Ok((end, stored))
+        let slots = self.tables.refresh_slots_of(database).await.map_err(Failure::of_driver)?;
+        Ok(StoredAnswer { end, stored, slots })
     }
 
     async fn end(&self, partition: u32) -> Result<u64, Failure> {
@@ -116,7 +130,9 @@ impl CatchUp for PartitionCatchUp {
             let index = partition as usize * self.tables.count_databases() + database;
             let mut progress = self.partitions[index].lock().await;
             let is_known = |progress: &StoredPartition| {
-                progress.stored_until >= before && progress.confirmed_at.is_some_and(|at| at >= called_at)
+                progress.stored_until >= before
+                    && progress.confirmed_at.is_some_and(|at| at >= called_at)
+                    && progress.slots.contains(slot)
             };
             if is_known(&progress) {
                 return true;
@@ -125,8 +141,8 @@ impl CatchUp for PartitionCatchUp {
             if next_question <= Instant::now() {
                 let (at, asked_at) = (self.clock.now(), Instant::now());
                 match self.ask(partition, database).await {
-                    Ok((end, stored)) => {
-                        progress.add(at, end, stored);
+                    Ok(answer) => {
+                        progress.add(at, answer);
                         progress.confirmed_at = Some(asked_at);
                     }
                     Err(error) => {
@@ -170,8 +186,12 @@ mod tests {
 
     impl CatchUpTestBed {
         fn new() -> Self {
+            Self::with_databases(1)
+        }
+
+        fn with_databases(count: usize) -> Self {
             let (broker, clock) = (MemoryBroker::new(2), ManualClock::at(TEST_START_MS));
-            let (store, questions) = (MemoryStore::new(1), Arc::<AtomicUsize>::default());
+            let (store, questions) = (MemoryStore::new(count), Arc::<AtomicUsize>::default());
             let counted = questions.clone();
             broker.on_end_offset(move || _ = counted.fetch_add(1, Ordering::SeqCst));
             let catch_up = PartitionCatchUp::new(Arc::new(broker.clone()), store.clone(), clock.clock());
@@ -245,5 +265,19 @@ mod tests {
         bed.store_until(1);
         bed.pass(QUESTION_INTERVAL).await;
         assert!(bed.is_caught_up(TEST_START_MS).await);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn former_database_of_a_slot_that_moved_does_not_answer_for_it() {
+        let bed = CatchUpTestBed::with_databases(2);
+        bed.broker.put(Topic::Comments, 0, vec![]);
+        bed.store_until(1);
+        assert!(bed.is_caught_up(TEST_START_MS).await);
+        // The comment is the new database's to store, and the map does not name it yet.
+        bed.store.move_slot_unnoticed(Slot::FIRST, 1);
+        bed.pass(QUESTION_INTERVAL).await;
+        assert!(!bed.is_caught_up(TEST_START_MS).await);
+        let stays = Slot::new(2).expect("a slot of the same partition");
+        bed.pass(QUESTION_INTERVAL).await;
+        assert!(bed.catch_up.is_caught_up(stays, TEST_START_MS).await, "it has not moved");
     }
 }

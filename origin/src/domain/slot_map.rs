@@ -92,7 +92,8 @@ impl SlotMap {
     /// The slots that a database has, by its own rows.
     pub fn slots_of(&self, shard: usize) -> SlotSet {
         let is_owned = |slot: &Slot| self.owner(*slot).database() == Some(shard);
-        (0..SLOT_COUNT).filter_map(Slot::new).filter(is_owned).collect()
+        let present = self.databases.get(shard).into_iter().flat_map(|known| known.statuses.keys().copied());
+        present.filter(is_owned).collect()
     }
 
     /// The last status of a slot in each database that does not have it elsewhere.

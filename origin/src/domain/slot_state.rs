@@ -59,10 +59,13 @@ pub enum SlotOwner {
 
 impl SlotOwner {
     /// The owner by the statuses of a slot in databases. A sealed slot whose move, or a later one, has given it to
-    /// another database is only on its way to [`SlotState::Elsewhere`].
+    /// another database is only on its way to [`SlotState::Elsewhere`]. Of two with the same move, the one that is not
+    /// being copied was given the slot, and the other has gone back since.
     pub fn find(statuses: impl Iterator<Item = (usize, SlotStatus)>) -> Self {
         let mut claims: Vec<(usize, SlotStatus)> = statuses.filter(|(_, status)| status.state.is_readable()).collect();
-        claims.sort_by_key(|(_, status)| (status.move_number, status.state.is_owned()));
+        let progress =
+            |state| [SlotState::Sealed, SlotState::Copying, SlotState::Owned].iter().position(|of| *of == state);
+        claims.sort_by_key(|(_, status)| (status.move_number, progress(status.state)));
         let Some((owner, newest)) = claims.pop() else { return Self::Unclaimed };
         let rival = claims.iter().rev().find(|(_, status)| status.state.is_owned() || !newest.state.is_owned());
         rival.map_or(Self::One(owner), |(other, _)| Self::Conflict(owner, *other))
@@ -118,6 +121,8 @@ mod tests {
         check(&[(Sealed, 5), (Elsewhere, 7), (Copying, 7)], SlotOwner::One(2));
         check(&[(Elsewhere, 5), (Incoming, 5)], SlotOwner::Unclaimed);
         check(&[(Owned, 4), (Owned, 5)], SlotOwner::Conflict(1, 0));
+        check(&[(Owned, 5), (Copying, 5)], SlotOwner::Conflict(0, 1));
+        check(&[(Copying, 5), (Owned, 5)], SlotOwner::Conflict(1, 0));
         check(&[(Sealed, 6), (Owned, 5)], SlotOwner::Conflict(0, 1));
         check(&[(Sealed, 5), (Sealed, 6)], SlotOwner::Conflict(1, 0));
         check(&[(Copying, 6), (Owned, 5), (Sealed, 4)], SlotOwner::Conflict(0, 1));

@@ -60,6 +60,9 @@ pub enum BrokerError {
     /// What was read or asked for is invalid. A retry would not help.
     #[error("the data of the broker is damaged: {0}")]
     Damaged(Failure),
+    /// The topics are those of another installation.
+    #[error("{0}")]
+    NotOwned(Failure),
 }
 
 impl From<DamagedData> for BrokerError {
@@ -141,6 +144,9 @@ pub trait Broker: Producer + PartitionOffsets + DeadLetters {
     fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError>;
     /// Follows what the installation has decided, unless a later decision is known.
     fn follow(&self, state: &BrokerState);
+    /// The id of the cluster that answers; `None` when it has none. From then on nothing is appended or consumed while
+    /// the installation remembers another one.
+    async fn read_cluster_id(&self) -> Result<Option<String>, BrokerError>;
     /// Commits an offset for the consumers of a topic while none of them runs.
     async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError>;
     /// The problems of the topics: a missing one, too few replicas, short retention. Empty when

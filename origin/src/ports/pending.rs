@@ -11,7 +11,8 @@ use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::walk::Snapshot;
 
-use crate::domain::operation::LoggedOperation;
+use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::row::RememberedRequest;
 use crate::ports::failure::Failure;
 
 /// How long a comment is pending at most. After a day without the jobs, it appears with its row.
@@ -53,9 +54,45 @@ pub enum Reservation {
     /// reservations may have been lost, because the server has run for less time than they live.
     /// Then the rows must be read, too.
     New { is_certain: bool },
-    /// The key belongs to an earlier request: its operation, and whether that is known to be
-    /// appended.
-    Existing { operation: Box<LoggedOperation>, is_appended: bool },
+    /// The key belongs to an earlier request.
+    Existing(KeyHolder),
+}
+
+/// What an idempotency key belongs to.
+#[derive(Debug, Clone)]
+pub enum KeyHolder {
+    /// An operation that may have been appended or not: a repeated request appends it.
+    Reserved(Box<LoggedOperation>),
+    /// A comment that was appended and shown.
+    Appended(AppendedKey),
+}
+
+/// What is kept of an operation once it is appended.
+#[derive(Debug, Clone)]
+pub struct AppendedKey {
+    /// When the operation was made, in Unix milliseconds.
+    pub at: u64,
+    pub request: RememberedRequest,
+}
+
+impl AppendedKey {
+    /// What is kept of this operation, if it publishes a comment with an idempotency key.
+    pub fn of(operation: &LoggedOperation) -> Option<Self> {
+        let Operation::Publish(row) = &operation.operation else { return None };
+        let request = row.idempotency.as_ref()?.request;
+        let request = RememberedRequest { request, id: row.path.id(), state: row.state };
+        Some(Self { at: operation.at, request })
+    }
+}
+
+impl KeyHolder {
+    /// What the request did, or will do.
+    pub fn appended(&self) -> Option<AppendedKey> {
+        match self {
+            Self::Reserved(operation) => AppendedKey::of(operation),
+            Self::Appended(appended) => Some(appended.clone()),
+        }
+    }
 }
 
 /// Comments on their way from the broker to the tables.
@@ -64,12 +101,12 @@ pub trait Pending: Send + Sync + std::fmt::Debug {
     /// Reserves (member, key) for this [`crate::domain::operation::Operation::Publish`], whose row
     /// has both. While reservations live (24 hours), at most one operation ever holds a key.
     async fn reserve_key(&self, operation: &LoggedOperation) -> Result<Reservation, PendingError>;
-    /// The operation that holds a key.
-    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError>;
+    /// What holds a key.
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<KeyHolder>, PendingError>;
     /// Releases the key of an operation that is known not to be appended.
     async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
-    /// Shows an appended comment to every process until its end, for [`MAX_PENDING_TIME`] at most, and marks its
-    /// key as appended.
+    /// Shows an appended comment to every process until its end, for [`MAX_PENDING_TIME`] at most, and then marks its
+    /// key as appended, if no other operation holds it: of the operation an [`AppendedKey`] is left.
     async fn put_comment(&self, operation: &LoggedOperation) -> Result<(), PendingError>;
     /// Takes comments that are rows from the pending comments of their authors. One that was changed is gone at once.
     /// One that is only stored stays for [`STORED_COMMENT_TIME`].

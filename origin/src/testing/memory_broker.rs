@@ -29,6 +29,7 @@ struct PartitionLogs {
     committed: HashMap<(Topic, u32), u64>,
     bases: HashMap<(Topic, u32), u64>,
     accepts: u64,
+    cluster_id: Option<String>,
     dead_letters: Vec<DeadLetter>,
     fault: Option<DecideAppend>,
     on_end_offset: Option<Box<dyn Fn() + Send>>,
@@ -126,6 +127,11 @@ impl MemoryBroker {
     pub(crate) fn truncate(&self, topic: Topic, partition: u32, offset: u64) {
         let mut state = self.state();
         state.payloads.entry((topic, partition)).or_default().truncate(offset as usize);
+    }
+
+    /// Another cluster answers from now on. It has the same records.
+    pub(crate) fn set_cluster_id(&self, cluster_id: &str) {
+        self.state().cluster_id = Some(cluster_id.to_owned());
     }
 
     /// The log is accepted, and the offsets of one partition begin here. Its records keep theirs.
@@ -236,6 +242,10 @@ impl Broker for MemoryBroker {
     }
 
     fn follow(&self, _: &BrokerState) {}
+
+    async fn read_cluster_id(&self) -> Result<Option<String>, BrokerError> {
+        Ok(self.state().cluster_id.clone())
+    }
 
     async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError> {
         self.commit(topic, partition, offset);

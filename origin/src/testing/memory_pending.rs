@@ -10,13 +10,13 @@ use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::walk::Snapshot;
 
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::ports::pending::{Pending, PendingComment, PendingEnd, PendingError, Reservation};
+use crate::ports::pending::{AppendedKey, KeyHolder, Pending, PendingComment, PendingEnd, PendingError, Reservation};
 use crate::testing::faults::lock;
 
 /// Reservations, and the comments that are shown.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryPending {
-    reserved: Mutex<HashMap<(MemberId, String), (LoggedOperation, bool)>>,
+    reserved: Mutex<HashMap<(MemberId, String), KeyHolder>>,
     comments: Mutex<BTreeMap<CommentId, LoggedOperation>>,
     snapshots: Mutex<HashMap<SnapshotId, Snapshot>>,
     /// Whether earlier reservations may have been lost.
@@ -56,7 +56,8 @@ impl MemoryPending {
     /// Shows a comment, with its reservation.
     pub(crate) fn show(&self, id: CommentId, logged: LoggedOperation) {
         if let Some(key) = key_of(&logged) {
-            lock(&self.reserved).insert(key, (logged.clone(), true));
+            let appended = AppendedKey::of(&logged).unwrap();
+            lock(&self.reserved).insert(key, KeyHolder::Appended(appended));
         }
         lock(&self.comments).insert(id, logged);
     }
@@ -68,15 +69,15 @@ impl Pending for MemoryPending {
         self.check()?;
         let mut reserved = lock(&self.reserved);
         let key = key_of(operation).unwrap();
-        if let Some((before, is_appended)) = reserved.get(&key) {
-            return Ok(Reservation::Existing { operation: Box::new(before.clone()), is_appended: *is_appended });
+        if let Some(holder) = reserved.get(&key) {
+            return Ok(Reservation::Existing(holder.clone()));
         }
-        reserved.insert(key, (operation.clone(), false));
+        reserved.insert(key, KeyHolder::Reserved(Box::new(operation.clone())));
         Ok(Reservation::New { is_certain: !self.is_uncertain.load(Ordering::SeqCst) })
     }
 
-    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
-        Ok(lock(&self.reserved).get(&(member, key.to_owned())).map(|(operation, _)| operation.clone()))
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<KeyHolder>, PendingError> {
+        Ok(lock(&self.reserved).get(&(member, key.to_owned())).cloned())
     }
 
     async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
@@ -92,10 +93,12 @@ impl Pending for MemoryPending {
         }
         let Operation::Publish(row) = &operation.operation else { return Ok(()) };
         lock(&self.comments).insert(row.path.id(), operation.clone());
-        if let Some(key) = key_of(operation)
-            && let Some((_, is_appended)) = lock(&self.reserved).get_mut(&key)
-        {
-            *is_appended = true;
+        if let (Some(key), Some(appended)) = (key_of(operation), AppendedKey::of(operation)) {
+            let mut reserved = lock(&self.reserved);
+            let holder = reserved.get(&key).and_then(KeyHolder::appended);
+            if holder.is_none_or(|before| before.request.id == appended.request.id) {
+                reserved.insert(key, KeyHolder::Appended(appended));
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::adapters::kafka::KafkaBroker;
+use gailou::adapters::kafka::{ExpectedTopics, KafkaBroker};
 use gailou::adapters::mysql::MysqlStore;
 use gailou::config::KafkaServers;
 use gailou::domain::row::WeightsByType;
@@ -48,8 +48,9 @@ impl BenchCluster {
         let url = format!("{}/{DATABASE_NAME}", servers.databases[0]);
         let tables =
             MysqlStore::open(&[url], TABLES_PER_DATABASE, WeightsByType::new()).await.expect("the tables open");
-        let broker =
-            KafkaBroker::open(&KafkaServers::plain(&servers.kafka), "gailou", None).await.expect("the broker opens");
+        let broker = KafkaBroker::open(&KafkaServers::plain(&servers.kafka), "gailou", ExpectedTopics::default())
+            .await
+            .expect("the broker opens");
         let token = |n: u64| TestMember::new(n, &format!("reader {n}"), Role::Member).token;
         Self {
             origin: address(&processes[0]),

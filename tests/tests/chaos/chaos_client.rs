@@ -1,8 +1,8 @@
 //! Members who post, reply, like and delete during a fault, and note the response to each request.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gailou_tests::{ApiClient, ApiRequest, ApiResponse, TestMember, comments_path, id, member};
@@ -12,7 +12,7 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 
 use crate::oracle::{
-    DeletionState, MemberReaction, PauseMeter, PossibleReactions, PostOutcome, PostRecord, ReactionRequest,
+    DeletionState, LogLoss, MemberReaction, PauseMeter, PossibleReactions, PostOutcome, PostRecord, ReactionRequest,
 };
 
 /// Comments that get replies and reactions: the first that are acknowledged.
@@ -27,6 +27,19 @@ pub(crate) struct ChaosRound {
     pub(crate) stop: AtomicBool,
     pub(crate) pauses: Mutex<PauseMeter>,
     targets: Mutex<Vec<TargetComment>>,
+    /// Later comments get no replies and no reactions: the broker may lose them.
+    pub(crate) are_targets_fixed: AtomicBool,
+    /// What is answered since then may be lost by the broker.
+    pub(crate) loss_begins: OnceLock<Instant>,
+    pub(crate) log_loss: OnceLock<LogLoss>,
+    /// The log contradicts the tables, and servers do not know it yet: an answer to a reaction may show the one before.
+    pub(crate) is_log_contradicting: AtomicBool,
+    /// The broker is stopped, and everything else is there: nothing may be appended, and everything can be read.
+    pub(crate) is_broker_stopped: AtomicBool,
+    /// Requests that were refused meanwhile.
+    pub(crate) refused_while_stopped: AtomicU64,
+    /// Acknowledged requests that appended a record.
+    pub(crate) appended: AtomicU64,
     /// Responses that no fault explains.
     pub(crate) unexplained: Mutex<Vec<String>>,
     /// Each 404 for an acknowledged comment: its id, and the request with its answer.
@@ -46,6 +59,13 @@ impl ChaosRound {
             stop: AtomicBool::new(false),
             pauses: Mutex::new(PauseMeter::new(Instant::now())),
             targets: Mutex::default(),
+            are_targets_fixed: AtomicBool::new(false),
+            loss_begins: OnceLock::new(),
+            log_loss: OnceLock::new(),
+            is_log_contradicting: AtomicBool::new(false),
+            is_broker_stopped: AtomicBool::new(false),
+            refused_while_stopped: AtomicU64::new(0),
+            appended: AtomicU64::new(0),
             unexplained: Mutex::default(),
             not_found: Mutex::default(),
         }
@@ -60,11 +80,23 @@ impl ChaosRound {
         pauses.note_acknowledgement(Instant::now());
     }
 
+    fn is_broker_stopped(&self) -> bool {
+        self.is_broker_stopped.load(Ordering::SeqCst)
+    }
+
+    /// Whether a record that is appended now may be lost, and it is not known yet which ones are.
+    fn expects_loss(&self) -> bool {
+        self.loss_begins.get().is_some() && self.log_loss.get().is_none()
+    }
+
     fn random_target(&self, rng: &mut StdRng) -> Option<TargetComment> {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner).choose(rng).cloned()
     }
 
     fn add_target(&self, subject: &str, id: &str) {
+        if self.are_targets_fixed.load(Ordering::SeqCst) {
+            return;
+        }
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         if targets.len() < MAX_TARGETS {
             targets.push(TargetComment { subject: subject.to_owned(), id: id.to_owned() });
@@ -76,6 +108,33 @@ impl ChaosRound {
         if answer.status == 404 {
             let sentence = format!("{request} was answered 404 {}", answer.text);
             self.not_found.lock().unwrap_or_else(PoisonError::into_inner).push((id.to_owned(), sentence));
+        }
+    }
+
+    /// Reports a read that failed although only the broker is stopped. `was_stopped`: before it was sent. A 404 is
+    /// judged by [`Self::note_answer`].
+    fn note_read(&self, was_stopped: bool, request: &str, answer: &ApiResponse) {
+        if was_stopped && self.is_broker_stopped() && !matches!(answer.status, 200 | 404) {
+            self.report(format!(
+                "{request} was answered {} {} while the broker was stopped",
+                answer.status, answer.text
+            ));
+        }
+    }
+
+    /// Counts the answer to a request that appends a record, and reports an acknowledgement although the broker is
+    /// stopped. `was_stopped`: before it was sent.
+    fn note_append(&self, was_stopped: bool, answer: &ApiResponse) {
+        let is_stopped = was_stopped && self.is_broker_stopped();
+        match answer.status {
+            200..300 => {
+                self.appended.fetch_add(1, Ordering::SeqCst);
+                if is_stopped {
+                    self.report(format!("{} {} while the broker was stopped", answer.status, answer.text));
+                }
+            }
+            503 if is_stopped => _ = self.refused_while_stopped.fetch_add(1, Ordering::SeqCst),
+            _ => {}
         }
     }
 
@@ -104,6 +163,16 @@ pub(crate) struct ChaosClient {
     pub(crate) acknowledged_reactions: u64,
     /// Requests with a server error or without a response.
     pub(crate) failed_requests: u64,
+    has_noted_loss: bool,
+}
+
+/// What a request needs of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RequestKind {
+    /// It appends a record to the broker.
+    Append,
+    /// It writes to one database.
+    Row,
 }
 
 impl ChaosClient {
@@ -116,6 +185,7 @@ impl ChaosClient {
             reactions: BTreeMap::new(),
             acknowledged_reactions: 0,
             failed_requests: 0,
+            has_noted_loss: false,
         }
     }
 
@@ -139,7 +209,8 @@ impl ChaosClient {
         };
         let key = format!("{}-{}", self.me.id, self.posts.len());
         let (outcome, deletion) = (PostOutcome::Unknown, DeletionState::No);
-        let mut post = PostRecord { subject, key, parent, outcome, deletion };
+        let (acknowledged_at, may_be_lost) = (None, false);
+        let mut post = PostRecord { subject, key, parent, outcome, acknowledged_at, may_be_lost, deletion };
         // Some posts are sent once: the check after the round finds their outcome.
         let tries = if self.rng.random_bool(0.2) { 1 } else { usize::MAX };
         for _ in 0..tries {
@@ -160,9 +231,10 @@ impl ChaosClient {
         let line = format!("POST {}", comments_path(&post.subject));
         let body = json!({"content": post.key, "parent_id": post.parent});
         let send = |client: &ApiClient| client.request(&line).idempotency_key(&post.key).json(&body);
-        post.outcome = match self.send(clients, round, send).await {
+        post.outcome = match self.send(clients, round, RequestKind::Append, send).await {
             RequestOutcome::Accepted(answer) => {
                 round.note_acknowledgement();
+                post.acknowledged_at = Some(Instant::now());
                 PostOutcome::Acknowledged(id(&answer.json).to_owned())
             }
             RequestOutcome::Refused(answer) => {
@@ -182,14 +254,22 @@ impl ChaosClient {
         }
         let request = ReactionRequest::ALL[[0, 0, 0, 1, 2, 3].choose(&mut self.rng).copied().unwrap_or_default()];
         let line = format!("{} /v1/comments/{}/{}", request.method, target.id, request.what);
-        let outcome = self.send(clients, round, |client| client.request(&line)).await;
+        let may_be_old = |round: &ChaosRound| round.is_log_contradicting.load(Ordering::SeqCst);
+        let was_contradicting = may_be_old(round);
+        let outcome = self.send(clients, round, RequestKind::Append, |client| client.request(&line)).await;
+        let is_first = !self.reactions.contains_key(&target.id);
         let reactions = self.reactions.entry(target.id.clone()).or_default();
+        if round.expects_loss() {
+            reactions.expect_loss(is_first);
+        }
         match outcome {
             RequestOutcome::Accepted(answer) => {
                 round.note_acknowledgement();
                 self.acknowledged_reactions += 1;
                 let before = reactions.clone();
-                if !reactions.acknowledge(request, parse_reaction(&answer.json["reaction"])) {
+                if was_contradicting || may_be_old(round) {
+                    reactions.acknowledge_unseen(request);
+                } else if !reactions.acknowledge(request, parse_reaction(&answer.json["reaction"])) {
                     round.report(format!("{request:?} after {before:?} was answered {}", answer.text));
                 }
             }
@@ -202,13 +282,14 @@ impl ChaosClient {
 
     async fn delete(&mut self, clients: &[ApiClient; 2], round: &ChaosRound) {
         let own = |post: &PostRecord| {
-            matches!(post.outcome, PostOutcome::Acknowledged(_)) && post.deletion == DeletionState::No
+            let is_settled = post.deletion == DeletionState::No && !post.may_be_lost;
+            is_settled && matches!(post.outcome, PostOutcome::Acknowledged(_))
         };
         let own: Vec<usize> = (0..self.posts.len()).filter(|n| own(&self.posts[*n])).collect();
         let Some(n) = own.choose(&mut self.rng).copied() else { return };
         let PostOutcome::Acknowledged(id) = &self.posts[n].outcome else { return };
         let line = format!("DELETE /v1/comments/{id}");
-        let outcome = self.send(clients, round, |client| client.request(&line)).await;
+        let outcome = self.send(clients, round, RequestKind::Row, |client| client.request(&line)).await;
         self.posts[n].deletion = match outcome {
             RequestOutcome::Accepted(_) => DeletionState::Yes,
             RequestOutcome::Refused(answer) => {
@@ -227,8 +308,10 @@ impl ChaosClient {
         if self.rng.random_bool(0.5) {
             let Some(target) = round.random_target(&mut self.rng) else { return };
             let line = format!("GET /v1/comments/{}", target.id);
+            let is_stopped = round.is_broker_stopped();
             if let Ok(answer) = self.random_client(clients).request(&line).try_send().await {
                 round.note_answer(&target.id, &line, &answer);
+                round.note_read(is_stopped, &line, &answer);
             }
             return;
         }
@@ -236,20 +319,43 @@ impl ChaosClient {
         let sort = ["hot", "new", "old"].choose(&mut self.rng).expect("some");
         let path = format!("GET /v1/subjects/{subject}/comments?sort={sort}&limit=10");
         // The check after the round compares the pages.
-        let _ = self.random_client(clients).request(&path).try_send().await;
+        let is_stopped = round.is_broker_stopped();
+        if let Ok(answer) = self.random_client(clients).request(&path).try_send().await {
+            round.note_read(is_stopped, &path, &answer);
+        }
     }
 
     fn random_client<'c>(&mut self, clients: &'c [ApiClient; 2]) -> &'c ApiClient {
         clients.choose(&mut self.rng).expect("two")
     }
 
+    /// Notes, once, what the broker has lost.
+    pub(crate) fn note_loss(&mut self, round: &ChaosRound) {
+        let Some(loss) = round.log_loss.get().filter(|_| !self.has_noted_loss) else { return };
+        self.has_noted_loss = true;
+        for post in self.posts.iter_mut().filter(|post| loss.may_contain(post)) {
+            post.may_be_lost = true;
+        }
+        let Some(stored) = &loss.reactions else { return };
+        for (id, reactions) in &mut self.reactions {
+            reactions.lose(stored.get(&(id.clone(), self.me.id.clone())).copied().flatten());
+        }
+    }
+
     async fn send(
         &mut self,
         clients: &[ApiClient; 2],
         round: &ChaosRound,
+        kind: RequestKind,
         request: impl Fn(&ApiClient) -> ApiRequest,
     ) -> RequestOutcome {
+        let was_stopped = round.is_broker_stopped();
         let response = request(self.random_client(clients)).by(&self.me).try_send().await;
+        // Before this response is noted: it is of a request that was sent after the loss.
+        self.note_loss(round);
+        if let (Ok(response), RequestKind::Append) = (&response, kind) {
+            round.note_append(was_stopped, response);
+        }
         match response {
             Ok(response) if response.status < 300 => RequestOutcome::Accepted(response),
             Ok(response) if matches!(response.status, 404 | 409) => RequestOutcome::Refused(response),

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gailou::adapters::kafka::KafkaBroker;
+use gailou::adapters::kafka::{ExpectedTopics, KafkaBroker};
 use gailou::config::KafkaServers;
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, free_port};
 use gailou_tests::{
@@ -17,10 +17,14 @@ use gailou_tests::{
 const TABLES_PER_DATABASE: u16 = 2;
 /// The name of the database on each of the two servers with tables.
 const DATABASE_NAME: &str = "gailou";
+/// The name of the cluster, with which its topics begin.
+pub(crate) const CLUSTER_NAME: &str = "gailou";
 /// How long a client waits for a response. Every limit of the origin is shorter.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the jobs may take to persist what has piled up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often it is asked whether a process has exited.
+const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a fault hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,7 @@ pub(crate) struct ChaosCluster {
     proxies: Vec<(ServerKind, TcpProxy)>,
     /// The addresses of the proxies, which the program uses.
     proxied: ServerAddresses,
+    pub(crate) broker: Arc<KafkaBroker>,
     barrier: PersistBarrier,
     origins: [ClusterMember; 2],
     jobs: [ClusterMember; 2],
@@ -92,14 +97,17 @@ impl ChaosCluster {
         std::fs::create_dir_all(&logs).expect("a directory");
         let migrated = run_command(command(&proxied, &["migrate"])).await;
         assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
-        let broker =
-            KafkaBroker::open(&KafkaServers::plain(&proxied.kafka), "gailou", None).await.expect("the broker opens");
+        let broker = KafkaBroker::open(&KafkaServers::plain(&proxied.kafka), CLUSTER_NAME, ExpectedTopics::default())
+            .await
+            .expect("the broker opens");
+        let broker = Arc::new(broker);
         let new_process = |role, number| ClusterMember { role, number, port: free_port(), process: None };
         let mut cluster = Self {
             servers,
             proxies,
             proxied,
-            barrier: PersistBarrier::new(Arc::new(broker)),
+            barrier: PersistBarrier::new(broker.clone()),
+            broker,
             origins: [0, 1].map(|n| new_process("serve", n)),
             jobs: [0, 1].map(|n| new_process("job", n)),
             unexpected_exits: vec![],
@@ -183,6 +191,27 @@ impl ChaosCluster {
                 member.process = Some(GailouProcess::spawn_logging(command, log).await);
             }
         }
+    }
+
+    /// Waits until every job has exited by itself, and kills those that have not; their exit codes.
+    pub(crate) async fn wait_until_jobs_exit(&mut self, timeout: Duration) -> Vec<Option<i32>> {
+        let started = Instant::now();
+        let mut codes = Vec::new();
+        for job in &mut self.jobs {
+            let Some(mut process) = job.process.take() else { continue };
+            let mut status = process.process().status();
+            while status.is_none() && started.elapsed() < timeout {
+                tokio::time::sleep(EXIT_POLL_INTERVAL).await;
+                status = process.process().status();
+            }
+            codes.push(status.and_then(|status| status.code()));
+        }
+        codes
+    }
+
+    /// The address of the broker without the proxy, for requests about topics.
+    pub(crate) fn broker_address(&self) -> String {
+        self.servers.addresses().kafka
     }
 
     /// Processes that exited without a fault since the last call.

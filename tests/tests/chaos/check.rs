@@ -22,6 +22,8 @@ pub(crate) struct RoundFindings {
     pub(crate) lost: usize,
     pub(crate) doubled: usize,
     pub(crate) wrong_states: usize,
+    /// 404s for acknowledged comments, also during the fault.
+    pub(crate) not_found: usize,
     /// A sentence for each error.
     pub(crate) problems: Vec<String>,
 }
@@ -92,7 +94,9 @@ pub(crate) async fn check_round(
         }
     }
     findings.problems.extend(round.unexplained.lock().expect("no panic").drain(..));
-    findings.problems.extend(find_denied(&posts, &round.not_found.lock().expect("no panic")));
+    let denied = find_denied(&posts, &round.not_found.lock().expect("no panic"));
+    findings.not_found = denied.len();
+    findings.problems.extend(denied);
     findings
 }
 
@@ -189,6 +193,10 @@ async fn fetch_unlisted(
             } else {
                 answer.json["content"] == post.key.as_str()
             };
+        // Without a floor it is no row: it was lost, and only known to have been acknowledged.
+        if post.may_be_lost && (answer.status != 200 || answer.json["floor"].is_null()) {
+            continue;
+        }
         if is_expected {
             comments.insert(id(&answer.json).to_owned(), answer.json);
         } else {

@@ -8,6 +8,7 @@ use gailou_tests::backing_servers::ServerKind;
 
 use crate::chaos_client::ChaosRound;
 use crate::chaos_cluster::{ChaosCluster, ClusterPart};
+use crate::log_loss;
 
 /// How long an origin is frozen at least: longer than the lease of its node number, which is 10 s.
 const MIN_FREEZE_OF_AN_ORIGIN: Duration = Duration::from_secs(12);
@@ -39,6 +40,8 @@ pub(crate) enum ClusterFault {
     Cut(ServerKind),
     /// A server comes back with less: with the data that it had when the fault began.
     Rewind(ServerKind),
+    /// While no job runs, the topic of the comments is deleted, made again and filled with other records.
+    RecreateTopic,
     /// A column of the comments has another name, as after a migration that ran too early.
     RenameColumn,
     /// The slot map forgets the last move of a slot, as after a failover of its database.
@@ -54,8 +57,10 @@ impl ClusterFault {
         faults.extend(parts.into_iter().map(Self::Freeze));
         faults.extend(servers.map(Self::Cut));
         faults.push(Self::Freeze(ClusterPart::AllJobs));
-        faults.extend([ServerKind::Redis, ServerKind::Mysql].map(Self::Rewind));
+        faults.extend(servers.map(Self::Rewind));
         faults.extend([Self::RenameColumn, Self::ResetSlotMap]);
+        // The first, while there are few records: it appends as many.
+        faults.insert(0, Self::RecreateTopic);
         faults
     }
 
@@ -65,9 +70,15 @@ impl ClusterFault {
             Self::Freeze(part) => format!("freeze-{}", part.name()),
             Self::Cut(server) => format!("cut-{}", server.name()),
             Self::Rewind(server) => format!("rewind-{}", server.name()),
+            Self::RecreateTopic => "recreate-topic".to_owned(),
             Self::RenameColumn => "rename-column".to_owned(),
             Self::ResetSlotMap => "reset-slot-map".to_owned(),
         }
+    }
+
+    /// Whether it is one of the known limits in docs/cluster.md: it runs when it is asked for by name.
+    pub(crate) fn is_known_limit(self) -> bool {
+        self == Self::Rewind(ServerKind::Kafka)
     }
 
     /// Whether rounds of this length have this fault. In short rounds each way to lose a database hits one of
@@ -78,6 +89,7 @@ impl ClusterFault {
             Self::Freeze(ClusterPart::AllJobs | ClusterPart::Server(ServerKind::Mariadb))
                 | Self::Kill(ClusterPart::Server(ServerKind::Mysql))
                 | Self::Cut(ServerKind::Mariadb)
+                | Self::Rewind(ServerKind::Mariadb)
         );
         round >= LONG_ROUND || !is_long
     }
@@ -95,6 +107,8 @@ impl ClusterFault {
                     SHORT_OUTAGE_OF_A_DATABASE
                 }
             }
+            // The load does not end: it has something to lose at once.
+            Self::Rewind(ServerKind::Kafka) => short,
             Self::Rewind(_) => MIN_TIME_BEFORE_A_REWIND.max(short),
             Self::RenameColumn => RENAME_DURATION,
             _ => short,
@@ -104,6 +118,8 @@ impl ClusterFault {
     /// How long writes may be refused after the fault, by the breaker of a server.
     pub(crate) const fn refused_after(self) -> Duration {
         match self {
+            // It ends when writes are acknowledged again.
+            Self::Rewind(ServerKind::Kafka) => Duration::ZERO,
             Self::Kill(ClusterPart::Server(_))
             | Self::Freeze(ClusterPart::Server(_))
             | Self::Cut(_)
@@ -124,7 +140,9 @@ impl ClusterFault {
             Self::Kill(part) => cluster.kill(part),
             Self::Freeze(part) => cluster.freeze(part),
             Self::Cut(server) => cluster.cut(server),
+            Self::Rewind(ServerKind::Kafka) => log_loss::copy_log(cluster, round),
             Self::Rewind(server) => cluster.save(server),
+            Self::RecreateTopic => log_loss::stop_jobs(cluster, round).await,
             Self::RenameColumn => rename_column(cluster, COLUMN, OTHER_COLUMN),
             Self::ResetSlotMap => reset_slot_map(cluster, round).await,
         }
@@ -135,7 +153,9 @@ impl ClusterFault {
             Self::Kill(part) => cluster.restart(part).await,
             Self::Freeze(part) => cluster.resume(part),
             Self::Cut(server) => cluster.reconnect(server),
+            Self::Rewind(ServerKind::Kafka) => log_loss::rewind_log(cluster, round).await,
             Self::Rewind(server) => rewind(cluster, round, server),
+            Self::RecreateTopic => log_loss::recreate_topic(cluster, round).await,
             Self::RenameColumn => rename_column(cluster, OTHER_COLUMN, COLUMN),
             // As the documentation says.
             Self::ResetSlotMap => move_slot(cluster, round, owner_by_rows(cluster, round)).await,

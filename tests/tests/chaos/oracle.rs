@@ -43,11 +43,14 @@ pub(crate) struct PossibleReactions {
     /// A request of this round got no response and may still be executed, so no other request for this
     /// pair is sent until the round is over.
     is_open: bool,
+    /// What was possible before the first request whose record the broker may lose: nothing when there was no request
+    /// before. `None` without such a request.
+    before_loss: Option<BTreeSet<MemberReaction>>,
 }
 
 impl Default for PossibleReactions {
     fn default() -> Self {
-        Self { possible: [None].into(), is_open: false }
+        Self { possible: [None].into(), is_open: false, before_loss: None }
     }
 }
 
@@ -67,6 +70,11 @@ impl PossibleReactions {
         is_possible
     }
 
+    /// Notes an acknowledgement whose answer may show the reaction before the request.
+    pub(crate) fn acknowledge_unseen(&mut self, request: ReactionRequest) {
+        self.possible = self.possible.iter().map(|before| request.apply(*before)).collect();
+    }
+
     /// Notes an unknown outcome: a 503, or no response at all (`is_silent`).
     pub(crate) fn note_unknown(&mut self, request: ReactionRequest, is_silent: bool) {
         let after: Vec<_> = self.possible.iter().map(|before| request.apply(*before)).collect();
@@ -74,10 +82,27 @@ impl PossibleReactions {
         self.is_open |= is_silent;
     }
 
+    /// Notes that the broker may lose the record of a request that is about to be noted. `is_first`: there was no
+    /// request for this pair before.
+    pub(crate) fn expect_loss(&mut self, is_first: bool) {
+        if self.before_loss.is_none() {
+            self.before_loss = Some(if is_first { BTreeSet::new() } else { self.possible.clone() });
+        }
+    }
+
+    /// Notes that the broker has lost records, when the tables had this reaction. What they had stays, except that the
+    /// log is read again from a record on that is earlier than the lost ones.
+    pub(crate) fn lose(&mut self, stored: MemberReaction) {
+        if let Some(before) = self.before_loss.take() {
+            self.possible.insert(stored);
+            self.possible.extend(before);
+        }
+    }
+
     /// Notes the reaction that was read after the round; whether it is possible.
     pub(crate) fn resolve(&mut self, reaction: MemberReaction) -> bool {
         let is_possible = self.possible.contains(&reaction);
-        *self = Self { possible: [reaction].into(), is_open: false };
+        *self = Self { possible: [reaction].into(), ..Self::default() };
         is_possible
     }
 }
@@ -108,7 +133,37 @@ pub(crate) struct PostRecord {
     pub(crate) key: String,
     pub(crate) parent: Option<String>,
     pub(crate) outcome: PostOutcome,
+    /// When it was acknowledged.
+    pub(crate) acknowledged_at: Option<Instant>,
+    /// The broker may have lost it: it was acknowledged and was no row.
+    pub(crate) may_be_lost: bool,
     pub(crate) deletion: DeletionState,
+}
+
+impl PostRecord {
+    /// Whether it was acknowledged and must be there, as a comment that its author has not deleted.
+    fn must_be_there(&self) -> bool {
+        matches!(self.outcome, PostOutcome::Acknowledged(_)) && self.deletion == DeletionState::No && !self.may_be_lost
+    }
+}
+
+/// What the broker has lost: records of requests that were answered since then, and that the tables did not have.
+#[derive(Debug)]
+pub(crate) struct LogLoss {
+    pub(crate) since: Instant,
+    /// The ids of all comments that are rows, also their second ids.
+    pub(crate) rows: BTreeSet<String>,
+    /// The reactions in the tables by comment and member, or `None` when the log of the reactions is whole. A comment
+    /// has its second ids here, too.
+    pub(crate) reactions: Option<BTreeMap<(String, String), MemberReaction>>,
+}
+
+impl LogLoss {
+    /// Whether a post may be missing from now on.
+    pub(crate) fn may_contain(&self, post: &PostRecord) -> bool {
+        matches!(&post.outcome, PostOutcome::Acknowledged(id) if !self.rows.contains(id))
+            && post.acknowledged_at.is_none_or(|at| at >= self.since)
+    }
 }
 
 /// A comment in a list.
@@ -152,20 +207,18 @@ pub(crate) fn compare(posts: &[PostRecord], listed: &[ListedComment]) -> WalkDif
         };
         differences.unexpected.push(format!("{text} ({why})"));
     }
-    let expected = posts
-        .iter()
-        .filter(|post| matches!(post.outcome, PostOutcome::Acknowledged(_)) && post.deletion == DeletionState::No);
+    let expected = posts.iter().filter(|post| post.must_be_there());
     differences.lost =
         expected.filter(|post| !texts.contains(post.key.as_str())).map(|post| post.key.clone()).collect();
     differences
 }
 
-/// The 404s that no deletion explains: an acknowledged comment is there or cannot be had (503), also during a
-/// fault. Each is the id of a comment and what was answered.
+/// The 404s that no deletion and no lost record explains: an acknowledged comment is there or cannot be had (503), also
+/// during a fault. Each is the id of a comment and what was answered.
 pub(crate) fn find_denied(posts: &[PostRecord], not_found: &[(String, String)]) -> Vec<String> {
     let is_kept = |id: &str| {
         let of_id = |post: &&PostRecord| matches!(&post.outcome, PostOutcome::Acknowledged(own) if own == id);
-        posts.iter().find(of_id).is_some_and(|post| post.deletion == DeletionState::No)
+        posts.iter().find(of_id).is_some_and(PostRecord::must_be_there)
     };
     not_found.iter().filter(|(id, _)| is_kept(id)).map(|(_, answer)| answer.clone()).collect()
 }
@@ -207,7 +260,16 @@ mod tests {
     use super::*;
 
     fn post(key: &str, outcome: PostOutcome, deletion: DeletionState) -> PostRecord {
-        PostRecord { subject: "article/1".into(), key: key.into(), parent: None, outcome, deletion }
+        let (acknowledged_at, may_be_lost) = (None, false);
+        PostRecord {
+            subject: "article/1".into(),
+            key: key.into(),
+            parent: None,
+            outcome,
+            acknowledged_at,
+            may_be_lost,
+            deletion,
+        }
     }
 
     fn listed(list: &[(&str, &str)]) -> Vec<ListedComment> {
@@ -231,6 +293,31 @@ mod tests {
     }
 
     #[test]
+    fn lost_records_of_reactions_leave_what_the_tables_had_or_what_was_before() {
+        let [like, unlike, ..] = ReactionRequest::ALL;
+        let liked = |is_first| {
+            let mut reactions = PossibleReactions::default();
+            reactions.expect_loss(is_first);
+            reactions.acknowledge(like, Some("like"));
+            reactions
+        };
+        let after = |mut reactions: PossibleReactions, stored| {
+            reactions.lose(stored);
+            reactions.possible().clone()
+        };
+        assert_eq!(after(liked(true), Some("like")), [Some("like")].into(), "it is stored, and nothing was before");
+        assert_eq!(after(liked(true), None), [Some("like"), None].into());
+        let mut before = PossibleReactions::default();
+        before.acknowledge(like, Some("like"));
+        assert_eq!(after(before.clone(), None), [Some("like")].into(), "its record was there before");
+        before.expect_loss(false);
+        before.acknowledge(unlike, None);
+        assert_eq!(after(before.clone(), None), [Some("like"), None].into(), "the like is read again");
+        before.acknowledge_unseen(like);
+        assert_eq!(before.possible(), &[Some("like")].into());
+    }
+
+    #[test]
     fn walk_is_compared_with_the_posts() {
         let acknowledged = |id: &str| PostOutcome::Acknowledged(id.into());
         let posts = [
@@ -249,6 +336,28 @@ mod tests {
         assert_eq!(wrong.lost, ["a"]);
         assert_eq!(wrong.doubled, ["d", "4"]);
         assert_eq!(wrong.unexpected, ["b (deleted)", "e (refused)", "f (never sent)"]);
+    }
+
+    #[test]
+    fn lost_posts_are_those_that_were_no_rows() {
+        let since = Instant::now();
+        let loss = LogLoss { since, rows: ["1".to_owned()].into(), reactions: None };
+        let acknowledged = |id: &str, at: Instant| {
+            let post = post(id, PostOutcome::Acknowledged(id.into()), DeletionState::No);
+            PostRecord { acknowledged_at: Some(at), ..post }
+        };
+        let (before, after) = (since - Duration::from_secs(1), since + Duration::from_secs(1));
+        let may_be_lost = |id, at| loss.may_contain(&acknowledged(id, at));
+        assert!(may_be_lost("2", after) && !may_be_lost("1", after) && !may_be_lost("2", before));
+        assert!(!loss.may_contain(&post("3", PostOutcome::Unknown, DeletionState::No)), "it is sent again");
+        let posts = [("2", true), ("3", false)].map(|(id, may_be_lost)| {
+            let post = acknowledged(id, after);
+            PostRecord { may_be_lost, ..post }
+        });
+        assert_eq!(compare(&posts, &[]).lost, ["3"]);
+        assert_eq!(compare(&posts, &listed(&[("2", "2"), ("3", "3")])), WalkDifferences::default());
+        let not_found = ["2", "3"].map(|id| (id.to_owned(), format!("404 {id}")));
+        assert_eq!(find_denied(&posts, &not_found), ["404 3"]);
     }
 
     #[test]

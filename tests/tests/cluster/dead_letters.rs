@@ -5,11 +5,10 @@ use std::time::Duration;
 use gailou::ports::broker::Topic;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_tests::backing_servers::{BackingServers, available, shared};
-use gailou_tests::{ann, comments_on, id, member, poll_until};
+use gailou_tests::{ann, comments_on, encoded_publication, id, member, poll_until};
 use serde_json::{Value, json};
 
 use crate::background_load::BackgroundLoad;
-use crate::processes::encoded_publication;
 use crate::test_bed::{ClusterTestBed, clients};
 
 fn subject() -> SubjectKey {

@@ -4,16 +4,12 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use gailou::domain::codec::operation;
-use gailou::domain::operation::{LoggedOperation, Operation};
-use gailou::domain::row::NewCommentRow;
 use gailou::ports::broker::Topic;
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, CommentState, Visibility};
+use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_tests::backing_servers::{available, shared};
 use gailou_tests::{
-    ApiClient, ApiResponse, ChildProcess, GailouProcess, TcpProxy, ann, bob, comments_path, id, ids, poll_until,
+    ApiClient, ApiResponse, ChildProcess, GailouProcess, TcpProxy, ann, bob, comments_path, encoded_publication, id,
+    ids, poll_until,
 };
 use rand::Rng as _;
 use serde_json::{Value, json};
@@ -214,29 +210,6 @@ async fn acknowledged_comment_works_on_the_other_origin_before_it_is_a_row() {
         assert_eq!((&overlay["pending"], overlay["data"][id(&root)]["reaction"].is_null()), (&json!([]), true));
     }
     bed.check_consistency().await;
-}
-
-/// A new comment as an origin appends it.
-pub(crate) fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u64, text: &str) -> Vec<u8> {
-    let author = Author::new(MemberId::new(author).expect("an id"), "A".into(), None, 1, None);
-    let row = NewCommentRow {
-        subject: subject.clone(),
-        path: Path::root(id),
-        parent_id: None,
-        reply_to: None,
-        state: CommentState::Published,
-        visibility: Visibility::Everyone,
-        author,
-        created_at: id.created_ms(),
-        content: text.into(),
-        html: format!("<p>{text}</p>"),
-        original_text: None,
-        mentions: vec![],
-        idempotency: None,
-        imported: None,
-    };
-    operation::encode(&LoggedOperation::new(id.created_ms(), Operation::Publish(Box::new(row))))
-        .expect("the operation is encoded")
 }
 
 #[tokio::test(flavor = "multi_thread")]

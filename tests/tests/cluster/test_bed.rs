@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gailou::adapters::kafka::KafkaBroker;
+use gailou::adapters::kafka::{ExpectedTopics, KafkaBroker};
 use gailou::config::KafkaServers;
 use gailou::ports::broker::Broker;
 use gailou_shared::id::SubjectKey;
@@ -144,7 +144,7 @@ impl ClusterTestBed {
     /// The broker with the topics of this cluster.
     pub(crate) async fn broker(&self) -> Arc<dyn Broker> {
         Arc::new(
-            KafkaBroker::open(&KafkaServers::plain(&self.servers.kafka), &self.name, None)
+            KafkaBroker::open(&KafkaServers::plain(&self.servers.kafka), &self.name, ExpectedTopics::default())
                 .await
                 .expect("the broker opens"),
         )

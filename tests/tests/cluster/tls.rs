@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use futures_util::future::join_all;
-use gailou::adapters::kafka::KafkaBroker;
+use gailou::adapters::kafka::{ExpectedTopics, KafkaBroker};
 use gailou::adapters::mysql::MysqlStore;
 use gailou::adapters::redis::RedisConnection;
 use gailou::adapters::redis::popularity::RedisPopularity;
@@ -80,7 +80,8 @@ async fn try_redis(url: String, ca: Option<PathBuf>) -> Result<(), String> {
 }
 
 async fn try_kafka(servers: &KafkaServers) -> Result<(), String> {
-    KafkaBroker::migrate(servers, "tls", Some(1), 1).await.map_err(|error| error.to_string())
+    let expected = ExpectedTopics { partitions: Some(1), installation: Some("tls".into()) };
+    KafkaBroker::migrate(servers, "tls", expected, 1).await.map_err(|error| error.to_string())
 }
 
 fn check_refused(what: &str, connected: Result<(), String>, reasons: &[&str]) {

@@ -97,6 +97,11 @@ impl KafkaClient {
         format!("{}.{}.dead", self.name, topic.name())
     }
 
+    /// The topic whose first record names the installation that has the topics.
+    pub(super) fn owner_topic_name(&self) -> String {
+        format!("{}.owner", self.name)
+    }
+
     /// The consumer group of a topic.
     pub(super) fn group_name(&self, topic: Topic) -> String {
         self.topic_name(topic)

@@ -1,14 +1,16 @@
 //! Positions and offsets: a position is the offset of a record and the base of its partition. The base grows when
 //! an operator accepts a log that begins again, so that positions never go back.
+//!
+//! And whether the log may be used: the cluster that was seen is the remembered one, and the broker is not stopped.
 
 use std::collections::HashMap;
 
 use parking_lot::RwLock;
 
-use crate::domain::broker_state::BrokerState;
+use crate::domain::broker_state::{BrokerState, describe_other_cluster};
 use crate::ports::broker::Topic;
 
-/// The bases of all partitions, and whether the broker is stopped.
+/// The bases of all partitions, whether the broker is stopped, and which cluster it is.
 #[derive(Debug, Default)]
 pub(crate) struct LogOffsets(RwLock<Decided>);
 
@@ -18,6 +20,9 @@ struct Decided {
     stopped: Option<String>,
     bases: HashMap<(Topic, u32), u64>,
     accepts: u64,
+    cluster_id: Option<String>,
+    /// The cluster that answered last. This is seen, not decided.
+    seen_cluster: Option<String>,
 }
 
 impl LogOffsets {
@@ -27,6 +32,9 @@ impl LogOffsets {
         // Of two decisions of one generation the first stays. Before the first one, it is not known whether there is
         // any.
         if state.generation < decided.generation || (state.generation > 0 && state.generation == decided.generation) {
+            if decided.cluster_id.is_none() {
+                decided.cluster_id.clone_from(&state.cluster_id);
+            }
             return;
         }
         let base = |topic: Topic, name: &str| -> Option<((Topic, u32), u64)> {
@@ -39,12 +47,26 @@ impl LogOffsets {
             stopped: state.stopped.clone(),
             bases: all.collect(),
             accepts: state.accepts,
+            cluster_id: state.cluster_id.clone().or_else(|| decided.cluster_id.take()),
+            seen_cluster: decided.seen_cluster.take(),
         };
     }
 
-    /// Why the broker is stopped.
+    /// Notes which cluster has answered.
+    pub(crate) fn see_cluster(&self, cluster_id: Option<&str>) {
+        self.0.write().seen_cluster = cluster_id.map(str::to_owned);
+    }
+
+    /// Why the broker is stopped: it was decided, or another cluster than the remembered one has answered.
     pub(crate) fn stopped(&self) -> Option<String> {
-        self.0.read().stopped.clone()
+        let stopped = self.0.read().stopped.clone();
+        stopped.or_else(|| self.other_cluster())
+    }
+
+    /// Why the cluster that has answered is not the remembered one.
+    pub(crate) fn other_cluster(&self) -> Option<String> {
+        let decided = self.0.read();
+        describe_other_cluster(decided.seen_cluster.as_deref()?, decided.cluster_id.as_deref()?)
     }
 
     /// How often an operator has accepted the broker.
@@ -84,5 +106,28 @@ mod tests {
         assert_eq!((offsets.position(Topic::Comments, 3, 7), offsets.stopped()), (107, None));
         offsets.follow(&later.stop("now".into()));
         assert_eq!((offsets.position(Topic::Comments, 3, 7), offsets.stopped()), (107, Some("now".into())));
+    }
+
+    #[test]
+    fn another_cluster_than_the_remembered_one_stops_the_broker() {
+        let offsets = LogOffsets::default();
+        let remembered = |id: &str| BrokerState { cluster_id: Some(id.to_owned()), ..BrokerState::default() };
+        offsets.see_cluster(Some("b"));
+        assert_eq!(offsets.stopped(), None, "none is remembered");
+        offsets.follow(&remembered("a"));
+        let stopped = offsets.stopped().unwrap();
+        assert!(stopped.contains("of Kafka cluster b") && stopped.contains("from cluster a"), "{stopped}");
+        offsets.follow(&BrokerState { generation: 1, ..remembered("b") });
+        assert_eq!(offsets.stopped(), None, "it was accepted");
+        offsets.see_cluster(Some("c"));
+        assert!(offsets.stopped().is_some());
+        offsets.see_cluster(None);
+        assert_eq!(offsets.stopped(), None, "a broker without an id");
+        // A decision that was followed before a cluster was remembered.
+        let offsets = LogOffsets::default();
+        offsets.see_cluster(Some("b"));
+        offsets.follow(&BrokerState { generation: 1, ..BrokerState::default() });
+        offsets.follow(&BrokerState { generation: 1, ..remembered("a") });
+        assert!(offsets.stopped().is_some());
     }
 }

@@ -1,15 +1,16 @@
 //! The broker as Kafka: topics `{name}.comments`, `{name}.reactions` and `{name}.rebuild`, each with a
-//! dead-letter topic `.dead` beside it.
+//! dead-letter topic `.dead` beside it, and `{name}.owner`.
 //!
 //! The driver's settings are in `client`; `producer` appends, `consumer` reads, `dead_letters` keeps
-//! failed records, `topics` creates and checks topics. Promise: a record whose append returned an
-//! offset is on every in-sync replica, one that was refused as `Full` is nowhere, and nothing is sent
-//! after its append has returned. While a partition does not answer, nothing is sent to it.
+//! failed records, `topics` creates and checks topics, `owner` knows whose they are. Promise: a record
+//! whose append returned an offset is on every in-sync replica, one that was refused as `Full` is nowhere,
+//! and nothing is sent after its append has returned. While a partition does not answer, nothing is sent to it.
 
 mod client;
 mod consumer;
 mod dead_letters;
 pub(crate) mod log_offsets;
+mod owner;
 mod producer;
 mod record_reader;
 #[cfg(test)]
@@ -55,8 +56,10 @@ pub struct KafkaBroker {
     client: KafkaClient,
     producer: Arc<KafkaProducer>,
     partitions: u32,
+    installation: Option<String>,
     offsets: Arc<LogOffsets>,
-    /// Whether the topics are known to have so many partitions. Nothing is appended or consumed before that.
+    /// Whether the topics are known to have so many partitions, and to be the installation's. Nothing is appended or
+    /// consumed before that.
     is_checked: AtomicBool,
     /// Of each topic's partitions, whose leaders fail by themselves: see [`KafkaBroker::breaker_of`].
     breakers: Vec<CircuitBreaker>,
@@ -76,33 +79,52 @@ impl fmt::Debug for KafkaBroker {
     }
 }
 
+/// What the topics must be. Nothing is expected of what is `None`.
+#[derive(Debug, Clone, Default)]
+pub struct ExpectedTopics {
+    /// The number of partitions of each.
+    pub partitions: Option<u32>,
+    /// The id of the installation that has them.
+    pub installation: Option<String>,
+}
+
+/// What the topics are.
+struct FoundTopics {
+    partitions: u32,
+    cluster_id: Option<String>,
+}
+
 impl KafkaBroker {
-    /// Connects to the brokers and reads the number of partitions. While no broker answers it is the
-    /// `remembered` number, if there is one, and [`KafkaBroker::check_until_known`] compares it later.
+    /// Connects to the brokers and compares the topics with what they must be. While no broker answers, there are as
+    /// many partitions as there must be, and [`KafkaBroker::check_until_known`] compares later.
     ///
     /// # Errors
-    /// [`BrokerError::Unavailable`] when no broker answers and no number is remembered; [`BrokerError::Damaged`]
-    /// when a topic is missing, or the topics have different numbers of partitions, or not as many as remembered.
-    pub async fn open(servers: &KafkaServers, name: &str, remembered: Option<u32>) -> Result<Self, BrokerError> {
+    /// [`BrokerError::Unavailable`] when no broker answers and no number of partitions is expected;
+    /// [`BrokerError::Damaged`] when a topic is missing, or the topics have different numbers of partitions, or not as
+    /// many as expected; [`BrokerError::NotOwned`] when another installation has them.
+    pub async fn open(servers: &KafkaServers, name: &str, expected: ExpectedTopics) -> Result<Self, BrokerError> {
         let client = KafkaClient::new(servers, name);
-        let found = match topics::read_partition_count(&client).await {
-            Ok(partitions) => Ok(partitions),
+        let ExpectedTopics { partitions, installation } = expected;
+        let found = match compare_topics(&client, partitions, installation.as_deref()).await {
+            Ok(found) => Ok(found),
             Err(error) => Err(client.explain(error).await),
         };
-        let (partitions, is_checked) = match (found, remembered) {
-            (Ok(found), Some(remembered)) => (expect_partitions(found, remembered)?, true),
-            (Ok(found), None) => (found, true),
-            (Err(BrokerError::Unavailable(problem)), Some(remembered)) => {
+        let (found, is_checked) = match (found, partitions) {
+            (Ok(found), _) => (found, true),
+            (Err(BrokerError::Unavailable(problem)), Some(partitions)) => {
                 let (brokers, problem) = (client.brokers(), problem.to_string());
                 tracing::warn!(
                     brokers,
                     problem,
                     "The brokers {brokers} do not answer yet; nothing is appended until they do"
                 );
-                (remembered, false)
+                (FoundTopics { partitions, cluster_id: None }, false)
             }
             (Err(error), _) => return Err(error),
         };
+        let partitions = found.partitions;
+        let offsets = LogOffsets::default();
+        offsets.see_cluster(found.cluster_id.as_deref());
         let producer = Arc::new(KafkaProducer::new(client.clone())?);
         let breakers = Topic::ALL.iter().flat_map(|topic| {
             (0..partitions).map(|partition| CircuitBreaker::new("kafka", format!("{}[{partition}]", topic.name())))
@@ -111,22 +133,23 @@ impl KafkaBroker {
             client,
             producer,
             partitions,
-            offsets: Arc::default(),
+            installation,
+            offsets: Arc::new(offsets),
             is_checked: AtomicBool::new(is_checked),
             breakers: breakers.collect(),
             query_consumers: Mutex::default(),
         })
     }
 
-    /// Compares the number of partitions as soon as a broker answers, if that has not been done.
+    /// Compares the topics as soon as a broker answers, if that has not been done.
     ///
     /// # Errors
-    /// [`BrokerError::Damaged`]: see [`KafkaBroker::open`].
+    /// [`BrokerError::Damaged`] and [`BrokerError::NotOwned`]: see [`KafkaBroker::open`].
     pub async fn check_until_known(&self) -> Result<(), BrokerError> {
         while !self.is_checked.load(Ordering::Relaxed) {
-            match topics::read_partition_count(&self.client).await {
+            match compare_topics(&self.client, Some(self.partitions), self.installation.as_deref()).await {
                 Ok(found) => {
-                    expect_partitions(found, self.partitions)?;
+                    self.offsets.see_cluster(found.cluster_id.as_deref());
                     self.is_checked.store(true, Ordering::Relaxed);
                     let brokers = self.client.brokers();
                     tracing::info!(brokers, "The brokers {brokers} answer");
@@ -143,23 +166,24 @@ impl KafkaBroker {
         self.offsets.stopped()
     }
 
-    /// Creates the topics that are missing, with so many partitions; `None` for as many as the others have, or 64.
+    /// Creates the topics that are missing, with so many partitions as there must be; without a number as many as the
+    /// others have, or 64. Claims them for the installation, unless they have an owner.
     ///
     /// The number of partitions is fixed by the first call: a record's offset is the version of its
     /// operation, and in another partition a slot would begin at offset 0 again.
     ///
     /// # Errors
     /// [`BrokerError::Unavailable`] when no broker answers; [`BrokerError::Damaged`] when the topics
-    /// exist with another number of partitions, or cannot be created.
+    /// exist with another number of partitions, or cannot be created; [`BrokerError::NotOwned`] when another
+    /// installation has them, and then nothing was created.
     pub async fn migrate(
         servers: &KafkaServers,
         name: &str,
-        partitions: Option<u32>,
+        expected: ExpectedTopics,
         replication: u16,
     ) -> Result<(), BrokerError> {
         let client = KafkaClient::new(servers, name);
-        let migrated = topics::create_missing(&client, partitions, replication).await;
-        let migrated = match migrated {
+        let migrated = match migrate_topics(&client, &expected, replication).await {
             Ok(()) => Ok(()),
             Err(error) => Err(client.explain(error).await),
         };
@@ -223,12 +247,39 @@ impl KafkaBroker {
     }
 }
 
-fn expect_partitions(found: u32, remembered: u32) -> Result<u32, BrokerError> {
-    if found == remembered {
-        return Ok(found);
+/// Compares the topics with what they must be.
+async fn compare_topics(
+    client: &KafkaClient,
+    expected: Option<u32>,
+    installation: Option<&str>,
+) -> Result<FoundTopics, BrokerError> {
+    let check_owner = async {
+        match installation {
+            Some(installation) => owner::check(client, installation).await,
+            None => Ok(()),
+        }
+    };
+    let (partitions, cluster_id, ()) =
+        tokio::try_join!(topics::read_partition_count(client), topics::read_cluster_id(client), check_owner)?;
+    match expected {
+        Some(expected) if partitions != expected => {
+            let text =
+                format!("the topics have {partitions} partitions, and had {expected}: the number can never change");
+            Err(BrokerError::Damaged(text.into()))
+        }
+        _ => Ok(FoundTopics { partitions, cluster_id }),
     }
-    let text = format!("the topics have {found} partitions, and had {remembered}: the number can never change");
-    Err(BrokerError::Damaged(text.into()))
+}
+
+async fn migrate_topics(client: &KafkaClient, expected: &ExpectedTopics, replication: u16) -> Result<(), BrokerError> {
+    if let Some(installation) = &expected.installation {
+        owner::check(client, installation).await?;
+    }
+    topics::create_missing(client, expected.partitions, replication).await?;
+    match &expected.installation {
+        Some(installation) => owner::claim(client, installation, replication).await,
+        None => Ok(()),
+    }
 }
 
 /// Runs a blocking call on a thread for it, measured as `operation`.
@@ -354,11 +405,23 @@ impl Broker for KafkaBroker {
         if !self.is_checked.load(Ordering::Relaxed) {
             return Err(BrokerError::Unavailable("the topics were not checked yet".into()));
         }
+        if let Some(reason) = self.offsets.other_cluster() {
+            return Err(BrokerError::Stopped(reason.into()));
+        }
         Ok(Box::new(KafkaConsumer::join(&self.client, topic, self.offsets.clone())?))
     }
 
     fn follow(&self, state: &BrokerState) {
         self.offsets.follow(state);
+    }
+
+    async fn read_cluster_id(&self) -> Result<Option<String>, BrokerError> {
+        if !self.is_checked.load(Ordering::Relaxed) {
+            return Err(BrokerError::Unavailable("the topics were not checked yet".into()));
+        }
+        let cluster_id = topics::read_cluster_id(&self.client).await?;
+        self.offsets.see_cluster(cluster_id.as_deref());
+        Ok(cluster_id)
     }
 
     async fn reset_committed(&self, topic: Topic, partition: u32, offset: u64) -> Result<(), BrokerError> {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message as _;
 use rdkafka::{Offset, TopicPartitionList};
 
@@ -20,7 +20,16 @@ pub(super) fn read(
     partition: u32,
     offset: u64,
 ) -> Result<Option<Vec<u8>>, KafkaError> {
-    let consumer: BaseConsumer<DriverLog> = client.reader()?;
+    read_by(&client.reader()?, topic, partition, offset)
+}
+
+/// The same by a consumer that is used for nothing else from then on.
+pub(super) fn read_by(
+    consumer: &BaseConsumer<DriverLog>,
+    topic: &str,
+    partition: u32,
+    offset: u64,
+) -> Result<Option<Vec<u8>>, KafkaError> {
     let mut list = TopicPartitionList::with_capacity(1);
     let from = Offset::Offset(i64::try_from(offset).unwrap_or(i64::MAX));
     list.add_partition_offset(topic, driver_partition(partition), from)?;
@@ -32,11 +41,14 @@ pub(super) fn read(
                 let is_it = u64::try_from(message.offset()) == Ok(offset);
                 return Ok(is_it.then(|| message.payload().unwrap_or_default().to_vec()));
             }
+            Some(Err(error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::TopicAuthorizationFailed) => {
+                return Err(error);
+            }
             // A broker that is found a moment later.
             Some(Err(error)) if Instant::now() >= until => return Err(error),
             Some(Err(_)) => {}
             None => {
-                return Err(KafkaError::MessageConsumption(rdkafka::error::RDKafkaErrorCode::OperationTimedOut));
+                return Err(KafkaError::MessageConsumption(RDKafkaErrorCode::OperationTimedOut));
             }
         }
     }

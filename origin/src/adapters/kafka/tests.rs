@@ -27,7 +27,12 @@ fn mock() -> Mock {
 }
 
 async fn open(mock: &Mock) -> KafkaBroker {
-    KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "g", None).await.unwrap()
+    KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "g", ExpectedTopics::default()).await.unwrap()
+}
+
+/// Topics with so many partitions, of any installation.
+fn topics_with(partitions: u32) -> ExpectedTopics {
+    ExpectedTopics { partitions: Some(partitions), installation: None }
 }
 
 fn slot(number: u16) -> Slot {
@@ -164,10 +169,34 @@ async fn topics_that_are_missing_or_not_alike_are_named() {
     let mock = MockCluster::new(1).unwrap();
     mock.create_topic("h.comments", 4, 1).unwrap();
     mock.create_topic("h.reactions", 3, 1).unwrap();
-    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "h", None).await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "h", ExpectedTopics::default())
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("h.comments has 4 partitions, h.reactions has 3"), "{error}");
-    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "i", None).await.unwrap_err();
+    let error = KafkaBroker::open(&KafkaServers::plain(&mock.bootstrap_servers()), "i", ExpectedTopics::default())
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("i.comments"), "{error}");
+}
+
+#[tokio::test]
+async fn another_cluster_than_the_remembered_one_takes_nothing() {
+    let mock = mock();
+    let kafka = open(&mock).await;
+    let cluster_id = kafka.read_cluster_id().await.unwrap().unwrap();
+    let remembered = |id: &str| BrokerState { cluster_id: Some(id.to_owned()), ..BrokerState::default() };
+    kafka.follow(&remembered(&cluster_id));
+    kafka.append_record(Topic::Comments, slot(0), vec![0]).await.unwrap();
+    // It is compared with what was seen at the start, too.
+    let other = open(&mock).await;
+    for kafka in [&kafka, &other] {
+        kafka.follow(&remembered("another"));
+        let refused = kafka.append_record(Topic::Comments, slot(0), vec![1]).await;
+        assert!(matches!(refused, Err(BrokerError::Stopped(_))), "{refused:?}");
+        let refused = kafka.subscribe(Topic::Comments).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(&cluster_id) && refused.contains("cluster another"), "{refused}");
+    }
+    assert_eq!(kafka.end_offset(Topic::Comments, 0).await.unwrap(), 1);
 }
 
 /// The real broker, and a unique name.
@@ -179,22 +208,47 @@ fn broker() -> Option<(String, String)> {
 #[tokio::test]
 async fn topics_are_made_once_and_never_changed() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
-    let error = KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(5), 1).await.unwrap_err();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(3), 1).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(3), 1).await.unwrap();
+    let error = KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(5), 1).await.unwrap_err();
     assert!(error.to_string().contains("can never have 5"), "{error}");
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, None, 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default(), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default()).await.unwrap();
     assert_eq!(kafka.partition_count(), 3);
     let wrong = kafka.check_topics().await.unwrap();
-    assert!(wrong.len() == 6 && wrong.iter().all(|wrong| wrong.contains("1 replicas")), "{wrong:?}");
+    let (missing, few): (Vec<&String>, Vec<&String>) =
+        wrong.iter().partition(|wrong| wrong.contains("owner is missing"));
+    assert!(missing.len() == 1 && few.len() == 6 && few.iter().all(|few| few.contains("1 replicas")), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn topics_belong_to_the_installation_that_claims_them_first() {
+    let Some((brokers, name)) = broker() else { return };
+    let servers = KafkaServers::plain(&brokers);
+    let of = |installation: &str| ExpectedTopics { installation: Some(installation.into()), ..topics_with(3) };
+    let migrate = |installation| KafkaBroker::migrate(&servers, &name, of(installation), 1);
+    // Those of a version that claimed nothing have no owner.
+    KafkaBroker::migrate(&servers, &name, topics_with(3), 1).await.unwrap();
+    KafkaBroker::open(&servers, &name, of("anybody")).await.unwrap();
+    let (one, other) = tokio::join!(migrate("one"), migrate("other"));
+    let (owner, refused) = if one.is_ok() { ("one", "other") } else { ("other", "one") };
+    assert!(matches!(one.and(other), Err(BrokerError::NotOwned(_))), "one of the two is first");
+    for _ in 0..2 {
+        migrate(owner).await.unwrap();
+        KafkaBroker::open(&servers, &name, of(owner)).await.unwrap();
+        let expected = format!("belong to installation {owner}, and this is {refused}");
+        let error = KafkaBroker::open(&servers, &name, of(refused)).await.unwrap_err();
+        assert!(matches!(error, BrokerError::NotOwned(_)) && error.to_string().contains(&expected), "{error}");
+        let error = migrate(refused).await.unwrap_err();
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn letters_are_kept_until_they_are_sent_again() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(3), 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(3), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default()).await.unwrap();
     let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
     assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
@@ -217,8 +271,8 @@ async fn letters_are_kept_until_they_are_sent_again() {
 #[tokio::test]
 async fn two_readers_share_the_partitions_and_miss_nothing() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(4), 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(4), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default()).await.unwrap();
     let append =
         |from: u16| join_all((from..from + 400).map(|n| kafka.append_record(Topic::Comments, slot(n), vec![0])));
     let mut first = kafka.subscribe(Topic::Comments).unwrap();
@@ -283,8 +337,8 @@ async fn store(mut reader: Box<dyn Consumer>, stored: &[AtomicU64], stop: &Atomi
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go_and_no_message_is_handed_out_behind_a_gap() {
     let Some((brokers, name)) = broker() else { return };
-    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, Some(PARTITIONS), 1).await.unwrap();
-    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, None).await.unwrap();
+    KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(PARTITIONS), 1).await.unwrap();
+    let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default()).await.unwrap();
     let stored: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
     let [all, one] = [AtomicBool::new(false), AtomicBool::new(false)];
     let appends = async {

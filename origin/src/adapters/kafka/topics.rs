@@ -13,8 +13,8 @@ use crate::adapters::kafka::client::{KafkaAdmin, KafkaClient};
 use crate::adapters::kafka::{run_blocking, unavailable};
 use crate::ports::broker::{BrokerError, RECORD_RETENTION, Topic};
 
-/// How long a query may take. Only an operator waits for the answer.
-const ADMIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a query may take. Only an operator and a start wait for the answer.
+pub(super) const ADMIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a new topic may take until every broker knows it.
 const TOPIC_CREATION_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long records must be kept at least, in milliseconds.
@@ -31,16 +31,16 @@ const DEFAULT_PARTITIONS: u32 = 64;
 const SAFE_REPLICAS: usize = 3;
 
 /// A topic as the brokers describe it.
-struct TopicState {
+pub(super) struct TopicState {
     partitions: u32,
     /// Replicas of the partition that has the fewest.
     replicas: usize,
     /// Partitions without a leader.
-    leaderless: usize,
+    pub(super) leaderless: usize,
 }
 
 /// A topic as it should be.
-struct PlannedTopic {
+pub(super) struct PlannedTopic {
     name: String,
     partitions: u32,
     retention_ms: i64,
@@ -56,6 +56,22 @@ fn planned_topics(client: &KafkaClient, partitions: u32) -> Vec<PlannedTopic> {
         ]
     };
     Topic::ALL.iter().copied().flat_map(of).collect()
+}
+
+/// The topic whose first record names the owner. It is kept for ever.
+pub(super) fn owner_topic(client: &KafkaClient) -> PlannedTopic {
+    PlannedTopic { name: client.owner_topic_name(), partitions: 1, retention_ms: -1 }
+}
+
+/// The id of the cluster that answers; `None` when it has none.
+pub(super) async fn read_cluster_id(client: &KafkaClient) -> Result<Option<String>, BrokerError> {
+    let (admin, name) = (client.admin()?, client.topic_name(Topic::Comments));
+    run_blocking("read_cluster_id", move || {
+        admin.inner().fetch_metadata(Some(&name), ADMIN_TIMEOUT)?;
+        // The driver knows it from that answer. It never frees what it returns here: 30 bytes a call.
+        Ok(admin.inner().fetch_cluster_id(Duration::ZERO))
+    })
+    .await
 }
 
 /// The number of partitions of the topics.
@@ -105,6 +121,15 @@ pub(super) async fn create_missing(
             None => missing.push(plan),
         }
     }
+    create(client, &missing, replication).await
+}
+
+/// Creates topics, and waits until they have leaders.
+pub(super) async fn create(
+    client: &KafkaClient,
+    missing: &[&PlannedTopic],
+    replication: u16,
+) -> Result<(), BrokerError> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -136,7 +161,7 @@ pub(super) async fn create_missing(
         }
     }
     let until = Instant::now() + TOPIC_CREATION_TIMEOUT;
-    for plan in &planned {
+    for plan in missing {
         loop {
             match describe(client, &plan.name).await? {
                 Some(state) if state.partitions == plan.partitions && state.leaderless == 0 => break,
@@ -154,13 +179,13 @@ pub(super) async fn create_missing(
 pub(super) async fn check(client: &KafkaClient) -> Result<Vec<String>, BrokerError> {
     let admin = client.admin()?;
     let (mut problems, mut counts) = (Vec::new(), Vec::new());
-    for plan in planned_topics(client, 0) {
+    for plan in planned_topics(client, 0).into_iter().chain([owner_topic(client)]) {
         let Some(state) = describe(client, &plan.name).await? else {
             problems.push(format!("the topic {} is missing", plan.name));
             continue;
         };
-        let is_dead_letter_topic = plan.retention_ms < 0;
-        if !is_dead_letter_topic {
+        let is_partitioned = plan.retention_ms >= 0;
+        if is_partitioned {
             counts.push((plan.name.clone(), state.partitions));
         }
         let settings = read_settings(&admin, &plan.name).await?;
@@ -235,18 +260,29 @@ async fn read_settings(admin: &KafkaAdmin, name: &str) -> Result<ConfigResource,
 
 /// The state of a topic; `None` if it does not exist.
 async fn describe(client: &KafkaClient, name: &str) -> Result<Option<TopicState>, BrokerError> {
+    match find_topic(client, name).await? {
+        Ok(state) => Ok(Some(state)),
+        Err(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => Ok(None),
+        Err(code) => Err(BrokerError::Unavailable(format!("the topic {name}: {code}").into())),
+    }
+}
+
+/// The state of a topic, or why the brokers that answer do not say it.
+pub(super) async fn find_topic(
+    client: &KafkaClient,
+    name: &str,
+) -> Result<Result<TopicState, RDKafkaErrorCode>, BrokerError> {
     let (admin, topic_name) = (client.admin()?, name.to_owned());
     let metadata =
         run_blocking("describe_topic", move || admin.inner().fetch_metadata(Some(&topic_name), ADMIN_TIMEOUT)).await?;
-    let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else { return Ok(None) };
+    let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else {
+        return Ok(Err(RDKafkaErrorCode::UnknownTopic));
+    };
     if let Some(error) = topic.error() {
-        return match RDKafkaErrorCode::from(error) {
-            RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic => Ok(None),
-            code => Err(BrokerError::Unavailable(format!("the topic {name}: {code}").into())),
-        };
+        return Ok(Err(error.into()));
     }
     let partitions = topic.partitions();
-    Ok(Some(TopicState {
+    Ok(Ok(TopicState {
         partitions: u32::try_from(partitions.len()).unwrap_or(u32::MAX),
         replicas: partitions.iter().map(|partition| partition.replicas().len()).min().unwrap_or(0),
         leaderless: partitions.iter().filter(|partition| partition.leader() < 0).count(),

@@ -18,11 +18,14 @@ const BROKER_STATE_SETTING: &str = "broker_state";
 impl BrokerStates for MysqlStore {
     async fn read_broker_state(&self) -> Result<BrokerState> {
         let answers = join_all(self.pools.iter().map(read)).await;
-        let behind: Vec<_> = answers.iter().map(|answer| answer.as_ref().ok().map(|state| state.generation)).collect();
+        let found: Vec<Option<BrokerState>> = answers.iter().map(|answer| answer.as_ref().ok().cloned()).collect();
         let latest = latest(answers)?;
         // A database that was away, is new, or has gone back.
-        for (pool, generation) in self.pools.iter().zip(behind) {
-            if generation.is_some_and(|generation| generation < latest.generation) {
+        for (pool, found) in self.pools.iter().zip(found) {
+            let is_behind = |found: BrokerState| {
+                found.generation < latest.generation || found.cluster_id.is_none() && latest.cluster_id.is_some()
+            };
+            if found.is_some_and(is_behind) {
                 let (database, done) = (pool.address(), write(pool, &latest).await);
                 tracing::debug!(
                     database,
@@ -38,7 +41,7 @@ impl BrokerStates for MysqlStore {
         let (mut written, mut failure) = (0, None);
         for answer in join_all(self.pools.iter().map(|pool| write(pool, state))).await {
             match answer {
-                Ok(()) => written += 1,
+                Ok(_) => written += 1,
                 Err(error) => failure = Some(error),
             }
         }
@@ -47,6 +50,13 @@ impl BrokerStates for MysqlStore {
             _ => Ok(written),
         }
     }
+
+    async fn remember_cluster(&self, cluster_id: &str) -> Result<String> {
+        // The first database decides; the others get a copy when the state is read.
+        let state = BrokerState { cluster_id: Some(cluster_id.to_owned()), ..BrokerState::default() };
+        let stored = write(self.first_pool(), &state).await?;
+        stored.cluster_id.ok_or_else(|| damaged("a cluster that was stored is missing"))
+    }
 }
 
 async fn read(pool: &MysqlPool) -> Result<BrokerState> {
@@ -54,7 +64,8 @@ async fn read(pool: &MysqlPool) -> Result<BrokerState> {
     found.map_or_else(|| Ok(BrokerState::default()), |text| serde_json::from_slice(&text).map_err(damaged))
 }
 
-async fn write(pool: &MysqlPool, state: &BrokerState) -> Result<()> {
+/// Writes a decision into one database, see [`BrokerState::take`]; what it has then.
+async fn write(pool: &MysqlPool, state: &BrokerState) -> Result<BrokerState> {
     let mut session = pool.session("write_broker_state").await?;
     session.begin().await?;
     let done = async {
@@ -65,27 +76,29 @@ async fn write(pool: &MysqlPool, state: &BrokerState) -> Result<()> {
         let found = session.fetch_first(find).await?.ok_or_else(|| damaged("a setting that was stored is missing"))?;
         let before: BrokerState =
             serde_json::from_slice(&sqlx::Row::try_get::<Vec<u8>, _>(&found, 0)?).map_err(damaged)?;
-        if before.generation < state.generation {
+        let mut stored = before.clone();
+        stored.take(state);
+        if stored != before {
             let put = sql("UPDATE setting SET value = ? WHERE name = ?");
-            let text = serde_json::to_vec(state).map_err(damaged)?;
+            let text = serde_json::to_vec(&stored).map_err(damaged)?;
             session.execute(put.bind(text).bind(BROKER_STATE_SETTING)).await?;
         }
-        Ok(())
+        Ok(stored)
     };
     let done = done.await;
     session.finish(done).await
 }
 
-/// The latest answer; an error when there is none.
+/// What the answers say together; an error when there is none.
 fn latest(answers: Vec<Result<BrokerState>>) -> Result<BrokerState> {
     let mut failure = StoreError::Database("no database is configured".into());
     let mut latest: Option<BrokerState> = None;
     for answer in answers {
         match answer {
-            Ok(state) if latest.as_ref().is_none_or(|latest| state.generation > latest.generation) => {
-                latest = Some(state);
-            }
-            Ok(_) => {}
+            Ok(state) => match &mut latest {
+                Some(latest) => latest.take(&state),
+                None => latest = Some(state),
+            },
             Err(error) => failure = error,
         }
     }

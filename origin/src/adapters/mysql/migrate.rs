@@ -10,6 +10,7 @@ use sqlx::mysql::MySqlConnectOptions;
 
 use crate::adapters::mysql::copies::copy_erased_members;
 use crate::adapters::mysql::error::{NO_SUCH_TABLE, UNKNOWN_DATABASE};
+use crate::adapters::mysql::installation::{self, Installation};
 use crate::adapters::mysql::named_lock::NamedLock;
 use crate::adapters::mysql::node_leases::spread_node_numbers;
 use crate::adapters::mysql::pool::MysqlPool;
@@ -50,8 +51,8 @@ const DONE_BEFORE: [u16; 3] = [1060, 1061, 1091];
 /// How long a process waits while another migrates the same database.
 const MIGRATION_LOCK_WAIT_S: u64 = 2;
 
-/// Creates missing databases, their tables, and the rows of their slots. A database that is empty, and was not always,
-/// is refused unless it is adopted.
+/// Creates missing databases, their tables, the id of the installation, and the rows of their slots. A database that is
+/// empty, and was not always, is refused unless it is adopted.
 pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_empty: bool) -> Result<()> {
     if databases.is_empty() || tables == 0 || tables > SLOT_COUNT || !SLOT_COUNT.is_multiple_of(tables) {
         let text =
@@ -59,6 +60,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
         return Err(StoreError::Database(text.into()));
     }
     let pools: Vec<MysqlPool> = databases.iter().cloned().map(MysqlPool::new).collect();
+    installation::refuse_others(&pools).await?;
     if !adopts_empty {
         refuse_lost_databases(&pools).await?;
     }
@@ -74,6 +76,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
         migration.create_tables().await?;
         lock.release().await?;
     }
+    installation::make(&pools).await?;
     let owners = create_slot_map(&pools).await?;
     for (shard, pool) in pools.iter().enumerate() {
         create_slots(pool, shard, &owners).await?;
@@ -86,12 +89,16 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
 ///
 /// # Errors
 /// When one is another, or none answers.
-pub(super) async fn check_available(pools: &[MysqlPool], tables: u16) -> Result<()> {
-    let checked = join_all(pools.iter().enumerate().map(|(shard, pool)| check(pool, shard, tables))).await;
+pub(super) async fn check_available(pools: &[MysqlPool], tables: u16, installation: &Installation) -> Result<()> {
+    let checked = join_all(pools.iter().enumerate().map(|(shard, pool)| check_version(pool, shard, tables))).await;
     let (mut away, mut answered) = (None, false);
-    for checked in checked {
+    for (pool, checked) in pools.iter().zip(checked) {
         match checked {
-            Ok(()) => answered = true,
+            Ok(found) => {
+                installation.compare(found, &pool.address())?;
+                pool.open();
+                answered = true;
+            }
             Err(error) if error.is_away() => away = Some(error),
             Err(error) => return Err(error),
         }
@@ -99,8 +106,15 @@ pub(super) async fn check_available(pools: &[MysqlPool], tables: u16) -> Result<
     away.filter(|_| !answered).map_or(Ok(()), Err)
 }
 
-/// Opens a database to sessions if [`run`] has migrated it to this version.
-pub(super) async fn check(pool: &MysqlPool, shard: usize, tables: u16) -> Result<()> {
+/// Opens a database to sessions if [`run`] has migrated it to this version, and it is one of the installation.
+pub(super) async fn check(pool: &MysqlPool, shard: usize, tables: u16, installation: &Installation) -> Result<()> {
+    installation.compare(check_version(pool, shard, tables).await?, &pool.address())?;
+    pool.open();
+    Ok(())
+}
+
+/// Closes a database to sessions. Its installation if [`run`] has migrated it to this version.
+async fn check_version(pool: &MysqlPool, shard: usize, tables: u16) -> Result<Option<String>> {
     pool.close();
     let (mut session, address) = (pool.unchecked_session("check_migrations").await?, pool.address());
     let mut migration = DatabaseMigration { session: &mut session, address, shard, tables };
@@ -111,8 +125,7 @@ pub(super) async fn check(pool: &MysqlPool, shard: usize, tables: u16) -> Result
     if applied < MYSQL_MIGRATIONS.len() {
         return migration.refuse("the tables are not up to date, run `gailou migrate`");
     }
-    pool.open();
-    Ok(())
+    installation::read(&mut session).await
 }
 
 /// Refuses a database that is empty while the slot map names it, and an empty first database beside one that is not:

@@ -15,6 +15,7 @@ mod dead_reactions;
 mod dirty_rows;
 mod error;
 mod health;
+mod installation;
 mod member_data;
 mod member_names;
 mod members;
@@ -53,6 +54,8 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use gailou_shared::id::Slot;
 use gailou_shared::rank::HotWeights;
+use gailou_shared::slot_set::SlotSet;
+use installation::Installation;
 use pool::MysqlPool;
 use session::MysqlSession;
 use slot_map::CurrentSlotMap;
@@ -72,6 +75,7 @@ pub struct MysqlStore {
     tables: u16,
     weights: WeightsByType,
     slot_map: CurrentSlotMap,
+    installation: Installation,
     /// By database: whether this process has written to its outbox.
     outbox_written: Vec<Notify>,
 }
@@ -90,11 +94,11 @@ impl MysqlStore {
     ///
     /// # Errors
     /// When one cannot be reached, or its tables belong to another version ([`MysqlStore::migrate`]) or
-    /// have another number.
+    /// another installation, or have another number.
     pub async fn open(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
         let store = Self::open_available(urls, tables, weights).await?;
         for (shard, pool) in store.pools.iter().enumerate() {
-            migrate::check(pool, shard, tables).await?;
+            migrate::check(pool, shard, tables, &store.installation).await?;
         }
         store.refresh_slot_map().await?;
         Ok(store)
@@ -104,15 +108,18 @@ impl MysqlStore {
     /// [`MysqlStore::keep_slot_map_fresh`]; until then they count as away.
     ///
     /// # Errors
-    /// When none can be reached, or one that answers is of another version or has another number of tables.
+    /// When none can be reached, or one that answers is of another version or installation, or has another number of
+    /// tables.
     pub async fn open_available(urls: &[String], tables: u16, weights: WeightsByType) -> Result<Self> {
         let pools = urls.iter().map(|url| Ok(MysqlPool::new(pool::parse_address(url)?))).collect::<Result<Vec<_>>>()?;
         if pools.is_empty() {
             return Err(StoreError::Database("no database is configured".into()));
         }
-        migrate::check_available(&pools, tables).await?;
+        let installation = Installation::default();
+        migrate::check_available(&pools, tables, &installation).await?;
         let outbox_written = pools.iter().map(|_| Notify::new()).collect();
-        let store = Self { slot_map: CurrentSlotMap::new(pools.len()), pools, tables, weights, outbox_written };
+        let slot_map = CurrentSlotMap::new(pools.len());
+        let store = Self { slot_map, pools, tables, weights, installation, outbox_written };
         match store.refresh_slot_map().await {
             Err(error) if !error.is_away() => Err(error),
             _ => Ok(store),
@@ -160,7 +167,7 @@ impl MysqlStore {
 
     async fn check_and_refresh(&self, shard: usize, pool: &MysqlPool) -> Result<()> {
         if !pool.is_open() {
-            migrate::check(pool, shard, self.tables).await?;
+            migrate::check(pool, shard, self.tables, &self.installation).await?;
         }
         self.slot_map.refresh(pool, shard).await
     }
@@ -219,7 +226,8 @@ impl Sharding for MysqlStore {
         self.slot_map.get().shard(slot)
     }
 
-    async fn refresh_slots_of(&self, database: usize) -> Result<()> {
-        self.slot_map.refresh(self.pool(database), database).await
+    async fn refresh_slots_of(&self, database: usize) -> Result<SlotSet> {
+        self.slot_map.refresh(self.pool(database), database).await?;
+        Ok(self.slot_map.get().slots_of(database))
     }
 }

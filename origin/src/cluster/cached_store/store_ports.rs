@@ -12,8 +12,7 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 
 use crate::cluster::cached_store::{CachedStore, accept_partial};
-use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{CommentList, CommentRow, FloorRange, IdempotencyKey, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
 use crate::ports::cache::{CacheKey, CachePut};
 use crate::ports::store::{CommentReader, IdempotencyReader, Listed, MemberReader, Result, ThreadReader};
 
@@ -141,12 +140,12 @@ impl IdempotencyReader for CachedStore {
         since: u64,
     ) -> Result<Option<RememberedRequest>> {
         match self.pending.find_reservation(member, key).await {
-            Ok(Some(LoggedOperation { at, operation: Operation::Publish(row), .. })) if at > since => {
-                if let Some(IdempotencyKey { request, .. }) = row.idempotency {
-                    return Ok(Some(RememberedRequest { request, id: row.path.id(), state: row.state }));
+            Ok(holder) => {
+                let appended = holder.and_then(|holder| holder.appended()).filter(|appended| appended.at > since);
+                if let Some(appended) = appended {
+                    return Ok(Some(appended.request));
                 }
             }
-            Ok(_) => {}
             Err(error) => {
                 tracing::debug!(%member, %error, "Could not read a reservation of {member}; reading the tables")
             }

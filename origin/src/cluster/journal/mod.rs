@@ -101,7 +101,7 @@ impl ClusterJournal {
             BrokerError::Full => JournalError::Full,
             BrokerError::NotSent | BrokerError::Stopped(_) => JournalError::NotSent,
             BrokerError::Unavailable(reason) => JournalError::Unknown(reason),
-            BrokerError::Damaged(reason) => StoreError::damaged(reason).into(),
+            BrokerError::Damaged(reason) | BrokerError::NotOwned(reason) => StoreError::damaged(reason).into(),
         })
     }
 }

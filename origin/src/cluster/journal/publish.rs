@@ -12,7 +12,7 @@ use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::row::{IdempotencyKey, NewCommentRow, RememberedRequest};
 use crate::ports::broker::Topic;
 use crate::ports::journal::JournalError;
-use crate::ports::pending::Reservation;
+use crate::ports::pending::{AppendedKey, KeyHolder, Reservation};
 
 /// How often the tables are read for a row that must be there soon.
 const ROW_POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -34,9 +34,10 @@ impl ClusterJournal {
             return Ok(published);
         };
         let is_certain = match self.pending.reserve_key(&logged).await {
-            Ok(Reservation::Existing { operation, is_appended }) => {
-                return self.replay(&operation, request, is_appended).await;
-            }
+            Ok(Reservation::Existing(holder)) => match self.replay(holder, request).await? {
+                Some(outcome) => return Ok(outcome),
+                None => false,
+            },
             Ok(Reservation::New { is_certain }) => is_certain,
             Err(error) => {
                 // The unique key of the rows still refuses a second comment.
@@ -74,40 +75,36 @@ impl ClusterJournal {
 
     /// See [`crate::ports::journal::Journal::resume`].
     pub(super) async fn resume_publish(&self, member: MemberId, key: &str) -> Result<(), JournalError> {
-        let before = self.pending.find_reservation(member, key).await.map_err(unknown)?;
-        let Some(row) = before.as_ref().and_then(row_of) else { return Ok(()) };
-        let id = row.path.id();
+        // What is appended will be a row by itself.
+        let Some(KeyHolder::Reserved(before)) = self.pending.find_reservation(member, key).await.map_err(unknown)?
+        else {
+            return Ok(());
+        };
+        let Some(id) = row_of(&before).map(|row| row.path.id()) else { return Ok(()) };
         let stored = self.tables.read_comments(&[id]).await.map_err(unknown)?;
-        match &before {
-            Some(before) if !stored.contains_key(&id) => self.append_and_show(before).await,
-            _ => Ok(()),
-        }
+        if stored.contains_key(&id) { Ok(()) } else { self.append_and_show(&before).await }
     }
 
-    /// Answers a request whose key belongs to an earlier operation. The same request is completed.
-    async fn replay(
-        &self,
-        before: &LoggedOperation,
-        request: &[u8; 32],
-        is_appended: bool,
-    ) -> Result<OperationOutcome, JournalError> {
-        let row = row_of(before).filter(|row| row.idempotency.as_ref().is_some_and(|key| key.request == *request));
-        let Some(row) = row else { return Ok(OperationOutcome::Mismatch) };
-        // The mark of the append may be stored although the pending comment is not, when Redis fails
-        // between the two. Appended twice it is still one row, with the same id and content. While the tables do
-        // not answer, what is appended is not shown again: its row may be deleted.
-        if !is_appended || self.is_shown(row.path.id()).await == Some(false) {
-            self.append_and_show(before).await?;
+    /// Answers a request whose key belongs to an earlier one. The same request is completed. `None` when it left
+    /// nothing: the broker has lost the comment, and the request is carried out anew.
+    async fn replay(&self, holder: KeyHolder, request: &[u8; 32]) -> Result<Option<OperationOutcome>, JournalError> {
+        let before = holder.appended().filter(|before| before.request.request == *request);
+        let Some(AppendedKey { request: RememberedRequest { id, state, .. }, .. }) = before else {
+            return Ok(Some(OperationOutcome::Mismatch));
+        };
+        match holder {
+            // Appended twice it is still one row, with the same id and content.
+            KeyHolder::Reserved(operation) => self.append_and_show(&operation).await?,
+            KeyHolder::Appended(_) => {
+                // An error says that it may be in the broker and nowhere else.
+                let found = self.comments.read_comments(&[id]).await;
+                if found.is_ok_and(|found| !found.contains_key(&id)) {
+                    tracing::warn!(%id, "Comment {id} was appended and is nowhere: the broker has lost it; publishing it anew");
+                    return Ok(None);
+                }
+            }
         }
-        Ok(OperationOutcome::Replayed { id: row.path.id(), state: row.state })
-    }
-
-    /// Whether every process can show a comment: it is pending, or it has a row. `None` while the tables do not say.
-    async fn is_shown(&self, id: CommentId) -> Option<bool> {
-        if self.pending.read_comments(&[id]).await.is_ok_and(|found| found.contains_key(&id)) {
-            return Some(true);
-        }
-        self.tables.read_comments(&[id]).await.ok().map(|rows| rows.contains_key(&id))
+        Ok(Some(OperationOutcome::Replayed { id, state }))
     }
 
     /// Appends a comment and waits until every process can show it.

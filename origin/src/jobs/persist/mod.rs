@@ -28,6 +28,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::cluster::broker_identity;
 use crate::domain::broker_state::BrokerState;
 use crate::domain::positions::OperationStream;
 use crate::jobs::pass_rewinds::RewindPasser;
@@ -44,7 +45,7 @@ use crate::state::erased_members::ErasedMembers;
 /// How long the loops may go on writing what they have taken, after the stop. The rest is not
 /// committed, and another process reads it.
 const PERSIST_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two attempts to find out whether the broker is stopped.
+/// Between two attempts to find out whether the broker is the installation's, and whether it is stopped.
 const STATE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// How often checkpoints are stored that have advanced without a batch.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(250);
@@ -103,10 +104,10 @@ const fn topic(stream: OperationStream) -> Topic {
 /// taken, and leaves the consumer groups.
 ///
 /// # Errors
-/// When going on would lose records: a topic was recreated under the tables, or the broker cannot be
-/// read any more. The process must end.
+/// When going on would lose records: the broker is of another cluster, a topic was recreated under the tables, or the
+/// broker cannot be read any more. The process must end.
 pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Result<()> {
-    let state = stop.run_until_cancelled(read_broker_state(&job)).await.unwrap_or_default();
+    let Some(state) = stop.run_until_cancelled(read_broker_state(&job)).await else { return Ok(()) };
     job.broker.follow(&state);
     if let Some(reason) = &state.stopped {
         anyhow::bail!("the broker is stopped: {reason}; see `gailou broker accept`");
@@ -115,15 +116,16 @@ pub async fn run(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Resul
     if let Err(error) = &done
         && error.downcast_ref::<StartError>().is_some()
     {
-        stop_broker(&job, &state.stop(format!("{error:#}"))).await;
+        // What was decided since this job began stays: it may be the answer to what the job has found.
+        broker_identity::stop_broker(&*job.tables, &state.stop(format!("{error:#}"))).await;
     }
     done
 }
 
-/// What the installation has decided of its broker, as soon as a database says so.
+/// What the installation has decided of its broker, as soon as the broker and a database answer.
 async fn read_broker_state(job: &PersistJob) -> BrokerState {
     loop {
-        match job.tables.read_broker_state().await {
+        match compare_and_read(job).await {
             Ok(state) => return state,
             Err(error) => tracing::debug!(%error, "Could not read whether the broker is stopped"),
         }
@@ -131,16 +133,11 @@ async fn read_broker_state(job: &PersistJob) -> BrokerState {
     }
 }
 
-/// Stops the broker for all processes. If no database can be written to, every job finds the same again.
-///
-/// What was decided since this job began stays: it may be the answer to what the job has found.
-async fn stop_broker(job: &PersistJob, stopped: &BrokerState) {
-    let reason = stopped.stopped.as_deref().unwrap_or_default();
-    tracing::error!(reason, "The broker is stopped, and nothing is acknowledged any more: {reason}");
-    if let Err(error) = job.tables.write_broker_state(stopped).await {
-        let topics = "comments and reactions";
-        tracing::warn!(topics, %error, "Could not store that the broker is stopped for {topics}");
-    }
+async fn compare_and_read(job: &PersistJob) -> anyhow::Result<BrokerState> {
+    let other = broker_identity::check(&*job.broker, &*job.tables).await?;
+    let state = job.tables.read_broker_state().await?;
+    // Also where it could not be stored that the broker is stopped.
+    Ok(BrokerState { stopped: state.stopped.or(other), ..state })
 }
 
 async fn consume_all(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::Result<()> {

@@ -17,4 +17,7 @@ pub trait BrokerStates: Send + Sync + Debug {
     /// # Errors
     /// When none answers.
     async fn write_broker_state(&self, state: &BrokerState) -> Result<usize>;
+    /// Remembers the broker's cluster, unless one is remembered; which one is from then on. One write decides, so that
+    /// two processes never find different ones.
+    async fn remember_cluster(&self, cluster_id: &str) -> Result<String>;
 }

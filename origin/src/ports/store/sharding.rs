@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use gailou_shared::id::Slot;
+use gailou_shared::slot_set::SlotSet;
 
 use crate::ports::store::Result;
 
@@ -13,6 +14,6 @@ pub trait Sharding: Send + Sync + Debug {
     fn count_databases(&self) -> usize;
     /// The database that holds a slot. What one database holds is written in one transaction.
     fn database_of(&self, slot: Slot) -> usize;
-    /// Asks a database which slots it has.
-    async fn refresh_slots_of(&self, database: usize) -> Result<()>;
+    /// Asks a database which slots it has. A slot that has left it may be in [`Sharding::database_of`] for a second more.
+    async fn refresh_slots_of(&self, database: usize) -> Result<SlotSet>;
 }

@@ -55,6 +55,8 @@ struct StoreState {
     read_delay: Duration,
     fault: Option<DecideWrite>,
     databases_down: HashSet<usize>,
+    /// Slots that another database has than the map says.
+    moved_slots: HashMap<Slot, usize>,
 }
 
 /// The tables, in so many databases.
@@ -126,6 +128,11 @@ impl MemoryStore {
     pub(crate) fn set_checkpoint(&self, database: usize, stream: OperationStream, partition: u32, next: u64) {
         let checkpoint = Checkpoint { next, ..Checkpoint::default() };
         self.state().checkpoints.insert((database, stream, partition), checkpoint);
+    }
+
+    /// Gives a slot to another database; the map does not say so yet.
+    pub(crate) fn move_slot_unnoticed(&self, slot: Slot, to: usize) {
+        self.state().moved_slots.insert(slot, to);
     }
 
     /// Fails one reset of a checkpoint, after so many others.

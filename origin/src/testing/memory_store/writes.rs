@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot};
+use gailou_shared::slot_set::SlotSet;
 use gailou_shared::wire::Reaction;
 use tokio::time::sleep;
 
@@ -230,10 +231,13 @@ impl BrokerStates for MemoryStore {
 
     async fn write_broker_state(&self, state: &BrokerState) -> Result<usize> {
         let mut stored = self.state();
-        if stored.broker_state.generation < state.generation {
-            stored.broker_state = state.clone();
-        }
+        stored.broker_state.take(state);
         Ok(self.databases - stored.databases_down.len())
+    }
+
+    async fn remember_cluster(&self, cluster_id: &str) -> Result<String> {
+        let stored = &mut self.state().broker_state;
+        Ok(stored.cluster_id.get_or_insert_with(|| cluster_id.to_owned()).clone())
     }
 }
 
@@ -279,8 +283,11 @@ impl Sharding for MemoryStore {
         usize::from(slot.get()) * self.databases / usize::from(SLOT_COUNT)
     }
 
-    async fn refresh_slots_of(&self, database: usize) -> Result<()> {
-        check_database(&self.state(), database)
+    async fn refresh_slots_of(&self, database: usize) -> Result<SlotSet> {
+        let state = self.state();
+        check_database(&state, database)?;
+        let owner = |slot: &Slot| state.moved_slots.get(slot).copied().unwrap_or_else(|| self.database_of(*slot));
+        Ok((0..SLOT_COUNT).filter_map(Slot::new).filter(|slot| owner(slot) == database).collect())
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Logs {
     pub(super) partitions: BTreeMap<(Topic, u32), PartitionLog>,
     pub(super) groups: BTreeMap<Topic, ConsumerGroup>,
     pub(super) dead_letters: Vec<DeadLetter>,
+    /// How often another cluster has taken its place.
+    replaced: u64,
 }
 
 /// The broker itself.
@@ -54,6 +56,7 @@ impl BrokerServer {
                 .collect(),
             groups: Topic::ALL.iter().map(|topic| (*topic, ConsumerGroup::new(partitions))).collect(),
             dead_letters: vec![],
+            replaced: 0,
         };
         Arc::new(Self { partitions, logs: Mutex::new(logs), appended: Notify::new() })
     }
@@ -80,6 +83,12 @@ impl BrokerServer {
             cuts.push(0);
             *log = PartitionLog { cuts, ..PartitionLog::default() };
         }
+    }
+
+    /// Another cluster takes its place, with empty topics.
+    pub(super) fn replace(&self) {
+        Topic::ALL.iter().for_each(|topic| self.recreate(*topic));
+        self.logs().replaced += 1;
     }
 
     fn append(&self, topic: Topic, partition: u32, payload: Vec<u8>) -> u64 {
@@ -208,11 +217,21 @@ impl DeadLetters for SimulatedBroker {
 #[async_trait]
 impl Broker for SimulatedBroker {
     fn subscribe(&self, topic: Topic) -> Result<Box<dyn Consumer>, BrokerError> {
+        if let Some(reason) = self.offsets.other_cluster() {
+            return Err(BrokerError::Stopped(reason.into()));
+        }
         Ok(Box::new(SimulatedConsumer::new(self.clone(), topic)))
     }
 
     fn follow(&self, state: &BrokerState) {
         self.offsets.follow(state);
+    }
+
+    async fn read_cluster_id(&self) -> Result<Option<String>, BrokerError> {
+        let read = |logs: &mut Logs| format!("cluster-{}", logs.replaced);
+        let cluster_id = self.query("read_cluster_id", read).await?;
+        self.offsets.see_cluster(Some(&cluster_id));
+        Ok(Some(cluster_id))
     }
 
     /// Kafka refuses it while the group has members.

@@ -8,6 +8,7 @@ use gailou_shared::wire::CommentState;
 use tokio::time::{Instant, advance, sleep};
 
 use crate::cluster::accept_log;
+use crate::domain::operation::ChangeRow;
 use crate::domain::positions::OperationStream;
 use crate::domain::row::{CommentList, CommentRow, FloorRange, ReactionCounts};
 use crate::ports::broker::Topic;
@@ -15,10 +16,10 @@ use crate::ports::store::{CommentReader as _, MemberReader as _, ThreadReader as
 use crate::state::change_feed::Span;
 use crate::testing::faults::lock;
 use crate::testing::simulation::database::{Database, member_slot};
+use crate::testing::simulation::database_slots::database_of;
 use crate::testing::simulation::faults::{Fault, FaultMaker, FaultPlan};
 use crate::testing::simulation::oracle::{Doubt, Oracle, Post};
 use crate::testing::simulation::process::{Cluster, ServeProcess};
-use crate::testing::simulation::tables::database_of;
 
 /// How long everything may take to be stored after the faults.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(90);
@@ -43,13 +44,15 @@ impl FaultMaker {
         // Records that the log has lost before anything read them are not missed: their reactions are counted until the
         // next one of their slot.
         let with_reactions = !plan.has(Fault::LogDamage) || self.accept_log().await;
+        self.settle_moves().await;
         if let Err(what) = self.settle().await {
             lock(&self.oracle).fail(what);
             return;
         }
+        self.delete_leftovers().await;
         let has_old_caches = plan.kinds.iter().any(|kind| *kind != Fault::Deployment);
         if has_old_caches {
-            // As if all machines were suspended: nothing is cached any more, and nobody has polled meanwhile.
+            // As if all machines were suspended: nothing is cached any more, and nothing was polled meanwhile.
             advance(CACHE_TIME).await;
             if let Err(what) = self.settle().await {
                 lock(&self.oracle).fail(what);
@@ -57,6 +60,7 @@ impl FaultMaker {
             }
         }
         sleep(NOTIFY_TIME).await;
+        self.check_slots();
         self.check_tables(plan);
         for server in self.cluster.serve() {
             self.check_server(&server, with_reactions).await;
@@ -129,7 +133,7 @@ impl FaultMaker {
         }
         failures.extend(check_posts(&oracle, &databases));
         for ((id, member), pair) in &oracle.reactions {
-            let database = &databases[database_of(id.slot(), databases.len())];
+            let database = &databases[database_of(&databases, id.slot())];
             let own = database.tables.aliases.get(id).unwrap_or(id);
             let reaction = database.tables.reactions.get(&(*own, *member)).copied();
             if !pair.possible.contains(&reaction) {
@@ -171,12 +175,18 @@ impl FaultMaker {
             let named: BTreeSet<CommentId> = page.iter().flat_map(|page| &page.rows).map(|row| row.id).collect();
             // Whatever was made before a database went back is void.
             let since_rewind = of.changes.values().rev().take_while(|row| !row.is_rewind());
-            let missing = since_rewind.filter_map(|row| row.id).find(|id| !named.contains(id));
+            // So is what was made in the former database of a slot, where the one that has it now went back.
+            let owner_went_back = |id: &CommentId| {
+                let owner = database_of(&databases, id.slot());
+                owner != database && databases[owner].changes.values().any(ChangeRow::is_rewind)
+            };
+            let is_missing = |id: &CommentId| !named.contains(id) && !owner_went_back(id);
+            let missing = since_rewind.filter_map(|row| row.id).find(is_missing);
             failures.extend(missing.map(|id| format!("the change feed of {database} does not name {id}")));
         }
         let pairs: Vec<_> = lock(&self.oracle).reactions.keys().copied().filter(|_| with_reactions).collect();
         for (id, member) in pairs {
-            let of = &databases[database_of(id.slot(), databases.len())];
+            let of = &databases[database_of(&databases, id.slot())];
             let own = of.tables.aliases.get(&id).copied().unwrap_or(id);
             let stored = of.tables.reactions.get(&(own, member)).copied();
             match server.cached_store.read_reactions(member, &[own]).await {
@@ -233,6 +243,10 @@ fn check_posts(oracle: &Oracle, databases: &[Database]) -> Vec<String> {
             (None, Some((id, at))) if !oracle.may_be_lost(post) => {
                 failures.push(format!("{} was acknowledged as {id} at {at} ms, and is lost", post.key));
             }
+            // What the log has lost is published anew by the next request with its key.
+            (Some(again), Some((id, _))) if oracle.may_be_lost(post) && !is_stored(id, databases) => {
+                failures.extend(check_post(post, *again, databases));
+            }
             (Some(_), Some((id, _))) => failures.extend(check_post(post, id, databases)),
             _ => {}
         }
@@ -240,8 +254,12 @@ fn check_posts(oracle: &Oracle, databases: &[Database]) -> Vec<String> {
     failures
 }
 
+fn is_stored(id: CommentId, databases: &[Database]) -> bool {
+    databases[database_of(databases, id.slot())].stored(id).is_some()
+}
+
 fn check_post(post: &Post, id: CommentId, databases: &[Database]) -> Option<String> {
-    let database = &databases[database_of(id.slot(), databases.len())];
+    let database = &databases[database_of(databases, id.slot())];
     let Some(stored) = database.stored(id) else { return Some(format!("{} is not found as {id}", post.key)) };
     let own = stored.row.path.id();
     let is_other = |second: &CommentId| database.stored(*second).is_none_or(|stored| stored.row.path.id() != own);
@@ -262,7 +280,7 @@ fn check_post(post: &Post, id: CommentId, databases: &[Database]) -> Option<Stri
 fn check_histories(databases: &[Database]) -> Vec<String> {
     let comments = databases.iter().flat_map(|database| &database.tables.comments);
     let is_missing = |(id, author): &(CommentId, _)| {
-        let database = &databases[database_of(member_slot(*author), databases.len())];
+        let database = &databases[database_of(databases, member_slot(*author))];
         !database.histories.contains_key(&(*author, *id))
     };
     let missing = comments.map(|(id, stored)| (*id, stored.author.id)).filter(is_missing);

@@ -6,22 +6,27 @@
 //! proved by the hash of its trace. Afterwards everything is healed, and an oracle compares what was acknowledged
 //! with what is stored and what every server answers.
 //!
-//! Not here: SQL, Lua and the drivers (the contracts of the ports and the chaos suite), moves of slots (they are
-//! SQL), erasures, rankings.
+//! Not here: SQL, Lua and the drivers (the contracts of the ports and the chaos suite), erasures, rankings.
 
 mod broker_log;
 mod check;
 mod client;
+mod connections;
 mod consumer_group;
 mod counters;
 mod database;
+mod database_slots;
 mod faults;
+mod move_sessions;
+mod moves;
 mod oracle;
 mod pending;
 mod process;
 mod redis_double;
 mod run;
 mod shared_cache;
+mod slot_map;
+mod slot_rows;
 mod table_reads;
 mod tables;
 mod tests;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::wire::Reaction;
 
 use crate::domain::operation::ReactionChange;
@@ -74,12 +74,24 @@ pub(super) struct Oracle {
     /// Answers of clients: those that were what they asked for, and all others.
     pub(super) done: u64,
     pub(super) refused: u64,
+    /// Slots that moved to or from a database which then went back to before that: two have them, or none, until an
+    /// operator decides, and edits and deletions may be lost with the copy that is given up.
+    disputed: BTreeSet<Slot>,
 }
 
 impl Oracle {
     pub(super) fn new(world: Arc<World>) -> Self {
         let (posts, reactions, violations) = (vec![], BTreeMap::new(), vec![]);
-        Self { world, posts, reactions, violations, is_log_damaged: false, done: 0, refused: 0 }
+        Self {
+            world,
+            posts,
+            reactions,
+            violations,
+            is_log_damaged: false,
+            done: 0,
+            refused: 0,
+            disputed: BTreeSet::new(),
+        }
     }
 
     pub(super) fn fail(&mut self, text: String) {
@@ -177,7 +189,8 @@ impl Oracle {
         let at = self.world.elapsed_ms();
         let post = &mut self.posts[index];
         post.changed_at = at;
-        if post.rewound_at.is_some_and(|rewound_at| rewound_at >= asked_at) {
+        let is_disputed = self.disputed.contains(&post.subject.slot());
+        if is_disputed || post.rewound_at.is_some_and(|rewound_at| rewound_at >= asked_at) {
             post.texts.extend(post.former_texts.iter().cloned());
             return;
         }
@@ -197,5 +210,15 @@ impl Oracle {
                 post.is_deleted = Doubt::Maybe;
             }
         }
+    }
+    /// Slots are disputed from now on.
+    pub(super) fn note_dispute(&mut self, slots: impl Iterator<Item = Slot>) {
+        self.disputed.extend(slots);
+        let disputed = self.disputed.clone();
+        self.note_rewind(0, |subject| disputed.contains(&subject.slot()));
+    }
+
+    pub(super) fn is_disputed(&self, slot: Slot) -> bool {
+        self.disputed.contains(&slot)
     }
 }

@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewCommentRow;
 use crate::ports::pending::{
-    MAX_PENDING_TIME, Pending, PendingComment, PendingEnd, PendingError, Reservation, STORED_COMMENT_TIME,
+    AppendedKey, KeyHolder, MAX_PENDING_TIME, Pending, PendingComment, PendingEnd, PendingError, Reservation,
+    STORED_COMMENT_TIME,
 };
 use crate::testing::simulation::redis_double::{RedisData, SimulatedRedis};
 use crate::testing::simulation::world::Unanswered;
@@ -23,8 +24,8 @@ const RESERVATION_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PendingData {
-    /// By member and key: the operation, and whether it is known to be appended.
-    reservations: BTreeMap<(MemberId, String), (LoggedOperation, bool)>,
+    /// By member and key.
+    reservations: BTreeMap<(MemberId, String), KeyHolder>,
     /// The server that has kept every reservation, and since when.
     kept_since: Option<(u64, Instant)>,
     comments: BTreeMap<CommentId, KeptComment>,
@@ -57,19 +58,19 @@ fn key_of(logged: &LoggedOperation) -> Option<(MemberId, String)> {
     row.idempotency.as_ref().map(|idempotency| (row.author.id, idempotency.key.clone()))
 }
 
-/// Whether two operations are the same bytes, but for the position, which is not stored.
-fn is_same(one: &LoggedOperation, other: &LoggedOperation) -> bool {
-    let id = |logged| row_of(logged).map(|row| row.path.id());
-    one.at == other.at && id(one) == id(other)
+/// Whether a key is held by this operation.
+fn is_held_by(holder: &KeyHolder, operation: &LoggedOperation) -> bool {
+    let same = |appended: AppendedKey| (appended.at, appended.request.id);
+    holder.appended().map(same) == AppendedKey::of(operation).map(same)
 }
 
 impl PendingData {
     fn reserve(&mut self, server: u64, operation: &LoggedOperation) -> Option<Reservation> {
         let key = key_of(operation)?;
-        if let Some((before, is_appended)) = self.reservations.get(&key) {
-            return Some(Reservation::Existing { operation: Box::new(before.clone()), is_appended: *is_appended });
+        if let Some(holder) = self.reservations.get(&key) {
+            return Some(Reservation::Existing(holder.clone()));
         }
-        self.reservations.insert(key, (operation.clone(), false));
+        self.reservations.insert(key, KeyHolder::Reserved(Box::new(operation.clone())));
         let since = self.kept_since.filter(|(of, _)| *of == server).map(|(_, since)| since);
         if since.is_none() {
             self.kept_since = Some((server, Instant::now()));
@@ -81,15 +82,15 @@ impl PendingData {
         let Some(row) = row_of(operation) else { return };
         let (id, until) = (row.path.id(), Instant::now() + MAX_PENDING_TIME);
         let stored = LoggedOperation { position: None, ..operation.clone() };
-        self.comments.insert(id, KeptComment { accepted_by: server, operation: stored.clone(), until });
+        self.comments.insert(id, KeptComment { accepted_by: server, operation: stored, until });
         let own = self.own.entry(row.author.id).or_default();
         if !own.contains(&id) {
             own.push(id);
         }
-        if let Some(key) = key_of(operation)
-            && self.reservations.get(&key).is_none_or(|(before, _)| is_same(before, operation))
+        if let (Some(key), Some(appended)) = (key_of(operation), AppendedKey::of(operation))
+            && self.reservations.get(&key).is_none_or(|holder| is_held_by(holder, operation))
         {
-            self.reservations.insert(key, (stored, true));
+            self.reservations.insert(key, KeyHolder::Appended(appended));
         }
     }
 
@@ -117,17 +118,17 @@ impl Pending for SimulatedPending {
         self.0.run("reserve_key", reserve).await?.ok_or_else(|| PendingError("no idempotency key".into()))
     }
 
-    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<KeyHolder>, PendingError> {
         let key = (member, key.to_owned());
-        let find = |data: &mut RedisData| data.pending.reservations.get(&key).map(|(operation, _)| operation.clone());
+        let find = |data: &mut RedisData| data.pending.reservations.get(&key).cloned();
         Ok(self.0.run("find_reservation", find).await?)
     }
 
     async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
         let release = |data: &mut RedisData| {
             let held = key_of(operation).and_then(|key| Some((data.pending.reservations.get(&key)?.clone(), key)));
-            if let Some(((before, false), key)) = held
-                && is_same(&before, operation)
+            if let Some((holder @ KeyHolder::Reserved(_), key)) = held
+                && is_held_by(&holder, operation)
             {
                 data.pending.reservations.remove(&key);
             }

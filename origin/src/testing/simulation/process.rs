@@ -9,6 +9,7 @@ use gailou_shared::id::{CommentId, SEQUENCE_COUNT, Slot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster::broker_identity;
 use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
 use crate::cluster::catch_up::PartitionCatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
@@ -17,7 +18,7 @@ use crate::domain::broker_state::BrokerState;
 use crate::domain::positions::OperationStream;
 use crate::jobs::pass_rewinds::RewindPasser;
 use crate::jobs::persist::{PersistJob, PersistSettings};
-use crate::jobs::{deliver_outboxes, follow_change_feed, invalidate_changed, persist, rebuild};
+use crate::jobs::{deliver_outboxes, finish_moves, follow_change_feed, invalidate_changed, persist, rebuild};
 use crate::ports::broker::{Broker as _, Topic};
 use crate::ports::journal::CommitListeners;
 use crate::ports::store::BrokerStates as _;
@@ -92,6 +93,8 @@ struct Processes {
     started: u32,
     serve: Vec<Arc<ServeProcess>>,
     jobs: Vec<Arc<JobProcess>>,
+    /// All that ever began.
+    movers: Vec<Arc<Node>>,
 }
 
 /// What both kinds of processes are built of.
@@ -126,19 +129,38 @@ impl Cluster {
     pub(super) async fn command(&self) -> Option<(SimulatedTables, SimulatedBroker)> {
         let node = Node::new(self.world.clone(), COMMAND_NUMBER);
         let tables = SimulatedTables::new(node.clone(), self.databases.clone());
+        tables.refresh_all_slots().await.ok()?;
         let broker = SimulatedBroker::new(node, self.broker.clone());
         broker.follow(&tables.read_broker_state().await.ok()?);
         Some((tables, broker))
     }
 
+    fn new_node(&self) -> Arc<Node> {
+        let mut processes = self.processes();
+        processes.started += 1;
+        Node::new(self.world.clone(), processes.started)
+    }
+
+    /// The tables as a new process reaches them that moves slots.
+    pub(super) fn build_mover(&self) -> SimulatedTables {
+        let node = self.new_node();
+        self.processes().movers.push(node.clone());
+        SimulatedTables::new(node, self.databases.clone())
+    }
+
+    /// Whether a process that moves slots has not ended.
+    pub(super) fn has_movers(&self) -> bool {
+        self.processes().movers.iter().any(|mover| mover.is_alive())
+    }
+
     fn build(&self) -> Parts {
-        let number = {
-            let mut processes = self.processes();
-            processes.started += 1;
-            processes.started
-        };
-        let node = Node::new(self.world.clone(), number);
+        let node = self.new_node();
         let tables = Arc::new(SimulatedTables::new(node.clone(), self.databases.clone()));
+        let routing = tables.clone();
+        tokio::spawn(async move {
+            let _ = routing.refresh_all_slots().await;
+            routing.keep_slot_map_fresh().await;
+        });
         let broker = SimulatedBroker::new(node.clone(), self.broker.clone());
         // Nothing is appended before it is known.
         let stopped = Some("the databases do not answer yet".into());
@@ -187,6 +209,8 @@ impl Cluster {
             listeners,
             clock: node.clock(),
         });
+        let (watched, remembering) = (broker.clone(), tables.clone());
+        tokio::spawn(async move { broker_identity::watch(&watched, &*remembering, |_| {}).await });
         let rewinds = RewindPasser::new(tables.clone(), node.clock());
         let feed = Arc::new(ChangeFeed::new(databases));
         for database in 0..databases {
@@ -201,9 +225,12 @@ impl Cluster {
         let listeners = CommitListeners { shared: vec![cached_store.clone()], local: vec![] };
         let (stop, databases) = (CancellationToken::new(), lock(&self.databases).len());
         let erased_members = Arc::<ErasedMembers>::default();
+        let (watched, remembering, ending) = (broker.clone(), tables.clone(), node.clone());
+        tokio::spawn(async move { broker_identity::watch(&watched, &*remembering, |_| ending.kill()).await });
         for database in 0..databases {
             tokio::spawn(deliver_outboxes::run(tables.clone(), erased_members.clone(), database, stop.clone()));
         }
+        tokio::spawn(finish_moves::run(tables.clone(), stop.clone()));
         let invalidation = cached_store.clone();
         let clock = node.clock();
         let rewinds = RewindPasser::new(tables.clone(), clock.clone());
@@ -285,9 +312,9 @@ impl Cluster {
 
     /// Every process that runs.
     pub(super) fn nodes(&self) -> Vec<Arc<Node>> {
-        let (serve, jobs) = (self.serve(), self.jobs());
+        let (serve, jobs, movers) = (self.serve(), self.jobs(), self.processes().movers.clone());
         let nodes = serve.iter().map(|of| of.node.clone()).chain(jobs.iter().map(|of| of.node.clone()));
-        nodes.filter(|node| node.is_alive()).collect()
+        nodes.chain(movers).filter(|node| node.is_alive()).collect()
     }
 
     /// One of the servers that run.
@@ -303,6 +330,11 @@ impl Cluster {
 
     pub(super) fn is_log_damaged(&self) -> bool {
         self.is_log_damaged.load(Ordering::SeqCst)
+    }
+
+    /// Whether a cluster of the broker is remembered.
+    pub(super) fn is_cluster_remembered(&self) -> bool {
+        lock(&self.databases).iter().any(|database| database.broker_state.cluster_id.is_some())
     }
 
     /// The offset before which some database has applied something, while no log was accepted.

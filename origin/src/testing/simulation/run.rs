@@ -90,10 +90,10 @@ async fn simulate(seed: u64, is_verbose: bool) -> SeedReport {
     });
     let databases = 1 + world.below(3) as usize;
     let partitions = 1 + world.below(3) as u32;
-    let plan = FaultPlan::choose(&world);
+    let plan = FaultPlan::choose(&world, databases);
     let (serve, jobs, clients) = (1 + world.below(2), 1 + world.below(2), 2 + world.below(3));
     world.explain(|| format!("{databases} databases, {partitions} partitions, {serve} servers, {jobs} jobs, {plan:?}"));
-    let tables = Arc::new(Mutex::new(vec![Database::default(); databases]));
+    let tables = Arc::new(Mutex::new(Database::create_all(databases)));
     let cluster = Cluster::new(world.clone(), tables, partitions);
     let oracle = Arc::new(Mutex::new(Oracle::new(world.clone())));
     let groups = cluster.broker.clone();

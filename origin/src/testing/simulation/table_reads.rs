@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
-use futures_util::future::try_join_all;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
@@ -15,6 +14,7 @@ use gailou_shared::wire::{CommentState, Reaction};
 use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
 use crate::ports::store::{CommentReader, IdempotencyReader, MemberReader, Result, ThreadReader};
 use crate::testing::simulation::database::{Database, member_slot};
+use crate::testing::simulation::slot_map::SlotCheck;
 use crate::testing::simulation::tables::SimulatedTables;
 
 impl Database {
@@ -40,27 +40,20 @@ impl Database {
 #[async_trait]
 impl CommentReader for SimulatedTables {
     async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
-        let parts = self.by_database(keys.iter(), |key| key.slot());
-        let reads = parts.into_iter().map(|(database, keys)| {
-            self.transact(database, "read_subjects", move |database| {
-                keys.iter()
-                    .filter_map(|key| database.subject(key))
-                    .map(|row| (row.key.clone(), row))
-                    .collect::<Vec<_>>()
-            })
-        });
-        let found: HashMap<SubjectKey, SubjectRow> = try_join_all(reads).await?.into_iter().flatten().collect();
+        let read = |of: &mut Database, keys: &[SubjectKey]| -> Vec<SubjectRow> {
+            keys.iter().filter_map(|key| of.subject(key)).collect()
+        };
+        let rows = self.read_by_slot("read_subjects", SlotCheck::Known, keys, SubjectKey::slot, read).await?;
+        let found: HashMap<SubjectKey, SubjectRow> = rows.into_iter().map(|row| (row.key.clone(), row)).collect();
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
     }
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
-        let parts = self.by_database(ids.iter().copied(), |id| id.slot());
-        let reads = parts.into_iter().map(|(database, ids)| {
-            self.transact(database, "read_comments", move |database| {
-                ids.iter().filter_map(|id| Some((*id, database.comment(*id)?))).collect::<Vec<_>>()
-            })
-        });
-        Ok(try_join_all(reads).await?.into_iter().flatten().collect())
+        let read = |of: &mut Database, ids: &[CommentId]| -> Vec<(CommentId, CommentRow)> {
+            ids.iter().filter_map(|id| Some((*id, of.comment(*id)?))).collect()
+        };
+        let rows = self.read_by_slot("read_comments", SlotCheck::Known, ids, |id| id.slot(), read).await?;
+        Ok(rows.into_iter().collect())
     }
 }
 
@@ -76,24 +69,21 @@ impl ThreadReader for SimulatedTables {
                 floors.range(..beyond.unwrap_or(u64::MAX)).rev().take(count).map(|(f, id)| (*f, *id)).collect()
             }
         };
-        self.transact(self.slot_database(list.slot()), "list_floors", read).await
+        self.read_slot("list_floors", list.slot(), read).await
     }
 
     async fn list_ranked(&self, list: &CommentList, _: Sort) -> Result<Vec<(i64, CommentId)>> {
         let read = |database: &mut Database| database.floors(list).into_values().map(|id| (0, id)).collect();
-        self.transact(self.slot_database(list.slot()), "list_ranked", read).await
+        self.read_slot("list_ranked", list.slot(), read).await
     }
 
     async fn list_top_replies(&self, roots: &[CommentId], each: usize) -> Result<HashMap<CommentId, Vec<CommentId>>> {
-        let mut all = HashMap::new();
-        for (database, roots) in self.by_database(roots.iter().copied(), |id| id.slot()) {
-            let read = |database: &mut Database| -> Vec<(CommentId, Vec<CommentId>)> {
-                let top = roots.iter().map(|root| (*root, database.top_replies(*root, each)));
-                top.filter(|(_, replies)| !replies.is_empty()).collect()
-            };
-            all.extend(self.transact(database, "list_top_replies", read).await?);
-        }
-        Ok(all)
+        let read = |of: &mut Database, roots: &[CommentId]| -> Vec<(CommentId, Vec<CommentId>)> {
+            let top = roots.iter().map(|root| (*root, of.top_replies(*root, each)));
+            top.filter(|(_, replies)| !replies.is_empty()).collect()
+        };
+        let all = self.read_by_slot("list_top_replies", SlotCheck::Known, roots, |id| id.slot(), read).await?;
+        Ok(all.into_iter().collect())
     }
 
     async fn list_subtree(&self, _: &Path, _: Option<&[u8]>, _: usize, _: usize) -> Result<Vec<CommentRow>> {
@@ -117,7 +107,7 @@ impl MemberReader for SimulatedTables {
                 database.histories.keys().filter(|(of, id)| *of == member && below.is_none_or(|below| *id < below));
             own.rev().map(|(_, id)| *id).collect()
         };
-        let ids = self.transact(self.slot_database(member_slot(member)), "list_history", read).await?;
+        let ids = self.read_slot("list_history", member_slot(member), read).await?;
         let rows = self.read_comments(&ids).await?;
         Ok(ids.into_iter().filter(|id| rows.get(id).is_some_and(CommentRow::is_visible)).take(count).collect())
     }
@@ -132,22 +122,19 @@ impl MemberReader for SimulatedTables {
                 .map(|((_, id), _)| *id)
                 .collect()
         };
-        let ids = self.transact(self.slot_database(member_slot(member)), "list_pending", read).await?;
+        let ids = self.read_slot("list_pending", member_slot(member), read).await?;
         let rows = self.read_comments(&ids).await?;
         let is_held = |id: &CommentId| rows.get(id).is_some_and(|row| row.state == CommentState::Review);
         Ok(ids.into_iter().filter(is_held).take(count).collect())
     }
 
     async fn read_reactions(&self, member: MemberId, ids: &[CommentId]) -> Result<HashMap<CommentId, Reaction>> {
-        let mut reactions = HashMap::new();
-        for (database, ids) in self.by_database(ids.iter().copied(), |id| id.slot()) {
-            let read = |database: &mut Database| -> Vec<(CommentId, Reaction)> {
-                let reaction = |id: &CommentId| Some((*id, *database.tables.reactions.get(&(*id, member))?));
-                ids.iter().filter_map(reaction).collect()
-            };
-            reactions.extend(self.transact(database, "read_reactions", read).await?);
-        }
-        Ok(reactions)
+        let read = |of: &mut Database, ids: &[CommentId]| -> Vec<(CommentId, Reaction)> {
+            let reaction = |id: &CommentId| Some((*id, *of.tables.reactions.get(&(*id, member))?));
+            ids.iter().filter_map(reaction).collect()
+        };
+        let found = self.read_by_slot("read_reactions", SlotCheck::Readable, ids, |id| id.slot(), read).await?;
+        Ok(found.into_iter().collect())
     }
 
     async fn read_names(&self, _: &[MemberId]) -> Result<HashMap<MemberId, String>> {
@@ -170,7 +157,7 @@ impl IdempotencyReader for SimulatedTables {
             let remembered = RememberedRequest { request: stored.request, id: stored.id, state: stored.state };
             (stored.created_at > since).then_some(remembered)
         };
-        self.transact(self.slot_database(slot), "find_remembered", read).await
+        self.read_slot("find_remembered", slot, read).await
     }
 
     async fn read_first_text(&self, id: CommentId) -> Result<Option<String>> {
@@ -178,13 +165,6 @@ impl IdempotencyReader for SimulatedTables {
             let stored = database.stored(id)?;
             (stored.row.edits > 0).then(|| stored.texts.0.clone())
         };
-        self.transact(self.slot_database(id.slot()), "read_first_text", read).await
-    }
-}
-
-impl SimulatedTables {
-    fn slot_database(&self, slot: Slot) -> usize {
-        use crate::ports::store::Sharding as _;
-        self.database_of(slot)
+        self.read_slot("read_first_text", id.slot(), read).await
     }
 }

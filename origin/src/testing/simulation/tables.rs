@@ -1,9 +1,10 @@
 //! The tables as one process reaches them: the writing ports.
 //!
 //! Promises what MySQL promises: a transaction of one database happens as a whole or not at all; an answer that
-//! does not come leaves it unknown which; an operation on several databases is one transaction in each.
+//! does not come leaves it unknown which; an operation on several databases is one transaction in each; what is
+//! written where a slot is not any more is refused.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -11,10 +12,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use gailou_shared::id::{CommentId, MemberId, SLOT_COUNT, Slot};
+use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::slot_set::SlotSet;
 use gailou_shared::wire::Reaction;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 
 use crate::domain::broker_state::BrokerState;
 use crate::domain::checkpoint::{Checkpoint, CheckpointAdvance};
@@ -28,10 +30,14 @@ use crate::ports::store::{
 };
 use crate::testing::faults::lock;
 use crate::testing::simulation::database::{Database, member_slot, slot_of};
+use crate::testing::simulation::slot_map::{ProcessSlotMap, SlotCheck};
 use crate::testing::simulation::world::{Node, Server, Unanswered};
 
 /// Rows of an outbox that are delivered at once.
 const ROWS_PER_DELIVERY: usize = 8;
+/// How long a transaction waits for the lock of a slot.
+const ROW_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+const ROW_LOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// All databases.
 pub(super) type Databases = Arc<Mutex<Vec<Database>>>;
@@ -39,8 +45,9 @@ pub(super) type Databases = Arc<Mutex<Vec<Database>>>;
 /// The tables as one process reaches them.
 pub(super) struct SimulatedTables {
     pub(super) node: Arc<Node>,
-    databases: Databases,
-    count: usize,
+    pub(super) databases: Databases,
+    pub(super) count: usize,
+    pub(super) slot_map: ProcessSlotMap,
     /// By database: this process has written to its outbox.
     outbox_written: Vec<Notify>,
 }
@@ -49,11 +56,6 @@ impl fmt::Debug for SimulatedTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SimulatedTables")
     }
-}
-
-/// The database of a slot.
-pub(super) fn database_of(slot: Slot, databases: usize) -> usize {
-    usize::from(slot.get()) * databases / usize::from(SLOT_COUNT)
 }
 
 impl From<Unanswered> for StoreError {
@@ -68,7 +70,8 @@ impl From<Unanswered> for StoreError {
 impl SimulatedTables {
     pub(super) fn new(node: Arc<Node>, databases: Databases) -> Self {
         let count = lock(&databases).len();
-        Self { node, databases, count, outbox_written: (0..count).map(|_| Notify::new()).collect() }
+        let (slot_map, outbox_written) = (ProcessSlotMap::new(count), (0..count).map(|_| Notify::new()).collect());
+        Self { node, databases, count, slot_map, outbox_written }
     }
 
     /// One transaction.
@@ -80,6 +83,34 @@ impl SimulatedTables {
     ) -> Result<T> {
         let work = || work(&mut lock(&self.databases)[database]);
         Ok(self.node.call(Server::Database(database), what, work).await?)
+    }
+
+    /// One transaction that writes to slots; `None` for all of the database. It waits while a mover has one of them
+    /// locked.
+    pub(super) async fn transact_on_slots<T>(
+        &self,
+        database: usize,
+        what: &'static str,
+        slots: Option<&[Slot]>,
+        work: impl FnOnce(&mut Database) -> T,
+    ) -> Result<T> {
+        let (begun, mut work) = (Instant::now(), Some(work));
+        loop {
+            let try_it = |of: &mut Database| {
+                let is_locked = slots.map_or_else(
+                    || of.connections.has_locks(),
+                    |slots| slots.iter().any(|slot| of.connections.is_locked(*slot, None)),
+                );
+                if is_locked { None } else { work.take().map(|work| work(of)) }
+            };
+            if let Some(done) = self.transact(database, what, try_it).await? {
+                return Ok(done);
+            }
+            if begun.elapsed() >= ROW_LOCK_TIMEOUT {
+                return Err(StoreError::Unavailable("a slot is locked for too long".into()));
+            }
+            sleep(ROW_LOCK_POLL_INTERVAL).await;
+        }
     }
 
     /// Items by the databases of their slots.
@@ -100,35 +131,61 @@ impl SimulatedTables {
         batch: &[LoggedOperation],
         checkpoints: Option<(usize, OperationStream, &[CheckpointAdvance])>,
     ) -> Result<PersistedBatch> {
-        let parts = self.by_database(batch.iter().enumerate(), |(_, logged)| slot_of(&logged.operation));
-        if checkpoints.is_some_and(|(of, ..)| parts.keys().any(|database| *database != of)) {
-            return Err(StoreError::Moved);
-        }
-        let written = parts.iter().map(|(database, part)| {
-            let operations: Vec<&LoggedOperation> = part.iter().map(|(_, logged)| *logged).collect();
-            let checkpoints = checkpoints.map(|(_, stream, advances)| (stream, advances));
-            self.transact(*database, "write", move |database| database.write(&operations, checkpoints))
-        });
-        let written = join_all(written).await;
-        let mut outcomes: Vec<OperationOutcome> = vec![OperationOutcome::Done; batch.len()];
+        let begun = Instant::now();
+        let mut outcomes: Vec<Option<OperationOutcome>> = vec![None; batch.len()];
         let mut persisted = PersistedBatch::default();
-        for ((database, part), done) in parts.iter().zip(written) {
-            let done = done?;
-            self.node.world.explain(|| {
-                format!(
-                    "written to {database}: {:?} {done:?}",
-                    part.iter().map(|(_, of)| of.position).collect::<Vec<_>>()
-                )
-            });
-            let done = done?;
-            for ((index, _), outcome) in part.iter().zip(done.outcomes) {
-                outcomes[*index] = outcome;
+        let mut remaining: Vec<usize> = (0..batch.len()).collect();
+        while !remaining.is_empty() {
+            let parts = self.by_database(remaining.drain(..), |index| slot_of(&batch[*index].operation));
+            if checkpoints.is_some_and(|(of, ..)| parts.keys().any(|database| *database != of)) {
+                return Err(StoreError::Moved);
             }
-            persisted.changed.extend(done.changed);
-            persisted.touched.extend(done.touched);
-            self.outbox_written[*database].notify_one();
+            let written = parts.iter().map(|(database, indexes)| {
+                let operations: Vec<&LoggedOperation> = indexes.iter().map(|index| &batch[*index]).collect();
+                async move { self.write_part(*database, &operations, checkpoints).await }
+            });
+            let written = join_all(written).await;
+            for (indexes, done) in parts.into_values().zip(written) {
+                match done {
+                    Ok(part) => {
+                        for (index, outcome) in indexes.into_iter().zip(part.outcomes) {
+                            outcomes[index] = Some(outcome);
+                        }
+                        persisted.changed.extend(part.changed);
+                        persisted.touched.extend(part.touched);
+                    }
+                    Err(StoreError::Moved) => remaining.extend(indexes),
+                    Err(error) => return Err(error),
+                }
+            }
+            remaining.sort_unstable();
+            if !remaining.is_empty() {
+                self.wait_for_move(begun).await?;
+            }
         }
+        let outcomes = outcomes.into_iter().collect::<Option<_>>();
+        let outcomes = outcomes.ok_or_else(|| StoreError::damaged("an operation without an outcome"))?;
         Ok(PersistedBatch { outcomes, ..persisted })
+    }
+
+    async fn write_part(
+        &self,
+        database: usize,
+        part: &[&LoggedOperation],
+        checkpoints: Option<(usize, OperationStream, &[CheckpointAdvance])>,
+    ) -> Result<PersistedBatch> {
+        let slots: Vec<Slot> = part.iter().map(|logged| slot_of(&logged.operation)).collect();
+        let checkpoints = checkpoints.map(|(_, stream, advances)| (stream, advances));
+        let write = |of: &mut Database| of.write(part, checkpoints);
+        let done = self.transact_on_slots(database, "write", Some(&slots), write).await?;
+        self.node.world.explain(|| {
+            let positions: Vec<_> = part.iter().map(|of| of.position).collect();
+            format!("process {} writes to {database}: {positions:?} {done:?}", self.node.number)
+        });
+        if done.is_ok() {
+            self.outbox_written[database].notify_one();
+        }
+        done
     }
 }
 
@@ -180,7 +237,8 @@ impl Checkpoints for SimulatedTables {
         database: usize,
         advances: &[CheckpointAdvance],
     ) -> Result<()> {
-        self.transact(database, "skip_operation", |database| database.skip(dead, advances)).await?
+        let slot = slot_of(&dead.operation);
+        self.transact_on_slots(database, "skip_operation", Some(&[slot]), |of| of.skip(dead, advances)).await?
     }
 
     async fn reset_checkpoint(
@@ -209,10 +267,17 @@ impl BrokerStates for SimulatedTables {
     async fn read_broker_state(&self) -> Result<BrokerState> {
         let read = |database| self.transact(database, "read_broker_state", |of| of.broker_state.clone());
         let answers = join_all((0..self.count).map(read)).await;
-        let latest = answers.iter().flatten().max_by_key(|state| state.generation).cloned();
+        let together = |mut latest: BrokerState, state: &BrokerState| {
+            latest.take(state);
+            latest
+        };
+        let latest = answers.iter().flatten().cloned().reduce(|latest, state| together(latest, &state));
         let Some(latest) = latest else { return Err(StoreError::Unavailable("no database answers".into())) };
         for (database, answer) in answers.iter().enumerate() {
-            if answer.as_ref().is_ok_and(|state| state.generation < latest.generation) {
+            let is_behind = |state: &BrokerState| {
+                state.generation < latest.generation || state.cluster_id.is_none() && latest.cluster_id.is_some()
+            };
+            if answer.as_ref().is_ok_and(is_behind) {
                 // As the adapter: a copy that is not written is written later.
                 let copy = |of: &mut Database| of.write_broker_state(&latest);
                 let _ = self.transact(database, "copy_broker_state", copy).await;
@@ -229,13 +294,24 @@ impl BrokerStates for SimulatedTables {
             written => Ok(written),
         }
     }
+
+    /// As the adapter: the first database decides.
+    async fn remember_cluster(&self, cluster_id: &str) -> Result<String> {
+        let state = BrokerState { cluster_id: Some(cluster_id.to_owned()), ..BrokerState::default() };
+        let remember = |of: &mut Database| {
+            of.write_broker_state(&state);
+            of.broker_state.cluster_id.clone()
+        };
+        let stored = self.transact(0, "remember_cluster", remember).await?;
+        stored.ok_or_else(|| StoreError::damaged("a cluster that was stored is missing"))
+    }
 }
 
 #[async_trait]
 impl Rewinds for SimulatedTables {
     /// One transaction; the lock that lets one process do it is left out.
     async fn pass_rewind(&self, database: usize, now: u64, window: Duration) -> Result<bool> {
-        self.transact(database, "pass_rewind", |of| of.pass_rewind(now, window)).await?;
+        self.transact_on_slots(database, "pass_rewind", None, |of| of.pass_rewind(now, window)).await?;
         Ok(true)
     }
 }
@@ -247,41 +323,37 @@ impl Sharding for SimulatedTables {
     }
 
     fn database_of(&self, slot: Slot) -> usize {
-        database_of(slot, self.count)
+        self.known_database(slot)
     }
 
-    async fn refresh_slots_of(&self, database: usize) -> Result<()> {
-        self.transact(database, "refresh_slots", |_| ()).await
+    async fn refresh_slots_of(&self, database: usize) -> Result<SlotSet> {
+        self.refresh_slots(database).await?;
+        Ok(self.slot_map.slots_of(database))
     }
 }
 
 #[async_trait]
 impl SlotPositions for SimulatedTables {
     async fn read_positions(&self, stream: OperationStream, slots: &[Slot]) -> Result<HashMap<Slot, u64>> {
-        let mut positions = HashMap::with_capacity(slots.len());
-        for (database, slots) in self.by_database(slots.iter().copied(), |slot| *slot) {
-            let read = |database: &mut Database| -> Vec<(Slot, u64)> {
-                slots.iter().map(|slot| (*slot, database.position(stream, *slot))).collect()
-            };
-            positions.extend(self.transact(database, "read_positions", read).await?);
-        }
-        Ok(positions)
+        let read = |of: &mut Database, slots: &[Slot]| -> Vec<(Slot, u64)> {
+            slots.iter().map(|slot| (*slot, of.position(stream, *slot))).collect()
+        };
+        let positions = self.read_by_slot("read_positions", SlotCheck::Owned, slots, |slot| *slot, read);
+        Ok(positions.await?.into_iter().collect())
     }
 }
 
 #[async_trait]
 impl ReactionStateReader for SimulatedTables {
     async fn read_reaction_states(&self, pairs: &[(CommentId, MemberId)]) -> Result<Vec<ReactionState>> {
-        let mut states: Vec<Option<ReactionState>> = vec![None; pairs.len()];
-        for (database, part) in self.by_database(pairs.iter().enumerate(), |(_, (id, _))| id.slot()) {
-            let read = |database: &mut Database| -> Vec<(usize, ReactionState)> {
-                part.iter().map(|(index, (id, member))| (*index, reaction_state(database, *id, *member))).collect()
-            };
-            for (index, state) in self.transact(database, "read_reaction_states", read).await? {
-                states[index] = Some(state);
-            }
-        }
-        states.into_iter().collect::<Option<_>>().ok_or_else(|| StoreError::damaged("a pair without a state"))
+        let numbered: Vec<_> = pairs.iter().copied().enumerate().collect();
+        let read = |of: &mut Database, pairs: &[(usize, (CommentId, MemberId))]| -> Vec<(usize, ReactionState)> {
+            pairs.iter().map(|(index, (id, member))| (*index, reaction_state(of, *id, *member))).collect()
+        };
+        let slot = |(_, (id, _)): &(usize, (CommentId, MemberId))| id.slot();
+        let states = self.read_by_slot("read_reaction_states", SlotCheck::Owned, &numbered, slot, read).await?;
+        let states: BTreeMap<usize, ReactionState> = states.into_iter().collect();
+        Ok(states.into_values().collect())
     }
 }
 
@@ -318,46 +390,40 @@ impl ChangeFeedReader for SimulatedTables {
     }
 
     fn slots_of(&self, database: usize) -> SlotSet {
-        let slots = (0..SLOT_COUNT).filter_map(Slot::new);
-        slots.filter(|slot| self.database_of(*slot) == database).collect()
+        self.slot_map.slots_of(database)
     }
 }
 
 #[async_trait]
 impl Outboxes for SimulatedTables {
     async fn list_recipients(&self, database: usize) -> Result<Vec<usize>> {
-        let count = self.count;
-        let list = move |database: &mut Database| {
-            let recipient = |row: &HistoryRow| database_of(member_slot(row.member), count);
-            let recipients: std::collections::BTreeSet<usize> = database.outbox.values().map(recipient).collect();
-            recipients.into_iter().collect()
-        };
-        self.transact(database, "list_recipients", list).await
+        let slots = self.list_member_slots(database).await?;
+        let recipients: BTreeSet<usize> = slots.into_iter().map(|slot| self.known_database(slot)).collect();
+        Ok(recipients.into_iter().collect())
     }
 
-    /// Takes rows, writes them to the recipient, and deletes them when that is committed. The locks between are left
-    /// out: two processes may deliver the same rows, which changes nothing.
     async fn deliver(
         &self,
         database: usize,
         recipient: usize,
         _: &(dyn Fn(MemberId) -> bool + Send + Sync),
     ) -> Result<usize> {
-        let count = self.count;
-        let take = move |database: &mut Database| -> Vec<(u64, HistoryRow)> {
-            let is_for = |row: &HistoryRow| database_of(member_slot(row.member), count) == recipient;
-            let rows = database.outbox.iter().filter(|(_, row)| is_for(row));
-            rows.map(|(number, row)| (*number, *row)).take(ROWS_PER_DELIVERY).collect()
-        };
-        let rows = self.transact(database, "take_from_outbox", take).await?;
-        if rows.is_empty() {
-            return Ok(0);
+        let is_own = |slot: &Slot| self.known_database(*slot) == recipient;
+        let slots: Vec<Slot> = self.list_member_slots(database).await?.into_iter().filter(is_own).collect();
+        match self.deliver_to(database, recipient, &slots).await {
+            Err(StoreError::Moved) => {}
+            done => return done,
         }
-        let histories: Vec<HistoryRow> = rows.iter().map(|(_, row)| *row).collect();
-        self.transact(recipient, "write_histories", |of| of.add_histories(&histories)).await?;
-        let delete = |of: &mut Database| of.outbox.retain(|number, row| !rows.contains(&(*number, *row)));
-        self.transact(database, "delete_from_outbox", delete).await?;
-        Ok(rows.len())
+        self.read_slot_map_again().await;
+        let mut delivered = 0;
+        for slot in self.list_member_slots(database).await?.into_iter().filter(is_own) {
+            match self.deliver_to(database, recipient, &[slot]).await {
+                Ok(rows) => delivered += rows,
+                Err(StoreError::Moved) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(delivered)
     }
 
     async fn read_outbox_age(&self, _: usize) -> Result<Option<u64>> {
@@ -369,5 +435,33 @@ impl Outboxes for SimulatedTables {
             Some(written) => written.notified().await,
             None => pending().await,
         }
+    }
+}
+
+impl SimulatedTables {
+    /// The slots of the members for whom an outbox has rows.
+    async fn list_member_slots(&self, database: usize) -> Result<BTreeSet<Slot>> {
+        let list = |of: &mut Database| of.outbox.values().map(|row| member_slot(row.member)).collect();
+        self.transact(database, "list_recipients", list).await
+    }
+
+    /// Takes rows for members in these slots, writes them to the recipient, and deletes them when that is committed. The
+    /// locks between are left out: two processes may deliver the same rows, which changes nothing.
+    async fn deliver_to(&self, database: usize, recipient: usize, slots: &[Slot]) -> Result<usize> {
+        let take = |of: &mut Database| -> Vec<(u64, HistoryRow)> {
+            let rows = of.outbox.iter().filter(|(_, row)| slots.contains(&member_slot(row.member)));
+            rows.map(|(number, row)| (*number, *row)).take(ROWS_PER_DELIVERY).collect()
+        };
+        let rows = self.transact(database, "take_from_outbox", take).await?;
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let histories: Vec<HistoryRow> = rows.iter().map(|(_, row)| *row).collect();
+        let slots: Vec<Slot> = histories.iter().map(|row| member_slot(row.member)).collect();
+        let write = |of: &mut Database| of.add_histories(&histories);
+        self.transact_on_slots(recipient, "write_histories", Some(&slots), write).await??;
+        let delete = |of: &mut Database| of.outbox.retain(|number, row| !rows.contains(&(*number, *row)));
+        self.transact(database, "delete_from_outbox", delete).await?;
+        Ok(rows.len())
     }
 }

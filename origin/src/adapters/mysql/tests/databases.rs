@@ -9,8 +9,9 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, repeat_while_unavailable};
 use crate::cluster::reshard::relocate;
+use crate::domain::broker_state::BrokerState;
 use crate::domain::row::WeightsByType;
-use crate::ports::store::{HealthCheck as _, Result, Sharding as _, StoreError};
+use crate::ports::store::{BrokerStates as _, HealthCheck as _, Result, Sharding as _, StoreError};
 
 #[tokio::test]
 async fn database_of_another_layout_is_refused() {
@@ -155,4 +156,63 @@ async fn empty_database_that_was_not_is_refused_until_it_is_adopted() {
         session.execute_text("DO 0").await.unwrap();
         databases.drop_all().await;
     }
+}
+
+#[tokio::test]
+async fn database_of_another_installation_is_refused_by_name() {
+    let (Some(databases), Some(others)) = (TestDatabases::new(2), TestDatabases::new(2)) else { return };
+    let (store, other) = (databases.open().await, others.open().await);
+    let (id, other_id) = (store.installation().unwrap().to_owned(), other.installation().unwrap().to_owned());
+    assert!(id.len() == 32 && id != other_id, "{id} {other_id}");
+    let mixed = [databases.urls()[0].clone(), others.urls()[1].clone()];
+    let expected = format!("/{}: it belongs to installation {other_id}, and", others.names[1]);
+    let weights = WeightsByType::new;
+    for refused in [
+        MysqlStore::open(&mixed, TABLES, weights()).await.map(drop),
+        MysqlStore::open_available(&mixed, TABLES, weights()).await.map(drop),
+        MysqlStore::migrate(&mixed, TABLES, weights()).await.map(drop),
+        MysqlStore::adopt_empty(&mixed, TABLES).await,
+    ] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains(&expected) && error.contains(&id), "{error}");
+    }
+    // Databases of a version without installations: one has an id, and then both have it.
+    for kept in [None, Some(1), Some(0)] {
+        for database in (0..2).filter(|database| Some(*database) != kept) {
+            let mut session = store.session("test", database).await.unwrap();
+            session.execute_text("DELETE FROM setting WHERE name = 'installation'").await.unwrap();
+        }
+        let before = MysqlStore::open(&databases.urls(), TABLES, weights()).await.unwrap();
+        assert_eq!(before.installation().is_some(), kept.is_some(), "{kept:?}");
+        let (one, same) = (databases.open().await, databases.open().await);
+        assert_eq!(one.installation(), same.installation());
+        if kept.is_some() {
+            assert_eq!(one.installation(), before.installation(), "{kept:?}");
+        }
+    }
+    databases.drop_all().await;
+    others.drop_all().await;
+}
+
+#[tokio::test]
+async fn first_cluster_of_the_broker_is_remembered_in_every_database() {
+    let Some(databases) = TestDatabases::new(2) else { return };
+    let store = databases.open().await;
+    let (one, other) = tokio::join!(store.remember_cluster("a"), store.remember_cluster("b"));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!(one, other, "one of the two is first");
+    assert_eq!(store.read_broker_state().await.unwrap().cluster_id.as_ref(), Some(&one));
+    let second = MysqlStore::open_available(&databases.urls(), TABLES, WeightsByType::new()).await.unwrap();
+    let mut session = store.session("test", 0).await.unwrap();
+    session.execute_text("DELETE FROM setting WHERE name = 'broker_state'").await.unwrap();
+    assert_eq!(second.read_broker_state().await.unwrap().cluster_id.as_ref(), Some(&one), "the second one has it");
+    // A process that does not know the cluster stops the broker.
+    store.write_broker_state(&BrokerState::default().stop("it is short".into())).await.unwrap();
+    let state = store.read_broker_state().await.unwrap();
+    assert_eq!((state.stopped.as_deref(), state.cluster_id.as_ref()), (Some("it is short"), Some(&one)));
+    let accepted = BrokerState { generation: 2, cluster_id: Some("c".into()), ..BrokerState::default() };
+    store.write_broker_state(&accepted).await.unwrap();
+    assert_eq!(store.remember_cluster("a").await.unwrap(), "c");
+    assert_eq!(store.read_broker_state().await.unwrap(), accepted);
+    databases.drop_all().await;
 }

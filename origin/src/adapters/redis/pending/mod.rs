@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `{name:slot}:a:<comment>` | string | an appended comment: the run id of the server that accepted it, then the bytes of its operation |
 //! | `{name:slot}:r:<snapshot>` | string | a ranking that could not be stored |
-//! | `{name:m:<bucket>}:k:<member>:<key>` | string | a reservation: `1` if appended, else `0`, then the operation |
+//! | `{name:m:<bucket>}:k:<member>:<key>` | string | a reservation: the operation, or what is kept of it once it is appended ([`reservation`]) |
 //! | `{name:m:<bucket>}:own:<member>` | sorted set | the comments of a member by time |
 //! | `{name:m:<bucket>}:since` | string | the server's run id, and since when it has kept every reservation |
 //!
@@ -12,6 +12,7 @@
 //! the tags of that node. Not noticed is a server that evicts reservations (`volatile-*`, out of
 //! memory); the unique key of the rows is the protection against that.
 
+mod reservation;
 #[cfg(test)]
 mod tests;
 
@@ -21,11 +22,12 @@ use std::time::Duration;
 
 use ::redis::FromRedisValue;
 use async_trait::async_trait;
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::try_join_all;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::walk::Snapshot;
 
+use crate::adapters::redis::pending::reservation::{decode_holder, encode_appended};
 use crate::adapters::redis::{RedisCallError, RedisConnection, RedisScript, ScriptCall};
 use crate::clock::Clock;
 use crate::domain::codec::operation::{decode, encode};
@@ -33,8 +35,8 @@ use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::row::NewCommentRow;
 use crate::ports::failure::Failure;
 use crate::ports::pending::{
-    MAX_PENDING_TIME, MAX_SNAPSHOT_TIME, Pending, PendingComment, PendingEnd, PendingError, Reservation,
-    STORED_COMMENT_TIME,
+    AppendedKey, KeyHolder, MAX_PENDING_TIME, MAX_SNAPSHOT_TIME, Pending, PendingComment, PendingEnd, PendingError,
+    Reservation, STORED_COMMENT_TIME,
 };
 
 /// Hash tags that members share: few enough for each to have its marker, enough for the nodes of a
@@ -44,8 +46,6 @@ const MEMBER_BUCKETS: u64 = 1_024;
 const RESERVATION_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Comments of a member that are listed, the newest: those of 10 minutes at the highest rate that is allowed by default.
 const MAX_MEMBER_COMMENTS: usize = 50;
-/// The first byte of a reservation that is known to be appended.
-const IS_APPENDED: u8 = b'1';
 /// The bytes of a server's run id, in front of a comment's operation.
 const RUN_ID_BYTES: usize = 40;
 
@@ -134,18 +134,15 @@ impl Pending for RedisPending {
         let (before, is_certain): (Option<Vec<u8>>, bool) = self.run(&call).await?;
         Ok(match before {
             None => Reservation::New { is_certain },
-            Some(before) => {
-                let (operation, is_appended) = decode_reservation(&before)?;
-                Reservation::Existing { operation: Box::new(operation), is_appended }
-            }
+            Some(before) => Reservation::Existing(decode_holder(&before)?),
         })
     }
 
-    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<LoggedOperation>, PendingError> {
+    async fn find_reservation(&self, member: MemberId, key: &str) -> Result<Option<KeyHolder>, PendingError> {
         let key = self.reservation_key(member, key);
         let value: Option<Vec<u8>> =
             self.connection.query("pending.find_reservation", &key, ::redis::cmd("GET").arg(&key)).await?;
-        value.map(|value| Ok(decode_reservation(&value)?.0)).transpose()
+        value.map(|value| decode_holder(&value)).transpose()
     }
 
     async fn release_key(&self, operation: &LoggedOperation) -> Result<(), PendingError> {
@@ -161,13 +158,17 @@ impl Pending for RedisPending {
         let mut put = PUT_COMMENT.call(&comment_key);
         put.arg(&bytes).arg(MAX_PENDING_TIME.as_millis() as u64);
 
+        self.run::<()>(&put).await?;
+
+        // Last: what is marked as appended is shown.
         let reservation = row.idempotency.as_ref().map(|idempotency| self.reservation_key(member, &idempotency.key));
         let keys: Vec<_> = [self.member_comments_key(member)].into_iter().chain(reservation).collect();
         let mut mark = MARK_APPENDED.call(&keys);
         mark.arg(id.get()).arg(operation.at).arg(MAX_PENDING_TIME.as_millis() as u64).arg(MAX_MEMBER_COMMENTS);
-        mark.arg(&bytes).arg(RESERVATION_TTL.as_millis() as u64);
-        try_join(self.run::<()>(&put), self.run::<()>(&mark)).await?;
-        Ok(())
+        if let Some(appended) = AppendedKey::of(operation) {
+            mark.arg(&bytes).arg(encode_appended(&appended)).arg(RESERVATION_TTL.as_millis() as u64);
+        }
+        self.run(&mark).await
     }
 
     async fn end_comments(&self, comments: &[(CommentId, PendingEnd)]) -> Result<(), PendingError> {
@@ -256,12 +257,6 @@ fn decode_comment(value: &[u8], run_id: &[u8]) -> Result<PendingComment, Pending
     let (accepted_by, bytes) =
         value.split_at_checked(RUN_ID_BYTES).ok_or_else(|| PendingError("a pending comment is cut".into()))?;
     Ok(PendingComment { operation: decode(bytes).map_err(damaged)?, is_of_this_server: accepted_by == run_id })
-}
-
-/// The operation that holds a key, and whether it is known to be appended.
-fn decode_reservation(value: &[u8]) -> Result<(LoggedOperation, bool), PendingError> {
-    let (first, bytes) = value.split_first().ok_or_else(|| PendingError("a reservation is empty".into()))?;
-    Ok((decode(bytes).map_err(damaged)?, *first == IS_APPENDED))
 }
 
 fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> PendingError {

@@ -8,11 +8,13 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{Author, CommentState, Visibility};
 
 use crate::adapters::redis::RedisConnection;
+use crate::adapters::redis::pending::reservation::APPENDED_BYTES;
 use crate::adapters::redis::pending::{MAX_MEMBER_COMMENTS, RESERVATION_TTL, RedisPending};
+use crate::domain::codec::operation::encode;
 use crate::domain::operation::{LoggedOperation, Operation};
-use crate::domain::row::{IdempotencyKey, NewCommentRow};
+use crate::domain::row::{IdempotencyKey, NewCommentRow, RememberedRequest};
 use crate::ports::pending::{
-    MAX_PENDING_TIME, MAX_SNAPSHOT_TIME, Pending, PendingEnd, Reservation, STORED_COMMENT_TIME,
+    KeyHolder, MAX_PENDING_TIME, MAX_SNAPSHOT_TIME, Pending, PendingEnd, Reservation, STORED_COMMENT_TIME,
 };
 use crate::testing::manual_clock::ManualClock;
 use crate::testing::redis_server::RedisServer;
@@ -62,22 +64,36 @@ async fn key_belongs_to_one_operation_until_it_is_released() {
     let pending = pending(&server, &clock).await;
     let (first, second) = (operation(NOW, 1, Some("k")), operation(NOW, 2, Some("k")));
     assert!(matches!(pending.reserve_key(&first).await.unwrap(), Reservation::New { is_certain: false }));
-    let Reservation::Existing { operation, is_appended: false } = pending.reserve_key(&second).await.unwrap() else {
+    let Reservation::Existing(KeyHolder::Reserved(holder)) = pending.reserve_key(&second).await.unwrap() else {
         panic!()
     };
-    assert_eq!(id(&operation), id(&first));
+    assert_eq!(id(&holder), id(&first));
     // Only the holder can release it, and not after it was appended.
     pending.release_key(&second).await.unwrap();
-    assert_eq!(pending.find_reservation(member(), "k").await.unwrap().map(|e| id(&e)), Some(id(&first)));
+    let holder = pending.find_reservation(member(), "k").await.unwrap().and_then(|holder| holder.appended());
+    assert_eq!(holder.map(|holder| holder.request.id), Some(id(&first)));
     pending.release_key(&first).await.unwrap();
     assert!(pending.find_reservation(member(), "k").await.unwrap().is_none());
     pending.reserve_key(&second).await.unwrap();
     pending.put_comment(&second).await.unwrap();
     pending.release_key(&second).await.unwrap();
-    let Reservation::Existing { operation, is_appended: true } = pending.reserve_key(&first).await.unwrap() else {
+    // What is kept of it then is small.
+    let key = pending.reservation_key(member(), "k");
+    let length: usize = pending.connection.query("test", &key, ::redis::cmd("STRLEN").arg(&key)).await.unwrap();
+    assert_eq!(length, APPENDED_BYTES);
+    // Another operation with this key is shown, and leaves the key to its holder.
+    pending.put_comment(&first).await.unwrap();
+    let Reservation::Existing(KeyHolder::Appended(holder)) = pending.reserve_key(&first).await.unwrap() else {
         panic!()
     };
-    assert_eq!(id(&operation), id(&second));
+    let RememberedRequest { request, id: holding, state } = holder.request;
+    assert_eq!((holder.at, request, holding, state), (NOW, [7; 32], id(&second), CommentState::Published));
+    // As the first versions wrote it.
+    let mut value = b"1".to_vec();
+    value.extend(encode(&first).unwrap());
+    pending.connection.query::<()>("test", &key, ::redis::cmd("SET").arg(&key).arg(value)).await.unwrap();
+    let holder = pending.find_reservation(member(), "k").await.unwrap();
+    assert!(matches!(holder, Some(KeyHolder::Appended(holder)) if holder.request.id == id(&first)));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 -- another operation is left as it is.
 --
 -- KEYS: the member's list, sorted by time; the reservation, if there is one
--- ARGV: the comment, its time, how long it is shown, how many comments the list keeps; the operation and
---   how long a reservation lives (times in milliseconds)
+-- ARGV: the comment, its time, how long it is shown, how many comments the list keeps; with a reservation the
+--   operation, what is kept of it, and how long a reservation lives (times in milliseconds)
 
 local id, at, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZADD', KEYS[1], ARGV[2], id)
@@ -12,5 +12,5 @@ redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[4]) - 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 if KEYS[2] then
   local holder = redis.call('GET', KEYS[2])
-  if not holder or string.sub(holder, 2) == ARGV[5] then redis.call('SET', KEYS[2], '1' .. ARGV[5], 'PX', ARGV[6]) end
+  if not holder or string.sub(holder, 2) == ARGV[5] then redis.call('SET', KEYS[2], ARGV[6], 'PX', ARGV[7]) end
 end
