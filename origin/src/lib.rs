@@ -7,6 +7,7 @@
 pub mod adapters;
 pub mod boot_clock;
 pub mod bootstrap;
+pub mod broker_identity;
 pub mod circuit_breaker;
 pub mod cli;
 pub mod clock;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use gailou_shared::id::{SLOT_COUNT, Slot};
 
-use crate::cluster::broker_identity;
+use crate::broker_identity;
 use crate::domain::broker_state::{AcceptedPartition, BrokerState};
 use crate::domain::checkpoint::{Checkpoint, LogSample};
 use crate::domain::positions::OperationStream;

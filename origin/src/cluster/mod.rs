@@ -4,7 +4,6 @@
 //! Names no driver.
 
 pub mod accept_log;
-pub mod broker_identity;
 pub mod cached_store;
 pub mod catch_up;
 pub mod counter_recovery;

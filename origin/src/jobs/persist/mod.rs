@@ -27,8 +27,8 @@ pub use persist_metrics::{PersistMetrics, TopicCounts};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::broker_identity;
 use crate::clock::Clock;
-use crate::cluster::broker_identity;
 use crate::domain::broker_state::BrokerState;
 use crate::domain::positions::OperationStream;
 use crate::jobs::pass_rewinds::RewindPasser;

@@ -9,7 +9,7 @@ use gailou_shared::id::{CommentId, SEQUENCE_COUNT, Slot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::broker_identity;
+use crate::broker_identity;
 use crate::cluster::cached_store::{CachedStore, CachedStoreDeps};
 use crate::cluster::catch_up::PartitionCatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;

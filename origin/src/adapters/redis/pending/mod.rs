@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `{name:slot}:a:<comment>` | string | an appended comment: the run id of the server that accepted it, then the bytes of its operation |
 //! | `{name:slot}:r:<snapshot>` | string | a ranking that could not be stored |
-//! | `{name:m:<bucket>}:k:<member>:<key>` | string | a reservation: the operation, or what is kept of it once it is appended ([`reservation`]) |
+//! | `{name:m:<bucket>}:k:<member>:<key>` | string | a reservation: the operation, or what is kept of it once it is appended (`reservation.rs`) |
 //! | `{name:m:<bucket>}:own:<member>` | sorted set | the comments of a member by time |
 //! | `{name:m:<bucket>}:since` | string | the server's run id, and since when it has kept every reservation |
 //!

@@ -68,7 +68,7 @@ pub async fn stop_broker(tables: &dyn BrokerStates, stopped: &BrokerState) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cluster"))]
 mod tests {
     use super::*;
     use crate::cluster::accept_log::accept;
