@@ -266,6 +266,7 @@ mod tests {
         bed.pass(QUESTION_INTERVAL).await;
         assert!(bed.is_caught_up(TEST_START_MS).await);
     }
+
     #[tokio::test(start_paused = true)]
     async fn former_database_of_a_slot_that_moved_does_not_answer_for_it() {
         let bed = CatchUpTestBed::with_databases(2);

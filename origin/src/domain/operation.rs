@@ -57,6 +57,23 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// The slot of the rows that it writes; the first one where they are of no slot.
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Publish(new) => new.path.id().slot(),
+            Self::React { id, .. } | Self::Change { id, .. } => id.slot(),
+            Self::Subject { key, .. } => key.slot(),
+            Self::Snapshot { slot, .. } => *slot,
+            Self::Dictionary(_)
+            | Self::MemberName { .. }
+            | Self::DeleteExpired
+            | Self::DeleteEditHistory { .. }
+            | Self::Erasure { .. } => Slot::FIRST,
+        }
+    }
+}
+
 /// A step in the erasure of a member. Each may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasureStep {

@@ -17,7 +17,11 @@ const OWNER_PARTITION: u32 = 0;
 
 /// Refuses topics that another installation has.
 pub(super) async fn check(client: &KafkaClient, installation: &str) -> Result<(), BrokerError> {
-    match read(client).await? {
+    compare(client, read(client).await?, installation)
+}
+
+fn compare(client: &KafkaClient, owner: Option<String>, installation: &str) -> Result<(), BrokerError> {
+    match owner {
         Some(owner) if owner != installation => {
             let topic = client.owner_topic_name();
             let text = format!(
@@ -46,7 +50,8 @@ pub(super) async fn claim(client: &KafkaClient, installation: &str, replication:
 }
 
 async fn try_claim(client: &KafkaClient, installation: &str, replication: u16) -> Result<(), BrokerError> {
-    if read(client).await?.is_none() {
+    let mut owner = read(client).await?;
+    if owner.is_none() {
         let topic = topics::owner_topic(client);
         if topics::find_topic(client, &client.owner_topic_name()).await?.is_err() {
             topics::create(client, &[&topic], replication).await?;
@@ -57,8 +62,9 @@ async fn try_claim(client: &KafkaClient, installation: &str, replication: u16) -
             producer.send("claim_topics", &client.owner_topic_name(), partition, installation.as_bytes(), None).await;
         producer.close().await;
         claimed?;
+        owner = read(client).await?;
     }
-    check(client, installation).await
+    compare(client, owner, installation)
 }
 
 /// The owner; `None` where there is none, or where it cannot be found out.

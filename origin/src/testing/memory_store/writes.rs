@@ -25,20 +25,6 @@ use crate::testing::memory_store::{MemoryStore, StoreState};
 /// How long a statement takes, so that others may come in between.
 const STATEMENT_TIME: Duration = Duration::from_millis(1);
 
-fn slot_of(operation: &Operation) -> Slot {
-    match operation {
-        Operation::Publish(row) => row.subject.slot(),
-        Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
-        Operation::Subject { key, .. } => key.slot(),
-        Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_)
-        | Operation::MemberName { .. }
-        | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. }
-        | Operation::Erasure { .. } => Slot::FIRST,
-    }
-}
-
 fn row_of(new: &NewCommentRow) -> CommentRow {
     CommentRow {
         parent_id: new.parent_id,
@@ -57,7 +43,7 @@ fn apply(state: &mut StoreState, logged: &LoggedOperation) -> OperationOutcome {
         _ => OperationStream::Comments,
     };
     if let Some(position) = logged.position {
-        let next = state.positions.entry((stream, slot_of(&logged.operation))).or_default();
+        let next = state.positions.entry((stream, logged.operation.slot())).or_default();
         if position < *next {
             return OperationOutcome::Seen;
         }
@@ -103,7 +89,7 @@ impl BatchWriter for MemoryStore {
         let mut state = self.state();
         state.batch_sizes.push(batch.len());
         for logged in batch {
-            self.check_slot(&state, slot_of(&logged.operation))?;
+            self.check_slot(&state, logged.operation.slot())?;
         }
         let fault = state.fault.as_mut().and_then(|decide| decide(batch));
         if let Some((FaultPoint::Before, error)) = fault {

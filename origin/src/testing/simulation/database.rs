@@ -13,7 +13,7 @@ use gailou_shared::wire::CommentState;
 use crate::domain::broker_state::BrokerState;
 use crate::domain::checkpoint::{Checkpoint, CheckpointAdvance, LogSamples};
 use crate::domain::fold::{HistoryRow, TableLayout};
-use crate::domain::operation::{ChangeRow, LoggedOperation, Operation, PersistedBatch, least_after_rewind};
+use crate::domain::operation::{ChangeRow, LoggedOperation, PersistedBatch, least_after_rewind};
 use crate::domain::positions::{OperationStream, StreamPosition};
 use crate::domain::row::{CommentRow, SubjectRow};
 use crate::domain::slot_state::SlotProgress;
@@ -41,21 +41,6 @@ pub(super) struct Database {
     pub(super) connections: MoverConnections,
 }
 
-/// The slot of an operation on rows.
-pub(super) fn slot_of(operation: &Operation) -> Slot {
-    match operation {
-        Operation::Publish(new) => new.path.id().slot(),
-        Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
-        Operation::Subject { key, .. } => key.slot(),
-        Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_)
-        | Operation::MemberName { .. }
-        | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. }
-        | Operation::Erasure { .. } => Slot::FIRST,
-    }
-}
-
 /// The slot of a member's own rows.
 pub(super) fn member_slot(member: MemberId) -> Slot {
     Slot::new((member.get().wrapping_mul(373) % 1_024) as u16).unwrap_or(Slot::FIRST)
@@ -74,7 +59,7 @@ impl Database {
         batch: &[&LoggedOperation],
         checkpoints: Option<(OperationStream, &[CheckpointAdvance])>,
     ) -> Result<PersistedBatch> {
-        let slots = || batch.iter().map(|logged| slot_of(&logged.operation));
+        let slots = || batch.iter().map(|logged| logged.operation.slot());
         if let Some((stream, advances)) = checkpoints {
             self.check_applied(stream, advances)?;
         }

@@ -263,15 +263,17 @@ impl FaultMaker {
         let (copy, since) = (lock(&self.cluster.databases)[database].clone(), self.world.elapsed_ms());
         self.world.pause(500, 8_000).await;
         self.wait_until_known(database).await;
+        let outage = Duration::from_millis(self.world.below(2_001));
+        // Before it happens, so that another one waits for it.
+        lock(&self.rewound).insert(database, Instant::now() + outage);
         self.world.set_condition(Server::Database(database), Condition { is_down: true, ..Condition::default() });
-        self.world.pause(0, 2_000).await;
+        sleep(outage).await;
         let (before, after) = {
             let of = &mut lock(&self.cluster.databases)[database];
             let before = of.slots.clone();
             of.go_back(copy);
             (before, of.slots.clone())
         };
-        lock(&self.rewound).insert(database, Instant::now());
         let has = |slot: Slot| before.status(slot).state.is_readable() || after.status(slot).state.is_readable();
         let moved = |slot: Slot| before.status(slot) != after.status(slot);
         lock(&self.oracle).note_rewind(since, |subject| has(subject.slot()));

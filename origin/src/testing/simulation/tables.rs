@@ -29,7 +29,7 @@ use crate::ports::store::{
     SlotPositions, StoreError,
 };
 use crate::testing::faults::lock;
-use crate::testing::simulation::database::{Database, member_slot, slot_of};
+use crate::testing::simulation::database::{Database, member_slot};
 use crate::testing::simulation::slot_map::{ProcessSlotMap, SlotCheck};
 use crate::testing::simulation::world::{Node, Server, Unanswered};
 
@@ -136,7 +136,7 @@ impl SimulatedTables {
         let mut persisted = PersistedBatch::default();
         let mut remaining: Vec<usize> = (0..batch.len()).collect();
         while !remaining.is_empty() {
-            let parts = self.by_database(remaining.drain(..), |index| slot_of(&batch[*index].operation));
+            let parts = self.by_database(remaining.drain(..), |index| batch[*index].operation.slot());
             if checkpoints.is_some_and(|(of, ..)| parts.keys().any(|database| *database != of)) {
                 return Err(StoreError::Moved);
             }
@@ -174,7 +174,7 @@ impl SimulatedTables {
         part: &[&LoggedOperation],
         checkpoints: Option<(usize, OperationStream, &[CheckpointAdvance])>,
     ) -> Result<PersistedBatch> {
-        let slots: Vec<Slot> = part.iter().map(|logged| slot_of(&logged.operation)).collect();
+        let slots: Vec<Slot> = part.iter().map(|logged| logged.operation.slot()).collect();
         let checkpoints = checkpoints.map(|(_, stream, advances)| (stream, advances));
         let write = |of: &mut Database| of.write(part, checkpoints);
         let done = self.transact_on_slots(database, "write", Some(&slots), write).await?;
@@ -237,7 +237,7 @@ impl Checkpoints for SimulatedTables {
         database: usize,
         advances: &[CheckpointAdvance],
     ) -> Result<()> {
-        let slot = slot_of(&dead.operation);
+        let slot = dead.operation.slot();
         self.transact_on_slots(database, "skip_operation", Some(&[slot]), |of| of.skip(dead, advances)).await?
     }
 

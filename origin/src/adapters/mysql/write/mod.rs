@@ -146,25 +146,10 @@ pub(super) async fn skip_operation(
     session.finish(done).await
 }
 
-/// The slot that an operation belongs to.
-fn slot_of(operation: &Operation) -> Slot {
-    match operation {
-        Operation::Publish(new) => new.path.id().slot(),
-        Operation::React { id, .. } | Operation::Change { id, .. } => id.slot(),
-        Operation::Subject { key, .. } => key.slot(),
-        Operation::Snapshot { slot, .. } => *slot,
-        Operation::Dictionary(_)
-        | Operation::MemberName { .. }
-        | Operation::DeleteExpired
-        | Operation::DeleteEditHistory { .. }
-        | Operation::Erasure { .. } => Slot::FIRST,
-    }
-}
-
 fn by_shard(db: &MysqlStore, batch: &[LoggedOperation], indexes: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for index in indexes {
-        parts.entry(db.database_of(slot_of(&batch[*index].operation))).or_default().push(*index);
+        parts.entry(db.database_of(batch[*index].operation.slot())).or_default().push(*index);
     }
     parts
 }
@@ -206,7 +191,7 @@ async fn write_in_transaction(
     session: &mut MysqlSession,
     batch: &[&LoggedOperation],
 ) -> Result<(PersistedBatch, bool)> {
-    let slots = batch.iter().map(|logged| slot_of(&logged.operation));
+    let slots = batch.iter().map(|logged| logged.operation.slot());
     let locked = slot_locks::lock_slots(session, slots).await?;
     let mut loaded = LoadedRows::new(TableLayout::Sharded, locked.positions());
     while let Some(request) = loaded.next_request(batch) {
