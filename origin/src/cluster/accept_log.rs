@@ -20,8 +20,10 @@ use crate::ports::store::SlotTables;
 const POSITION_STEP: u64 = 1 << 32;
 
 /// The topic of each stream.
-const STREAM_TOPICS: [(OperationStream, Topic); 2] =
-    [(OperationStream::Comments, Topic::Comments), (OperationStream::Reactions, Topic::Reactions)];
+const STREAM_TOPICS: [(OperationStream, Topic); 2] = [
+    (OperationStream::Comments, Topic::of(OperationStream::Comments)),
+    (OperationStream::Reactions, Topic::of(OperationStream::Reactions)),
+];
 
 /// Accepts the log; the partitions that go on elsewhere.
 ///

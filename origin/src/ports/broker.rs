@@ -16,6 +16,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use crate::domain::broker_state::BrokerState;
 use crate::domain::damaged_data::DamagedData;
+use crate::domain::positions::OperationStream;
 use crate::ports::failure::Failure;
 
 /// How long records are kept at least: for so long the tables may be unavailable before anything that was acknowledged is
@@ -34,6 +35,14 @@ pub enum Topic {
 
 impl Topic {
     pub const ALL: &[Self] = Self::VARIANTS;
+
+    /// The topic of a stream.
+    pub const fn of(stream: OperationStream) -> Self {
+        match stream {
+            OperationStream::Comments => Self::Comments,
+            OperationStream::Reactions => Self::Reactions,
+        }
+    }
 
     /// Its name without the cluster's prefix: `comments`.
     pub const fn name(self) -> &'static str {
@@ -169,7 +178,8 @@ pub trait Consumer: Send {
     /// Commits for each partition the offset before which every record is stored. Revoked
     /// partitions are left out.
     async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
-    /// The partitions that were assigned since the last call, for the first time or again.
+    /// The partitions that were assigned since the last call, for the first time or again. After no broker could be
+    /// reached all count as revoked and assigned again: the log may be another one.
     fn take_assigned(&mut self) -> Vec<u32>;
     /// The partitions that were revoked since the last call. Call it before
     /// [`Consumer::take_assigned`]: a partition that was revoked and assigned again is in both.

@@ -76,11 +76,6 @@ impl ClusterFault {
         }
     }
 
-    /// Whether it is one of the known limits in docs/cluster.md: it runs when it is asked for by name.
-    pub(crate) fn is_known_limit(self) -> bool {
-        self == Self::Rewind(ServerKind::Kafka)
-    }
-
     /// Whether rounds of this length have this fault. In short rounds each way to lose a database hits one of
     /// the two, and what takes a minute by itself is left out.
     pub(crate) fn fits(self, round: Duration) -> bool {
@@ -89,7 +84,7 @@ impl ClusterFault {
             Self::Freeze(ClusterPart::AllJobs | ClusterPart::Server(ServerKind::Mariadb))
                 | Self::Kill(ClusterPart::Server(ServerKind::Mysql))
                 | Self::Cut(ServerKind::Mariadb)
-                | Self::Rewind(ServerKind::Mariadb)
+                | Self::Rewind(ServerKind::Mariadb | ServerKind::Kafka)
         );
         round >= LONG_ROUND || !is_long
     }
@@ -140,7 +135,7 @@ impl ClusterFault {
             Self::Kill(part) => cluster.kill(part),
             Self::Freeze(part) => cluster.freeze(part),
             Self::Cut(server) => cluster.cut(server),
-            Self::Rewind(ServerKind::Kafka) => log_loss::copy_log(cluster, round),
+            Self::Rewind(ServerKind::Kafka) => log_loss::copy_log(cluster, round).await,
             Self::Rewind(server) => cluster.save(server),
             Self::RecreateTopic => log_loss::stop_jobs(cluster, round).await,
             Self::RenameColumn => rename_column(cluster, COLUMN, OTHER_COLUMN),

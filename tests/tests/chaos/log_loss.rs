@@ -28,7 +28,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 const SERVERS_KNOW_AFTER: Duration = Duration::from_secs(2);
 /// How long it is watched that the broker stays stopped.
 const STOPPED_DURATION: Duration = Duration::from_secs(3);
-/// The least writes that must be refused meanwhile.
+/// The least writes that the log loses.
+const MIN_LOST_WRITES: u64 = 100;
+/// The least writes that must be refused while it is stopped.
 const MIN_REFUSED_WRITES: u64 = 20;
 /// Records that are appended at the same time.
 const CONCURRENT_APPENDS: usize = 500;
@@ -36,10 +38,18 @@ const CONCURRENT_APPENDS: usize = 500;
 const OTHER_MEMBER: u64 = 9;
 const OTHER_NODE: u64 = 60;
 
-/// Copies the log. From now on it may lose what is acknowledged.
-pub(crate) fn copy_log(cluster: &mut ChaosCluster, round: &ChaosRound) {
+/// Copies the log, and waits until the tables know more than the copy has. From now on it may lose what is acknowledged.
+pub(crate) async fn copy_log(cluster: &mut ChaosCluster, round: &ChaosRound) {
     begin_loss(round);
     cluster.save(ServerKind::Kafka);
+    let before = round.appended.load(Ordering::SeqCst);
+    let is_enough = |appended: &u64| *appended >= before + MIN_LOST_WRITES;
+    if !is_enough(&poll_until(async || round.appended.load(Ordering::SeqCst), is_enough).await) {
+        round.report("too little was acknowledged after the log was copied: this proves too little".to_owned());
+    }
+    if let Err(problem) = cluster.wait_until_caught_up().await {
+        round.report(problem);
+    }
 }
 
 /// Puts the copy of the log back under the jobs that run.

@@ -116,6 +116,10 @@ impl KafkaConsumer {
                     return Ok(true);
                 }
                 Ok(Err(error)) if is_fatal(&error) => return Err(BrokerError::Damaged(Failure::of_driver(error))),
+                // The brokers may come back with another log.
+                Ok(Err(error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) => {
+                    self.with_assignment(Assignment::begin_again);
+                }
                 // The driver has logged it, and retries by itself.
                 Ok(Err(_)) => {}
             }
@@ -288,6 +292,15 @@ struct Assignment {
     revoked: Vec<u32>,
     /// Revoked since the last record was buffered.
     to_drop: Vec<u32>,
+}
+
+impl Assignment {
+    /// As if all partitions were revoked and assigned again.
+    fn begin_again(&mut self) {
+        self.assigned = self.partitions.iter().copied().collect();
+        self.revoked.extend(&self.partitions);
+        self.to_drop.extend(&self.partitions);
+    }
 }
 
 /// Follows the assignment of one member.

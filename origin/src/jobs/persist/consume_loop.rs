@@ -13,12 +13,12 @@ use crate::domain::checkpoint::{CheckpointAdvance, LogSample, LogSamples};
 use crate::domain::codec::operation::{decode, is_newer_format};
 use crate::domain::operation::{LoggedOperation, Operation};
 use crate::domain::positions::OperationStream;
+use crate::jobs::persist::PersistJob;
 use crate::jobs::persist::queue::{Batch, QueuedRecord, RecordQueue, Taken};
 use crate::jobs::persist::start::{FoundStart, Rewound, StartError, find_start};
 use crate::jobs::persist::write::{WriteOutcome, dead_letter_unreadable, write};
-use crate::jobs::persist::{PersistJob, topic};
 use crate::outage_log::OutageLog;
-use crate::ports::broker::{BrokerError, Consumer, Record};
+use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
 use crate::ports::store::{self, StoreError};
 
 /// How often all checkpoints are stored again, to find a database that has gone back.
@@ -144,7 +144,7 @@ impl ConsumeLoop {
                 known_moves: known.moves.get(database).copied().unwrap_or(0),
                 next: *next,
                 applied: self.queue.applied(*partition, database, |slot| self.job.tables.database_of(slot)),
-                samples: samples.before(*next),
+                samples,
             })
         };
         checkpoints.iter().filter_map(advance).collect()
@@ -253,7 +253,7 @@ impl ConsumeLoop {
             loop {
                 match find_start(&job, stream, partition, &seen).await {
                     Err(StartError::NoAnswer(error)) => {
-                        let (topic, retry_ms) = (topic(stream).name(), START_RETRY_INTERVAL.as_millis() as u64);
+                        let (topic, retry_ms) = (Topic::of(stream).name(), START_RETRY_INTERVAL.as_millis() as u64);
                         outage.begin(|| {
                             tracing::warn!(topic, partition, retry_ms, %error, "Could not find the start of {topic}[{partition}]; retrying every {retry_ms} ms");
                         });
@@ -278,7 +278,7 @@ impl ConsumeLoop {
         if self.queue.assignment(partition) != Some(assignment) {
             return;
         }
-        let (topic, offset) = (topic(self.stream).name(), found.start.offset);
+        let (topic, offset) = (Topic::of(self.stream).name(), found.start.offset);
         for Rewound { database, next, before } in found.rewound {
             tracing::warn!(
                 topic,
@@ -311,7 +311,7 @@ impl ConsumeLoop {
         let slot = decoded.as_ref().ok().map(|(slot, _)| *slot);
         let mut taken = self.queue.take(&record, slot, |slot| self.job.tables.database_of(slot));
         if let Taken::Unexpected { expected } = taken {
-            let (topic, partition, offset) = (topic(self.stream).name(), record.partition, record.offset);
+            let (topic, partition, offset) = (Topic::of(self.stream).name(), record.partition, record.offset);
             let known = self.known.entry(partition).or_default();
             if offset < expected || known.hole_before != Some(offset) {
                 known.hole_before = Some(offset);
@@ -351,7 +351,7 @@ impl ConsumeLoop {
         if !is_newer_format(&record.payload) || !self.queue.is_next(record) {
             return false;
         }
-        let (topic, partition, offset) = (topic(self.stream).name(), record.partition, record.offset);
+        let (topic, partition, offset) = (Topic::of(self.stream).name(), record.partition, record.offset);
         let retry_ms = NEWER_FORMAT_RETRY_INTERVAL.as_millis() as u64;
         tracing::error!(
             topic,
@@ -427,7 +427,7 @@ impl ConsumeLoop {
 
     /// Logs when a database ceases and when it begins again to store batches.
     fn log_outage(&mut self, batch: &Batch, outcome: &WriteOutcome) {
-        let (topic, database) = (topic(self.stream).name(), batch.shard);
+        let (topic, database) = (Topic::of(self.stream).name(), batch.shard);
         let outage = self.outages.entry(database).or_default();
         match outcome {
             WriteOutcome::Stored => {

@@ -8,7 +8,8 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::domain::positions::OperationStream;
-use crate::jobs::persist::{PersistJob, topic};
+use crate::jobs::persist::PersistJob;
+use crate::ports::broker::Topic;
 
 /// How often the broker is asked.
 const LAG_POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -47,8 +48,8 @@ impl Drop for LagMeter {
 async fn lag(job: &PersistJob, stream: OperationStream, partitions: &[u32]) -> Option<u64> {
     let mut lag = 0;
     for partition in partitions {
-        let end = job.broker.end_offset(topic(stream), *partition).await.ok()?;
-        let committed = job.broker.committed_offset(topic(stream), *partition).await.ok()?;
+        let end = job.broker.end_offset(Topic::of(stream), *partition).await.ok()?;
+        let committed = job.broker.committed_offset(Topic::of(stream), *partition).await.ok()?;
         lag += end.saturating_sub(committed);
     }
     Some(lag)

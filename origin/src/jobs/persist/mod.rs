@@ -93,13 +93,6 @@ impl PersistJob {
     }
 }
 
-const fn topic(stream: OperationStream) -> Topic {
-    match stream {
-        OperationStream::Comments => Topic::Comments,
-        OperationStream::Reactions => Topic::Reactions,
-    }
-}
-
 /// Writes records into the tables until `stop` is cancelled; then it writes and commits what it has
 /// taken, and leaves the consumer groups.
 ///
@@ -149,8 +142,8 @@ async fn consume_all(job: Arc<PersistJob>, stop: CancellationToken) -> anyhow::R
 
 /// The loop of one topic.
 async fn consume(job: Arc<PersistJob>, stream: OperationStream, stop: CancellationToken) -> anyhow::Result<()> {
-    let name = topic(stream).name();
-    let mut consumer = job.broker.subscribe(topic(stream)).with_context(|| format!("reading {name}"))?;
+    let name = Topic::of(stream).name();
+    let mut consumer = job.broker.subscribe(Topic::of(stream)).with_context(|| format!("reading {name}"))?;
     let mut state = ConsumeLoop::new(job, stream);
     let (mut lag, commit_outage) = (LagMeter::default(), OutageLog::default());
     let mut checkpoint_tick = interval(CHECKPOINT_INTERVAL);

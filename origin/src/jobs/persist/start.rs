@@ -12,9 +12,9 @@ use gailou_shared::id::{SLOT_COUNT, Slot};
 
 use crate::domain::checkpoint::{Checkpoint, LogSample, LogSamples};
 use crate::domain::positions::OperationStream;
+use crate::jobs::persist::PersistJob;
 use crate::jobs::persist::queue::{PartitionStart, SeenStored};
-use crate::jobs::persist::{PersistJob, topic};
-use crate::ports::broker::BrokerError;
+use crate::ports::broker::{BrokerError, Topic};
 use crate::ports::failure::Failure;
 use crate::ports::store::{self, StoreError};
 
@@ -97,7 +97,7 @@ pub(super) async fn find_start(
     partition: u32,
     seen: &SeenStored,
 ) -> Result<FoundStart, StartError> {
-    let (broker, topic) = (&job.broker, topic(stream));
+    let (broker, topic) = (&job.broker, Topic::of(stream));
     let damaged = |damage| StartError::Damaged { topic: topic.name(), partition, damage };
     let committed = broker.committed_offset(topic, partition).await?;
     let first = broker.first_offset(topic, partition).await?;

@@ -14,11 +14,11 @@ use crate::domain::markdown;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::DeadReaction;
+use crate::jobs::persist::PersistJob;
 use crate::jobs::persist::queue::QueuedRecord;
 use crate::jobs::persist::refusals::MAX_REFUSALS;
-use crate::jobs::persist::{PersistJob, topic};
 use crate::outage_log::OutageLog;
-use crate::ports::broker::Record;
+use crate::ports::broker::{Record, Topic};
 use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 
@@ -110,7 +110,7 @@ fn log_outdated(batch: &[LoggedOperation], persisted: &PersistedBatch) {
 
 /// Whether a refused record is the cause of its refusal. When a database refuses many, it is not: see [`crate::jobs::persist::refusals`].
 fn may_be_poison(job: &PersistJob, stream: OperationStream, database: usize, error: &StoreError) -> bool {
-    let (topic, counts) = (topic(stream).name(), job.counts(stream));
+    let (topic, counts) = (Topic::of(stream).name(), job.counts(stream));
     let may_be = counts.refusals.count(database);
     if may_be {
         counts
@@ -190,7 +190,7 @@ async fn give_up(
 /// Turns a record that cannot be read into a dead letter, retrying without end. The record has no
 /// slot, so there is no position to skip.
 pub(crate) async fn dead_letter_unreadable(job: &PersistJob, stream: OperationStream, record: &Record, error: &str) {
-    let (topic, partition, offset) = (topic(stream).name(), record.partition, record.offset);
+    let (topic, partition, offset) = (Topic::of(stream).name(), record.partition, record.offset);
     let delays = ConstantBuilder::default().with_delay(DEAD_LETTER_RETRY_INTERVAL).with_jitter().without_max_times();
     let outage = OutageLog::default();
     let put = (|| job.broker.put_dead_letter(record, error, job.clock.now())).retry(delays);
@@ -203,7 +203,7 @@ pub(crate) async fn dead_letter_unreadable(job: &PersistJob, stream: OperationSt
 }
 
 fn count_dead_letter(job: &PersistJob, stream: OperationStream, record: &Record, error: &dyn std::fmt::Display) {
-    let (topic, partition, offset) = (topic(stream).name(), record.partition, record.offset);
+    let (topic, partition, offset) = (Topic::of(stream).name(), record.partition, record.offset);
     tracing::error!(topic, partition, offset, %error, "The record of {topic}[{partition}] at offset {offset} is a dead letter: see gailou dlq list");
     job.counts(stream).dead_letters.fetch_add(1, Ordering::Relaxed);
 }

@@ -55,6 +55,23 @@ async fn last_record_of_a_batch_of_two_slots_is_known() {
     assert!(format!("{error:#}").contains("holds another record at 2"), "{error:#}");
 }
 
+/// The first record of the partition is not stored yet, so the checkpoint stays before it.
+#[tokio::test(start_paused = true)]
+async fn record_that_is_stored_beyond_the_checkpoint_is_known() {
+    let bed = PersistTestBed::new(1);
+    [(4, 1), (8, 1), (8, 2), (8, 3)].into_iter().for_each(|(slot, by)| _ = bed.like(slot, by));
+    bed.tables.fail_writes(|batch| {
+        let is_first = batch.iter().any(|operation| operation.position == Some(0));
+        is_first.then(|| (FaultPoint::Before, StoreError::Moved))
+    });
+    bed.runs(bed.until_liked(&[8], 3)).await;
+    bed.log.truncate(Topic::Reactions, 0, 2);
+    (101..=105).for_each(|by| _ = bed.like(8, by));
+    let refused = tokio::time::timeout(Duration::from_secs(60), run(bed.job.clone(), CancellationToken::new())).await;
+    let error = refused.expect("it is noticed").unwrap_err();
+    assert!(format!("{error:#}").contains("holds another record at 3"), "{error:#}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn records_that_were_deleted_before_they_were_stored_stop_the_process() {
     let bed = PersistTestBed::new(2);
