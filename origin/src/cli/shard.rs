@@ -57,7 +57,7 @@ pub(super) enum Shard {
 
 #[cfg(feature = "cluster")]
 pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
-    use crate::cluster::reshard::{decide_owner, delete_old_copies, relocate, settle_all};
+    use crate::cluster::reshard::{count_as_rewound, decide_owner, delete_old_copies, relocate, settle_all};
 
     let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
     let tables = &*cluster.tables;
@@ -100,9 +100,11 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
         }
         Shard::Repair { slots: Some(slots), owner: Some(owner) } => {
             for slot in slots.all() {
-                decide_owner(tables, slot, owner).await.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
+                let decided = decide_owner(tables, &*cluster.broker, slot, owner).await;
+                decided.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
                 console.out(&format!("slot {}: database {owner} has it\n", slot.get())).await?;
             }
+            count_as_rewound(tables, owner, process.clock.now()).await?;
             Ok(0)
         }
         Shard::Repair { .. } => {

@@ -28,7 +28,8 @@ impl Rewinds for MysqlStore {
         let Some(mut lock) = NamedLock::acquire(session, "rewind", 0).await? else { return Ok(false) };
         let since = now.saturating_sub(window.as_millis() as u64);
         let find = "SELECT 1 FROM feed WHERE comment_id = ? AND at > ? LIMIT 1";
-        if lock.session().fetch_first(sql(find).bind(ChangeRow::REWOUND_DATABASE).bind(since)).await?.is_none() {
+        let found = lock.session().fetch_first(sql(find).bind(ChangeRow::REWOUND_DATABASE).bind(since)).await?;
+        if window.is_zero() || found.is_none() {
             let slots = SlotStatus::read_present(lock.session()).await?;
             for slot in slots.into_iter().filter(|(_, status)| status.state.is_readable()).map(|(slot, _)| slot) {
                 match self.raise_versions(&mut lock, database, slot, least_after_rewind(now)).await {

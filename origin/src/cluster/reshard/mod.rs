@@ -30,7 +30,9 @@ pub(crate) use move_target::MoveTarget;
 #[cfg(test)]
 pub(crate) use mover::MOVE_STEPS;
 pub(crate) use mover::SlotMover;
-pub use settle::{SettledSlots, decide_owner, delete_old_copies, settle_all, settle_interrupted_moves};
+pub use settle::{
+    SettledSlots, count_as_rewound, decide_owner, delete_old_copies, settle_all, settle_interrupted_moves,
+};
 use tokio::time::timeout;
 
 use crate::ports::store::{MoveLock, Result, SlotMoves, StoreError};

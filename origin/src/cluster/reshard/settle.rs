@@ -12,11 +12,16 @@ use crate::cluster::reshard::move_target::MoveTarget;
 use crate::cluster::reshard::mover::{LAST_STEPS, SlotMover};
 use crate::cluster::reshard::{hold_during, lock_moves};
 use crate::domain::slot_state::{SlotOwner, SlotState, SlotStatus};
-use crate::ports::store::{CopiedSlot as _, MoveLock, MoveSession, Result, SlotMoves, StoreError};
+use crate::ports::broker::{PartitionOffsets, Topic};
+use crate::ports::failure::Failure;
+use crate::ports::store::{CopiedSlot as _, MoveLock, MoveSession, Result, Rewinds, SlotMoves, StoreError};
 
 /// How long the source's rows are kept: a process refreshes its map every second, and one that knows states older
 /// than five seconds asks the database before it reads.
 const OLD_ROWS_RETENTION: Duration = Duration::from_secs(8);
+/// How often it is tried to raise the versions of a database while another process does it, and how long between.
+const MAX_PASS_TRIES: usize = 30;
+const PASS_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What was done to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,17 +262,40 @@ async fn retire_others<T: SlotMoves>(
     Ok(was_sealed)
 }
 
-/// Says which database has a slot, where the rows of two say so, or of none. The rows of the others stay.
+/// Says which database has a slot, where the rows of two say so, or of none. The rows of the others stay. It may be
+/// repeated; at last [`count_as_rewound`].
 ///
 /// # Errors
-/// When a database does not answer, or the slot is in no such state.
-pub async fn decide_owner<T: SlotMoves>(tables: &T, slot: Slot, owner: usize) -> Result<()> {
+/// When a database or the broker does not answer, or another database has the slot.
+pub async fn decide_owner<T: SlotMoves>(
+    tables: &T,
+    broker: &dyn PartitionOffsets,
+    slot: Slot,
+    owner: usize,
+) -> Result<()> {
     let mut lock = lock_moves(tables).await?;
     let statuses = read_statuses(tables, slot).await.into_iter().collect::<Option<Vec<SlotStatus>>>();
     let all = statuses.ok_or_else(|| StoreError::Unavailable("every database must answer".into()))?;
-    if owner >= all.len() || matches!(SlotOwner::find(all.iter().copied().enumerate()), SlotOwner::One(_)) {
+    let found = SlotOwner::find(all.iter().copied().enumerate());
+    if owner >= all.len() || matches!(found, SlotOwner::One(other) if other != owner) {
         return Err(StoreError::Database("the slot has one owner, or there is no such database".into()));
     }
+    if !matches!(found, SlotOwner::One(_)) {
+        give(tables, broker, &mut lock, slot, owner, &all).await?;
+    }
+    lock.correct_map(slot, owner).await?;
+    lock.release().await
+}
+
+/// Gives a slot to a database, and takes it from all others.
+async fn give<T: SlotMoves>(
+    tables: &T,
+    broker: &dyn PartitionOffsets,
+    lock: &mut T::Lock,
+    slot: Slot,
+    owner: usize,
+    all: &[SlotStatus],
+) -> Result<()> {
     let last = all.iter().map(|status| status.move_number).max().unwrap_or(0);
     let move_number = lock.take_move_number(last + 1).await?;
     let others = all.iter().enumerate().filter(|(shard, _)| *shard != owner);
@@ -280,10 +308,27 @@ pub async fn decide_owner<T: SlotMoves>(tables: &T, slot: Slot, owner: usize) ->
     session.begin().await?;
     session.replace_status(slot, all[owner], next).await?;
     let mut progress = session.read_progress(slot, next).await?;
-    // No database vouches for what was applied of it: everything behind its own positions is read again.
-    progress.checkpoints.iter_mut().for_each(|(_, _, next)| *next = 0);
+    // No database vouches for what was applied of it: everything behind its own positions is read again that the log
+    // still has.
+    for (stream, partition, next) in &mut progress.checkpoints {
+        let first = broker.first_offset(Topic::of(*stream), *partition).await;
+        *next = first.map_err(|error| StoreError::Unavailable(Failure::of_driver(error)))?;
+    }
     session.receive_progress(slot, &progress).await?;
-    session.commit().await?;
-    lock.correct_map(slot, owner).await?;
-    lock.release().await
+    session.commit().await
+}
+
+/// Treats a database to which slots were given as one that has gone back: rows of histories and changes of these slots
+/// were written in another one, so versions rise, and jobs deliver the histories again. `now`: Unix milliseconds.
+///
+/// # Errors
+/// When the database does not answer, or another process raises its versions for longer than this waits.
+pub async fn count_as_rewound(tables: &impl Rewinds, database: usize, now: u64) -> Result<()> {
+    for _ in 0..MAX_PASS_TRIES {
+        if tables.pass_rewind(database, now, Duration::ZERO).await? {
+            return Ok(());
+        }
+        sleep(PASS_RETRY_INTERVAL).await;
+    }
+    Err(StoreError::Unavailable("another process raises the versions of its subjects".into()))
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use gailou_shared::id::Slot;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::reshard::{decide_owner, delete_old_copies, relocate};
+use crate::cluster::reshard::{count_as_rewound, decide_owner, delete_old_copies, relocate};
 use crate::domain::slot_state::{SlotOwner, SlotState};
 use crate::ports::store::Result;
 use crate::testing::faults::lock;
+use crate::testing::simulation::broker_log::SimulatedBroker;
 use crate::testing::simulation::database::{Database, member_slot};
 use crate::testing::simulation::database_slots::owner_of;
 use crate::testing::simulation::faults::FaultMaker;
@@ -102,7 +103,11 @@ impl FaultMaker {
             }
             let owner = choose_owner(&lock(&self.cluster.databases), slot);
             self.world.explain(|| format!("an operator gives slot {} to database {owner}", slot.get()));
-            self.command("decide", async |tables| decide_owner(tables, slot, owner).await).await;
+            let decide = async |tables: &SimulatedTables, broker: &SimulatedBroker| {
+                decide_owner(tables, broker, slot, owner).await?;
+                count_as_rewound(tables, owner, tables.node.clock().now()).await
+            };
+            self.command("decide", decide).await;
         }
     }
 
@@ -117,16 +122,16 @@ impl FaultMaker {
             databases.iter().flat_map(of_one).collect::<BTreeSet<Slot>>().into_iter().collect()
         };
         if !leftovers.is_empty() {
-            self.command("delete", async |tables| delete_old_copies(tables, &leftovers).await).await;
+            self.command("delete", async |tables, _| delete_old_copies(tables, &leftovers).await).await;
         }
     }
 
     /// Runs a command of an operator, who repeats it.
-    async fn command(&self, what: &str, command: impl AsyncFn(&SimulatedTables) -> Result<()>) {
+    async fn command(&self, what: &str, command: impl AsyncFn(&SimulatedTables, &SimulatedBroker) -> Result<()>) {
         let mut last = None;
         for _ in 0..MAX_COMMAND_TRIES {
-            let Some((tables, _)) = self.cluster.command().await else { continue };
-            match command(&tables).await {
+            let Some((tables, broker)) = self.cluster.command().await else { continue };
+            match command(&tables, &broker).await {
                 Ok(()) => return,
                 Err(error) => last = Some(error),
             }

@@ -11,7 +11,9 @@ use crate::cluster::reshard::{decide_owner, relocate};
 use crate::domain::checkpoint::{Checkpoint, CheckpointAdvance, LogSample, LogSamples};
 use crate::domain::operation::LoggedOperation;
 use crate::domain::positions::OperationStream::Comments;
+use crate::ports::broker::Topic;
 use crate::ports::store::*;
+use crate::testing::memory_broker::MemoryBroker;
 
 fn advance(partition: u32, known: &Checkpoint, next: u64) -> CheckpointAdvance {
     let (known_next, known_moves, samples) = (known.next, known.moves, known.samples.clone());
@@ -128,11 +130,13 @@ async fn slot_that_comes_lowers_the_checkpoint_of_its_partition() {
     let outdated = Checkpoint { next: 0, samples: LogSamples::default(), ..known[5].clone() };
     let refused = store.advance_checkpoints(1, Comments, &[advance(1, &outdated, 90)]).await;
     assert!(matches!(refused, Err(StoreError::CheckpointChanged)), "it does not know of the slot: {refused:?}");
-    // An owner that an operator decides on is read again from the slot's own position on.
+    // An owner that an operator decides on is read again from the slot's own position on, or what the log still has of it.
+    let broker = MemoryBroker::new(4);
+    broker.delete_before(Topic::Comments, 1, 30);
     let forget = format!("UPDATE slot SET state = {} WHERE slot = 5", SlotState::Elsewhere.number());
     store.session("test", 1).await.unwrap().execute_text(forget).await.unwrap();
-    decide_owner(&store, slot, 0).await.unwrap();
+    decide_owner(&store, &broker, slot, 0).await.unwrap();
     let decided = [read(&store, 0, 1).await, read(&store, 0, 2).await].map(|is| (is.next, is.moves));
-    assert_eq!(decided, [(0, 1), (40, 0)]);
+    assert_eq!(decided, [(30, 1), (40, 0)]);
     databases.drop_all().await;
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::adapters::mysql::named_lock::NamedLock;
 use crate::adapters::mysql::tests::write::{comment, publish};
 use crate::adapters::mysql::tests::{TestDatabases, key};
+use crate::cluster::reshard::count_as_rewound;
 use crate::domain::operation::{ChangeRow, CommentChange, LoggedOperation, Operation, least_after_rewind};
 use crate::ports::store::*;
 use gailou_shared::wire::CommentState;
@@ -43,6 +44,11 @@ async fn versions_and_numbers_are_beyond_those_of_the_lost_time() {
     assert!(store.pass_rewind(0, first.at + 5_000, WINDOW).await.unwrap());
     assert_eq!(versions().await, [least_after_rewind(NOW), 1]);
     assert_eq!(store.read_changes(1, 0, 10).await.unwrap().len(), 0);
+    // It was given a slot.
+    count_as_rewound(&store, 0, first.at + 5_000).await.unwrap();
+    assert_eq!(versions().await, [least_after_rewind(first.at + 5_000), 1]);
+    let second = store.read_changes(0, 0, 10).await.unwrap().pop().unwrap();
+    assert!(second.is_rewind() && second.at >= first.at + 5_000);
     // What follows has larger numbers, too.
     let again = CommentChange::State(CommentState::Published);
     let again = Operation::Change { id: news[0].path.id(), change: again, audit: None };
