@@ -44,13 +44,23 @@ report() {
   printf '  %-6s %12s  %s\n' "$1" "$(duration "$2")" "$3"
 }
 
-# log_tail FILE...: prints the last lines of a failed program's logs.
+# failed_tests FILE: prints what cargo says of the tests that failed, without backtraces.
+failed_tests() {
+  sed -n '/^failures:$/,/^test result: FAILED/p' "$1" | grep -vE '^ +([0-9]+: |at )' | head -n 60
+}
+
+# log_tail FILE...: prints the tests that failed in a log, or the last lines of a log without any.
 log_tail() {
-  local file
+  local file failures
   for file in "$@"; do
     [ -s "$file" ] || continue
-    printf -- '---- the end of %s\n' "${file#"$ROOT"/}"
-    tail -n 40 "$file"
+    failures=$(failed_tests "$file")
+    if [ -n "$failures" ]; then
+      printf -- '---- failed in %s\n%s\n' "${file#"$ROOT"/}" "$failures"
+    else
+      printf -- '---- the end of %s\n' "${file#"$ROOT"/}"
+      tail -n 40 "$file"
+    fi
     printf -- '----\n'
   done >&2
 }
