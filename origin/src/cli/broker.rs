@@ -46,7 +46,7 @@ pub(super) async fn run(process: &Process, command: BrokerCommand, console: &mut
             let accepted = accept_log::accept(&*cluster.broker, &*cluster.tables).await?;
             for found in &accepted {
                 let line = format!(
-                    "{:?}[{}]: the tables had applied {}, the log agrees up to {}; reading goes on there\n",
+                    "{:?}[{}]: the tables had applied {}, the log agrees up to {}; reading goes on there, or where a database was behind it\n",
                     found.stream, found.partition, found.applied, found.agreed
                 );
                 console.out(&line).await?;

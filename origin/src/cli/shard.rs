@@ -58,6 +58,7 @@ pub(super) enum Shard {
 #[cfg(feature = "cluster")]
 pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
     use crate::cluster::reshard::{count_as_rewound, decide_owner, delete_old_copies, relocate, settle_all};
+    use crate::ports::store::StoreError;
 
     let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
     let tables = &*cluster.tables;
@@ -99,12 +100,18 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
             Ok(if wrong.is_empty() { 0 } else { crate::cli::EXIT_FAILED })
         }
         Shard::Repair { slots: Some(slots), owner: Some(owner) } => {
+            let mut decided = Ok(());
             for slot in slots.all() {
-                let decided = decide_owner(tables, &*cluster.broker, slot, owner).await;
-                decided.map_err(|e| anyhow::anyhow!("slot {}: {e}", slot.get()))?;
+                decided = decide_owner(tables, &*cluster.broker, slot, owner).await;
+                if let Err(error) = decided {
+                    decided = Err(StoreError::Database(format!("slot {}: {error}", slot.get()).into()));
+                    break;
+                }
                 console.out(&format!("slot {}: database {owner} has it\n", slot.get())).await?;
             }
-            count_as_rewound(tables, owner, process.clock.now()).await?;
+            // Also where one of them could not be given.
+            count_as_rewound(tables, owner, || process.clock.now()).await?;
+            decided?;
             Ok(0)
         }
         Shard::Repair { .. } => {

@@ -63,7 +63,8 @@ pub async fn accept(broker: &dyn Broker, tables: &dyn SlotTables) -> anyhow::Res
             for (database, next) in found.checkpoints.iter().enumerate() {
                 tables.reset_checkpoint(database, stream, found.partition, *next).await?;
             }
-            broker.reset_committed(topic, found.partition, found.agreed).await?;
+            let behind = found.checkpoints.iter().map(|next| found.next - next).max().unwrap_or(0);
+            broker.reset_committed(topic, found.partition, found.agreed - behind).await?;
             *bases.entry(format!("{}/{}", topic.name(), found.partition)).or_default() += found.next - found.agreed;
         }
     }
@@ -167,7 +168,7 @@ mod tests {
         let state = tables.read_broker_state().await.unwrap();
         assert_eq!((state.stopped, state.accepting, state.accepts), (None, None, 1));
         assert_eq!(state.bases, [("comments/0".to_owned(), POSITION_STEP - 41)].into());
-        assert_eq!(broker.commits(Topic::Comments)[&0], 41);
+        assert_eq!(broker.commits(Topic::Comments)[&0], 10, "as far as every database has stored it");
         assert!(accept(&broker, &*tables).await.is_err(), "it is not stopped");
     }
 }

@@ -114,7 +114,7 @@ impl RewindPasser {
     async fn pass_until_done(&self, database: usize) {
         let outage = OutageLog::default();
         loop {
-            match self.tables.pass_rewind(database, self.clock.now(), SAME_REWIND_WINDOW).await {
+            match self.tables.pass_rewind(database, self.clock.now(), Some(SAME_REWIND_WINDOW)).await {
                 Ok(true) => break,
                 // Another process does it.
                 Ok(false) => {}

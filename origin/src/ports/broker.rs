@@ -179,7 +179,7 @@ pub trait Consumer: Send {
     /// partitions are left out.
     async fn commit_offsets(&mut self, offsets: &[(u32, u64)]) -> Result<(), BrokerError>;
     /// The partitions that were assigned since the last call, for the first time or again. After no broker could be
-    /// reached all count as revoked and assigned again: the log may be another one.
+    /// reached, a partition counts as assigned again before its next record is returned: the log may be another one.
     fn take_assigned(&mut self) -> Vec<u32>;
     /// The partitions that were revoked since the last call. Call it before
     /// [`Consumer::take_assigned`]: a partition that was revoked and assigned again is in both.

@@ -24,6 +24,7 @@ type DecideAppend = Box<dyn FnMut(Topic) -> Option<(FaultPoint, BrokerError)> + 
 #[derive(Default)]
 struct PartitionLogs {
     payloads: HashMap<(Topic, u32), Vec<Vec<u8>>>,
+    disconnects: u64,
     /// The first offsets that were not deleted.
     first: HashMap<(Topic, u32), u64>,
     committed: HashMap<(Topic, u32), u64>,
@@ -145,6 +146,11 @@ impl MemoryBroker {
         self.state().fault.as_mut().and_then(|decide| decide(topic))
     }
 
+    /// Lets consumers find all partitions assigned to them again.
+    pub(crate) fn lose_connections(&self) {
+        self.state().disconnects += 1;
+    }
+
     /// A consumer from the committed offsets on.
     pub(crate) fn consumer_of(&self, topic: Topic) -> MemoryConsumer {
         let committed = self.commits(topic);
@@ -154,6 +160,7 @@ impl MemoryBroker {
             topic,
             next,
             assigned: (0..self.0.partitions).collect(),
+            disconnects: self.state().disconnects,
             revoked: vec![],
             buffered: vec![],
             buffering_since: Instant::now(),
@@ -263,6 +270,8 @@ pub(crate) struct MemoryConsumer {
     /// The next offset of each partition.
     next: HashMap<u32, u64>,
     assigned: Vec<u32>,
+    /// Those of the broker that it knows of.
+    disconnects: u64,
     revoked: Vec<u32>,
     buffered: Vec<Record>,
     buffering_since: Instant,
@@ -326,6 +335,10 @@ impl Consumer for MemoryConsumer {
     }
 
     fn take_assigned(&mut self) -> Vec<u32> {
+        let disconnects = self.broker.state().disconnects;
+        if std::mem::replace(&mut self.disconnects, disconnects) < disconnects {
+            self.assigned = (0..self.broker.0.partitions).collect();
+        }
         std::mem::take(&mut self.assigned)
     }
 

@@ -22,7 +22,7 @@ pub(crate) const CLUSTER_NAME: &str = "gailou";
 /// How long a client waits for a response. Every limit of the origin is shorter.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long the jobs may take to persist what has piled up.
-const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often it is asked whether a process has exited.
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 

@@ -18,14 +18,15 @@ use gailou_tests::backing_servers::ServerKind;
 use gailou_tests::{delete_topic, encoded_publication, poll_until};
 
 use crate::chaos_client::{ChaosRound, parse_reaction};
-use crate::chaos_cluster::{CLUSTER_NAME, ChaosCluster, ClusterPart, RESPONSE_TIMEOUT};
+use crate::chaos_cluster::{CATCH_UP_TIMEOUT, CLUSTER_NAME, ChaosCluster, ClusterPart, RESPONSE_TIMEOUT};
 use crate::oracle::LogLoss;
 
-/// How long it may take until the broker is stopped, and until every job has exited: a job that ends without leaving its
-/// group holds its partitions for 6 s.
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long it may take until the broker is stopped, and until every job has exited: a member that left without a word
+/// holds its partitions for 6 s, and a broker that was killed takes as long to be ready.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// After so long every server knows that the broker is stopped.
-const SERVERS_KNOW_AFTER: Duration = Duration::from_secs(2);
+const SERVERS_KNOW_AFTER: Duration = Duration::from_secs(5);
 /// How long it is watched that the broker stays stopped.
 const STOPPED_DURATION: Duration = Duration::from_secs(3);
 /// The least writes that the log loses.
@@ -43,8 +44,11 @@ pub(crate) async fn copy_log(cluster: &mut ChaosCluster, round: &ChaosRound) {
     begin_loss(round);
     cluster.save(ServerKind::Kafka);
     let before = round.appended.load(Ordering::SeqCst);
-    let is_enough = |appended: &u64| *appended >= before + MIN_LOST_WRITES;
-    if !is_enough(&poll_until(async || round.appended.load(Ordering::SeqCst), is_enough).await) {
+    let (began, is_enough) = (Instant::now(), || round.appended.load(Ordering::SeqCst) >= before + MIN_LOST_WRITES);
+    while !is_enough() && began.elapsed() < CATCH_UP_TIMEOUT {
+        tokio::time::sleep(STOP_POLL_INTERVAL).await;
+    }
+    if !is_enough() {
         round.report("too little was acknowledged after the log was copied: this proves too little".to_owned());
     }
     if let Err(problem) = cluster.wait_until_caught_up().await {
@@ -161,7 +165,12 @@ async fn fill(cluster: &ChaosCluster, partition: u32, length: u64) {
 /// Waits until the broker is stopped, and watches that it stays so.
 async fn expect_stop(cluster: &ChaosCluster, round: &ChaosRound) {
     let began = Instant::now();
-    let stopped = poll_until(|| cluster.run(&["broker", "status"]), |output| output.code == Some(1)).await;
+    let mut stopped = cluster.run(&["broker", "status"]).await;
+    // It also exits with 1 while the broker does not answer.
+    while !stopped.stdout.contains("stopped: ") && began.elapsed() < STOP_TIMEOUT {
+        tokio::time::sleep(STOP_POLL_INTERVAL).await;
+        stopped = cluster.run(&["broker", "status"]).await;
+    }
     let names_reason = ["stopped: ", "partition", "was recreated, was truncated or belongs to another cluster"];
     if stopped.code != Some(1) || names_reason.iter().any(|part| !stopped.stdout.contains(part)) {
         let (code, after, text) = (stopped.code, began.elapsed(), stopped.stdout);

@@ -50,6 +50,8 @@ pub(super) struct KafkaConsumer {
     buffered: VecDeque<Record>,
     buffering_since: Instant,
     paused: BTreeSet<u32>,
+    /// Partitions of which no record came since no broker could be reached: the log may be another one.
+    doubted: BTreeSet<u32>,
     /// Where the reading of partitions was begun.
     starts: BTreeMap<u32, u64>,
     /// The last offset to commit of each partition.
@@ -79,6 +81,7 @@ impl KafkaConsumer {
             buffered: VecDeque::new(),
             buffering_since: Instant::now(),
             paused: BTreeSet::new(),
+            doubted: BTreeSet::new(),
             starts: BTreeMap::new(),
             commits: BTreeMap::new(),
             commits_changed_at: Instant::now(),
@@ -104,6 +107,11 @@ impl KafkaConsumer {
                     {
                         continue;
                     }
+                    if self.doubted.remove(&partition) {
+                        // It is read again, from where the partition then begins.
+                        self.with_assignment(|assignment| assignment.assigned.push(partition));
+                        continue;
+                    }
                     if self.buffered.is_empty() {
                         self.buffering_since = Instant::now();
                     }
@@ -116,9 +124,8 @@ impl KafkaConsumer {
                     return Ok(true);
                 }
                 Ok(Err(error)) if is_fatal(&error) => return Err(BrokerError::Damaged(Failure::of_driver(error))),
-                // The brokers may come back with another log.
                 Ok(Err(error)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) => {
-                    self.with_assignment(Assignment::begin_again);
+                    self.doubted = self.with_assignment(|assignment| assignment.partitions.clone());
                 }
                 // The driver has logged it, and retries by itself.
                 Ok(Err(_)) => {}
@@ -200,6 +207,7 @@ impl Consumer for KafkaConsumer {
         self.drop_revoked();
         self.buffered.retain(|record| record.partition != partition);
         self.starts.remove(&partition);
+        self.doubted.remove(&partition);
         let Some(member) = self.member.clone() else { return Ok(()) };
         let mut list = TopicPartitionList::with_capacity(1);
         let raw = self.offsets.offset(self.topic, partition, offset).unwrap_or(0);
@@ -292,15 +300,6 @@ struct Assignment {
     revoked: Vec<u32>,
     /// Revoked since the last record was buffered.
     to_drop: Vec<u32>,
-}
-
-impl Assignment {
-    /// As if all partitions were revoked and assigned again.
-    fn begin_again(&mut self) {
-        self.assigned = self.partitions.iter().copied().collect();
-        self.revoked.extend(&self.partitions);
-        self.to_drop.extend(&self.partitions);
-    }
 }
 
 /// Follows the assignment of one member.

@@ -22,14 +22,19 @@ const SUBJECTS_PER_RAISE: usize = 2_000;
 
 #[async_trait]
 impl Rewinds for MysqlStore {
-    async fn pass_rewind(&self, database: usize, now: u64, window: Duration) -> Result<bool> {
+    async fn pass_rewind(&self, database: usize, now: u64, window: Option<Duration>) -> Result<bool> {
         let begun = Instant::now();
         let session = self.session("pass_rewind", database).await?;
         let Some(mut lock) = NamedLock::acquire(session, "rewind", 0).await? else { return Ok(false) };
-        let since = now.saturating_sub(window.as_millis() as u64);
-        let find = "SELECT 1 FROM feed WHERE comment_id = ? AND at > ? LIMIT 1";
-        let found = lock.session().fetch_first(sql(find).bind(ChangeRow::REWOUND_DATABASE).bind(since)).await?;
-        if window.is_zero() || found.is_none() {
+        let is_done = match window {
+            Some(window) => {
+                let since = now.saturating_sub(window.as_millis() as u64);
+                let find = "SELECT 1 FROM feed WHERE comment_id = ? AND at > ? LIMIT 1";
+                lock.session().fetch_first(sql(find).bind(ChangeRow::REWOUND_DATABASE).bind(since)).await?.is_some()
+            }
+            None => false,
+        };
+        if !is_done {
             let slots = SlotStatus::read_present(lock.session()).await?;
             for slot in slots.into_iter().filter(|(_, status)| status.state.is_readable()).map(|(slot, _)| slot) {
                 match self.raise_versions(&mut lock, database, slot, least_after_rewind(now)).await {

@@ -2,6 +2,7 @@
 //!
 //! The rows are believed, never the map. Where two databases say that they have a slot, nothing is changed.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::time::sleep;
 use crate::cluster::reshard::move_target::MoveTarget;
 use crate::cluster::reshard::mover::{LAST_STEPS, SlotMover};
 use crate::cluster::reshard::{hold_during, lock_moves};
+use crate::domain::positions::OperationStream;
 use crate::domain::slot_state::{SlotOwner, SlotState, SlotStatus};
 use crate::ports::broker::{PartitionOffsets, Topic};
 use crate::ports::failure::Failure;
@@ -263,10 +265,10 @@ async fn retire_others<T: SlotMoves>(
 }
 
 /// Says which database has a slot, where the rows of two say so, or of none. The rows of the others stay. It may be
-/// repeated; at last [`count_as_rewound`].
+/// repeated. Call [`count_as_rewound`] after the last slot.
 ///
 /// # Errors
-/// When a database or the broker does not answer, or another database has the slot.
+/// When a database or the broker does not answer, another database has the slot, or it is being moved.
 pub async fn decide_owner<T: SlotMoves>(
     tables: &T,
     broker: &dyn PartitionOffsets,
@@ -276,12 +278,18 @@ pub async fn decide_owner<T: SlotMoves>(
     let mut lock = lock_moves(tables).await?;
     let statuses = read_statuses(tables, slot).await.into_iter().collect::<Option<Vec<SlotStatus>>>();
     let all = statuses.ok_or_else(|| StoreError::Unavailable("every database must answer".into()))?;
-    let found = SlotOwner::find(all.iter().copied().enumerate());
-    if owner >= all.len() || matches!(found, SlotOwner::One(other) if other != owner) {
-        return Err(StoreError::Database("the slot has one owner, or there is no such database".into()));
-    }
-    if !matches!(found, SlotOwner::One(_)) {
-        give(tables, broker, &mut lock, slot, owner, &all).await?;
+    let Some(chosen) = all.get(owner) else {
+        return Err(StoreError::Database("there is no such database".into()));
+    };
+    match SlotOwner::find(all.iter().copied().enumerate()) {
+        SlotOwner::One(found) if found != owner => {
+            return Err(StoreError::Database(format!("database {found} alone has it").into()));
+        }
+        SlotOwner::One(_) if chosen.state != SlotState::Owned => {
+            return Err(StoreError::Database("it is being moved; `shard repair` ends the move".into()));
+        }
+        SlotOwner::One(_) => {}
+        _ => give(tables, broker, &mut lock, slot, owner, &all).await?,
     }
     lock.correct_map(slot, owner).await?;
     lock.release().await
@@ -296,6 +304,13 @@ async fn give<T: SlotMoves>(
     owner: usize,
     all: &[SlotStatus],
 ) -> Result<()> {
+    // Before anything is changed.
+    let partition = broker.partition_of(slot);
+    let mut first_offsets = HashMap::new();
+    for stream in [OperationStream::Comments, OperationStream::Reactions] {
+        let first = broker.first_offset(Topic::of(stream), partition).await;
+        first_offsets.insert(stream, first.map_err(|error| StoreError::Unavailable(Failure::of_driver(error)))?);
+    }
     let last = all.iter().map(|status| status.move_number).max().unwrap_or(0);
     let move_number = lock.take_move_number(last + 1).await?;
     let others = all.iter().enumerate().filter(|(shard, _)| *shard != owner);
@@ -308,24 +323,27 @@ async fn give<T: SlotMoves>(
     session.begin().await?;
     session.replace_status(slot, all[owner], next).await?;
     let mut progress = session.read_progress(slot, next).await?;
+    if !all[owner].state.is_readable() {
+        // Rows may be missing that it has applied: they were deleted after a move, or not copied yet.
+        (progress.comments, progress.reactions) = (0, 0);
+    }
     // No database vouches for what was applied of it: everything behind its own positions is read again that the log
     // still has.
-    for (stream, partition, next) in &mut progress.checkpoints {
-        let first = broker.first_offset(Topic::of(*stream), *partition).await;
-        *next = first.map_err(|error| StoreError::Unavailable(Failure::of_driver(error)))?;
-    }
+    progress.checkpoints.iter_mut().for_each(|(stream, _, next)| *next = first_offsets[&*stream]);
     session.receive_progress(slot, &progress).await?;
     session.commit().await
 }
 
 /// Treats a database to which slots were given as one that has gone back: rows of histories and changes of these slots
-/// were written in another one, so versions rise, and jobs deliver the histories again. `now`: Unix milliseconds.
+/// were written in another one, so versions rise, and jobs deliver histories again. `now`: Unix milliseconds.
 ///
 /// # Errors
 /// When the database does not answer, or another process raises its versions for longer than this waits.
-pub async fn count_as_rewound(tables: &impl Rewinds, database: usize, now: u64) -> Result<()> {
+pub async fn count_as_rewound(tables: &impl Rewinds, database: usize, now: impl Fn() -> u64) -> Result<()> {
+    // By then every process that reads of it knows which slots the database has.
+    sleep(OLD_ROWS_RETENTION).await;
     for _ in 0..MAX_PASS_TRIES {
-        if tables.pass_rewind(database, now, Duration::ZERO).await? {
+        if tables.pass_rewind(database, now(), None).await? {
             return Ok(());
         }
         sleep(PASS_RETRY_INTERVAL).await;

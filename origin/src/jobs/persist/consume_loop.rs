@@ -61,6 +61,8 @@ pub(super) struct ConsumeLoop {
 struct KnownPartition {
     /// By database: the slots that came to it.
     moves: Vec<u64>,
+    /// By database: the slots that had come to it when it had last stored what is committed.
+    moves_when_committed: Vec<u64>,
     samples: LogSamples,
     /// An offset before which records were missing when it was last read.
     hole_before: Option<u64>,
@@ -70,6 +72,8 @@ struct KnownPartition {
 pub(super) struct CheckpointsWritten {
     database: usize,
     checkpoints: Vec<(u32, u64)>,
+    /// The last assignment when they were sent.
+    last_assignment: u64,
     done: store::Result<()>,
 }
 
@@ -177,26 +181,28 @@ impl ConsumeLoop {
             if is_due && self.advancing.insert(database) {
                 let advances = self.checkpoint_advances(database, &checkpoints, &[]);
                 let (job, stream) = (self.job.clone(), self.stream);
+                let last_assignment = self.queue.last_assignment();
                 self.advances.spawn(async move {
                     let done = job.tables.advance_checkpoints(database, stream, &advances).await;
-                    CheckpointsWritten { database, checkpoints, done }
+                    CheckpointsWritten { database, checkpoints, last_assignment, done }
                 });
             }
         }
     }
 
     pub(super) fn finish_advance(&mut self, written: CheckpointsWritten) {
-        let CheckpointsWritten { database, checkpoints, done } = written;
+        let CheckpointsWritten { database, checkpoints, last_assignment, done } = written;
         self.advancing.remove(&database);
         match done {
             Ok(()) => {
-                self.queue.mark_checkpoints(database, &checkpoints);
+                self.queue.mark_checkpoints(database, &checkpoints, last_assignment);
                 self.away.remove(&database);
                 let behind = self.queue.partitions_behind(database);
                 behind.into_iter().for_each(|partition| self.begin(partition));
             }
             Err(StoreError::CheckpointChanged) => {
-                checkpoints.into_iter().for_each(|(partition, _)| self.begin(partition));
+                let partitions = checkpoints.into_iter().map(|(partition, _)| partition);
+                self.begin_refused(partitions.collect(), last_assignment);
             }
             Err(_) => _ = self.away.insert(database),
         }
@@ -208,11 +214,11 @@ impl ConsumeLoop {
         self.advancing.clear();
         self.advance_checkpoints();
         let until = Instant::now() + LAST_CHECKPOINTS_TIMEOUT;
-        while let Ok(Some(Ok(CheckpointsWritten { database, checkpoints, done }))) =
+        while let Ok(Some(Ok(CheckpointsWritten { database, checkpoints, last_assignment, done }))) =
             timeout_at(until, self.advances.join_next()).await
         {
             if done.is_ok() {
-                self.queue.mark_checkpoints(database, &checkpoints);
+                self.queue.mark_checkpoints(database, &checkpoints, last_assignment);
             }
         }
     }
@@ -237,14 +243,31 @@ impl ConsumeLoop {
         consumer.take_assigned().into_iter().for_each(|partition| self.begin(partition));
     }
 
+    /// Begins partitions again whose checkpoints a database has refused, unless they were begun again since.
+    fn begin_refused(&mut self, partitions: Vec<u32>, last_assignment: u64) {
+        for partition in partitions {
+            if self.queue.assignment(partition).is_some_and(|assignment| assignment <= last_assignment) {
+                self.begin(partition);
+            }
+        }
+    }
+
     /// Begins a partition, for the first time or again.
     fn begin(&mut self, partition: u32) {
         self.begin_after(partition, Duration::ZERO);
     }
 
     fn begin_after(&mut self, partition: u32, delay: Duration) {
-        let moves = self.known.get(&partition).map(|known| known.moves.clone());
-        let seen = self.queue.seen(partition, moves.unwrap_or_default());
+        let mut seen = self.queue.seen(partition);
+        if let Some(known) = self.known.get_mut(&partition) {
+            known.moves_when_committed.resize(known.moves.len(), 0);
+            for (database, moves) in known.moves.iter().enumerate() {
+                if self.queue.is_committed_stored(partition, database) {
+                    known.moves_when_committed[database] = *moves;
+                }
+            }
+            (seen.moves, seen.moves_when_committed) = (known.moves.clone(), known.moves_when_committed.clone());
+        }
         let assignment = self.queue.assign(partition);
         let (job, stream) = (self.job.clone(), self.stream);
         let start = self.starts.spawn(async move {
@@ -384,6 +407,8 @@ impl ConsumeLoop {
         match finished {
             Finished::Batch(batch, outcome) => {
                 self.log_outage(&batch, &outcome);
+                let is_refused = matches!(outcome, WriteOutcome::BeginAgain);
+                let overtaken = if is_refused { BTreeSet::new() } else { self.queue.begun_since(&batch) };
                 match outcome {
                     WriteOutcome::Stored => {
                         self.away.remove(&batch.shard);
@@ -397,11 +422,13 @@ impl ConsumeLoop {
                         self.queue.return_failed(batch, refused, Instant::now());
                     }
                     WriteOutcome::BeginAgain => {
-                        let partitions: Vec<u32> = batch.checkpoints.iter().map(|(partition, _)| *partition).collect();
-                        partitions.into_iter().for_each(|partition| self.begin(partition));
+                        let partitions = batch.checkpoints.iter().map(|(partition, _)| *partition);
+                        self.begin_refused(partitions.collect(), batch.last_assignment);
                         self.queue.return_failed(batch, true, Instant::now());
                     }
                 }
+                // What they were compared with may have changed after that.
+                overtaken.into_iter().for_each(|partition| self.begin(partition));
             }
             Finished::DeadLetter(record, assignment) => {
                 self.take_sample(record.partition, LogSample::new(record.offset, &record.payload), assignment);

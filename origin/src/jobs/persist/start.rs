@@ -129,7 +129,9 @@ pub(super) async fn find_start(
         let stored = seen.checkpoints.get(database).copied().flatten().unwrap_or(0);
         let notified = stored.max(committed);
         // A slot that came to it has lowered its checkpoint.
-        let has_received = seen.moves.get(database).is_some_and(|moves| *moves < answer.checkpoint.moves);
+        let has_received = |moves: &[u64]| moves.get(database).is_some_and(|moves| *moves < answer.checkpoint.moves);
+        let has_lost_stored = next < stored && !has_received(&seen.moves);
+        let has_lost_committed = next < committed && !has_received(&seen.moves_when_committed);
         let has_less = |(slot, has): (&Slot, &u64)| {
             let before = seen.positions.get(slot).copied().filter(|before| before > has)?;
             Some(Rewound { database, next: *has, before })
@@ -137,8 +139,8 @@ pub(super) async fn find_start(
         if let Some(found) = answer.positions.iter().find_map(has_less) {
             job.rewinds.note_found(database);
             rewound.push(found);
-        } else if next < notified && !has_received {
-            if next < stored {
+        } else if has_lost_stored || has_lost_committed {
+            if has_lost_stored {
                 job.rewinds.note_found(database);
             } else {
                 job.rewinds.note_behind_committed(database, stream, partition, committed);

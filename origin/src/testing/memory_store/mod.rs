@@ -45,6 +45,7 @@ struct StoreState {
     /// After how many more resets of checkpoints the next one fails, once.
     resets_before_failure: Option<usize>,
     passed_rewinds: Vec<usize>,
+    write_delay: Duration,
     skipped: Vec<(OperationStream, Slot, u64)>,
     applied: Vec<LoggedOperation>,
     batch_sizes: Vec<usize>,
@@ -86,6 +87,11 @@ impl MemoryStore {
         decide: impl FnMut(&[LoggedOperation]) -> Option<(FaultPoint, StoreError)> + Send + 'static,
     ) {
         self.state().fault = Some(Box::new(decide));
+    }
+
+    /// Lets each write take so much longer.
+    pub(crate) fn delay_writes(&self, delay: Duration) {
+        self.state().write_delay = delay;
     }
 
     /// Ends every fault.

@@ -85,7 +85,8 @@ fn apply(state: &mut StoreState, logged: &LoggedOperation) -> OperationOutcome {
 #[async_trait]
 impl BatchWriter for MemoryStore {
     async fn persist(&self, batch: &[LoggedOperation]) -> Result<PersistedBatch> {
-        sleep(STATEMENT_TIME).await;
+        let delay = self.state().write_delay;
+        sleep(STATEMENT_TIME + delay).await;
         let mut state = self.state();
         state.batch_sizes.push(batch.len());
         for logged in batch {
@@ -201,7 +202,7 @@ impl Checkpoints for MemoryStore {
 
 #[async_trait]
 impl Rewinds for MemoryStore {
-    async fn pass_rewind(&self, database: usize, _: u64, _: Duration) -> Result<bool> {
+    async fn pass_rewind(&self, database: usize, _: u64, _: Option<Duration>) -> Result<bool> {
         let mut state = self.state();
         check_database(&state, database)?;
         state.passed_rewinds.push(database);

@@ -8,7 +8,6 @@ use gailou_shared::wire::CommentState;
 use tokio::time::{Instant, advance, sleep};
 
 use crate::cluster::accept_log;
-use crate::domain::operation::ChangeRow;
 use crate::domain::positions::OperationStream;
 use crate::domain::row::{CommentList, CommentRow, FloorRange, ReactionCounts};
 use crate::ports::broker::Topic;
@@ -17,7 +16,7 @@ use crate::state::change_feed::Span;
 use crate::testing::faults::lock;
 use crate::testing::simulation::database::{Database, member_slot};
 use crate::testing::simulation::database_slots::database_of;
-use crate::testing::simulation::faults::{Fault, FaultMaker, FaultPlan};
+use crate::testing::simulation::faults::{Fault, FaultMaker, FaultPlan, MAX_CLOCK_JUMP_MS};
 use crate::testing::simulation::oracle::{Doubt, Oracle, Post};
 use crate::testing::simulation::process::{Cluster, ServeProcess};
 
@@ -62,8 +61,9 @@ impl FaultMaker {
         sleep(NOTIFY_TIME).await;
         self.check_slots();
         self.check_tables(plan);
+        let clock_error_ms = if plan.has(Fault::ClockJump) { MAX_CLOCK_JUMP_MS } else { 0 };
         for server in self.cluster.serve() {
-            self.check_server(&server, with_reactions).await;
+            self.check_server(&server, with_reactions, clock_error_ms).await;
         }
     }
 
@@ -144,8 +144,9 @@ impl FaultMaker {
         failures.into_iter().for_each(|text| oracle.fail(text));
     }
 
-    /// What a server answers is what the tables hold, and its feed names what was taken down.
-    async fn check_server(&self, server: &ServeProcess, with_reactions: bool) {
+    /// What a server answers is what the tables hold, and its feed names what was taken down. `clock_error_ms`: how far
+    /// the time in a row may be from when it was made.
+    async fn check_server(&self, server: &ServeProcess, with_reactions: bool, clock_error_ms: u64) {
         let databases = lock(&self.cluster.databases).clone();
         let number = server.node.number;
         let mut failures = Vec::new();
@@ -173,15 +174,10 @@ impl FaultMaker {
             }
             let page = server.feed.page(Span::Full, server.node.clock().now(), 0);
             let named: BTreeSet<CommentId> = page.iter().flat_map(|page| &page.rows).map(|row| row.id).collect();
-            // Whatever was made before a database went back is void.
-            let since_rewind = of.changes.values().rev().take_while(|row| !row.is_rewind());
-            // So is what was made in the former database of a slot, where the one that has it now went back.
-            let owner_went_back = |id: &CommentId| {
-                let owner = database_of(&databases, id.slot());
-                owner != database && databases[owner].changes.values().any(ChangeRow::is_rewind)
-            };
-            let is_missing = |id: &CommentId| !named.contains(id) && !owner_went_back(id);
-            let missing = since_rewind.filter_map(|row| row.id).find(is_missing);
+            // What was made before `since`, where a database went back, is void.
+            let since = page.as_ref().map_or(0, |page| page.since) + clock_error_ms;
+            let made = of.changes.values().filter(|row| row.at >= since && !row.is_rewind()).filter_map(|row| row.id);
+            let missing = made.into_iter().find(|id| !named.contains(id));
             failures.extend(missing.map(|id| format!("the change feed of {database} does not name {id}")));
         }
         let pairs: Vec<_> = lock(&self.oracle).reactions.keys().copied().filter(|_| with_reactions).collect();

@@ -175,9 +175,9 @@ impl Database {
 
     /// Raises versions and numbers beyond those that it had before it went back, unless that was done lately. Slots that
     /// it does not take writes of are left out, as by the adapter.
-    pub(super) fn pass_rewind(&mut self, now: u64, window: Duration) {
-        let since = now.saturating_sub(window.as_millis() as u64);
-        if !window.is_zero() && self.changes.values().any(|row| row.is_rewind() && row.at > since) {
+    pub(super) fn pass_rewind(&mut self, now: u64, window: Option<Duration>) {
+        let since = window.map(|window| now.saturating_sub(window.as_millis() as u64));
+        if since.is_some_and(|since| self.changes.values().any(|row| row.is_rewind() && row.at > since)) {
             return;
         }
         let least = least_after_rewind(now);

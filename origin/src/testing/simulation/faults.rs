@@ -10,7 +10,7 @@ use std::time::Duration;
 use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::ports::broker::Topic;
 use crate::testing::faults::lock;
@@ -77,12 +77,14 @@ impl Fault {
 pub(super) struct FaultPlan {
     pub(super) kinds: Vec<Fault>,
     pub(super) count: u64,
+    /// The only database that goes back, where slots move ("Known limits" in docs/cluster.md).
+    pub(super) rewinds_only: Option<usize>,
 }
 
 impl FaultPlan {
     /// Chooses the faults of a run.
     pub(super) fn choose(world: &World, databases: usize) -> Self {
-        let mut count = 1 + world.below(6);
+        let (mut count, mut rewinds_only) = (1 + world.below(6), None);
         let mut kinds = match world.below(20) {
             0 => vec![],
             1 | 2 => vec![Fault::LogDamage],
@@ -97,9 +99,10 @@ impl FaultPlan {
         if databases > 1 && !kinds.iter().any(|kind| kind.is_alone()) && world.chance(MOVES_PER_MILLE) {
             kinds.extend([Fault::Move; 2]);
             count += 2;
+            rewinds_only = Some(world.below(databases as u64) as usize);
         }
         let is_long = kinds.iter().any(|kind| kind.is_alone() || *kind == Fault::LogDamage);
-        Self { kinds, count: if is_long { 1 } else { count } }
+        Self { kinds, count: if is_long { 1 } else { count }, rewinds_only }
     }
 
     pub(super) fn has(&self, kind: Fault) -> bool {
@@ -128,14 +131,14 @@ impl FaultMaker {
                 continue;
             }
             let kind = plan.kinds[self.world.below(plan.kinds.len() as u64) as usize];
-            let (maker, alone) = (self.clone(), alone.clone());
+            let (maker, alone, plan) = (self.clone(), alone.clone(), plan.clone());
             if kind.is_alone() {
                 let _alone = alone.write().await;
-                self.make(kind).await;
+                self.make(&plan, kind).await;
             } else {
                 running.spawn(async move {
                     let _together = alone.read().await;
-                    maker.make(kind).await;
+                    maker.make(&plan, kind).await;
                 });
             }
         }
@@ -171,7 +174,7 @@ impl FaultMaker {
         self.pick_node(&self.cluster.jobs().iter().map(|process| process.node.clone()).collect::<Vec<_>>())
     }
 
-    async fn make(&self, kind: Fault) {
+    async fn make(&self, plan: &FaultPlan, kind: Fault) {
         self.world.note("fault", [kind as u64, 0, 0]);
         self.world.explain(|| format!("fault: {kind:?}"));
         match kind {
@@ -204,7 +207,7 @@ impl FaultMaker {
                 self.world.pause(1_000, 10_000).await;
                 node.set_clock_ahead(0);
             }
-            Fault::Rewind => self.rewind().await,
+            Fault::Rewind => self.rewind(plan).await,
             Fault::RedisFailover => {
                 let copy = self.cluster.redis.copy();
                 let is_emptied = self.world.chance(300);
@@ -257,8 +260,8 @@ impl FaultMaker {
         node.freeze(time);
     }
 
-    async fn rewind(&self) {
-        let database = self.pick_database();
+    async fn rewind(&self, plan: &FaultPlan) {
+        let database = plan.rewinds_only.unwrap_or_else(|| self.pick_database());
         let (copy, since) = (lock(&self.cluster.databases)[database].clone(), self.world.elapsed_ms());
         self.world.pause(500, 8_000).await;
         self.wait_until_known(database).await;
@@ -281,15 +284,22 @@ impl FaultMaker {
         self.world.set_condition(Server::Database(database), Condition::default());
     }
 
-    /// Waits until every process knows that a database went back before. One that does not know it sees the second time
+    /// Waits until every job knows that a database went back before. One that does not know it sees the second time
     /// nothing of the first.
     async fn wait_until_known(&self, database: usize) {
         loop {
-            let known_at = lock(&self.rewound).get(&database).map(|at| *at + REWIND_KNOWN_TIME);
-            match known_at {
-                Some(at) if at > Instant::now() => sleep_until(at).await,
-                _ => return,
+            let known_at = {
+                let mut rewound = lock(&self.rewound);
+                let Some(at) = rewound.get_mut(&database) else { return };
+                if self.cluster.jobs().iter().any(|job| job.node.is_frozen()) {
+                    *at = (*at).max(Instant::now());
+                }
+                *at + REWIND_KNOWN_TIME
+            };
+            if known_at <= Instant::now() {
+                return;
             }
+            sleep(KNOWN_POLL_INTERVAL).await;
         }
     }
 
@@ -372,11 +382,12 @@ impl FaultMaker {
     }
 }
 
-/// After what time every process knows that a database went back.
+/// After what time every job that runs knows that a database went back.
 const REWIND_KNOWN_TIME: Duration = Duration::from_secs(5);
+const KNOWN_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How far a clock may be wrong, in milliseconds. Servers whose clocks are more than a minute ahead issue ids
 /// that others take for invented ones.
-const MAX_CLOCK_JUMP_MS: u64 = 40_000;
+pub(super) const MAX_CLOCK_JUMP_MS: u64 = 40_000;
 /// After what time what was acknowledged is a row, when nothing of its own is wrong, in milliseconds.
 const MAX_STORE_MS: u64 = 8_000;
 /// Of a thousand runs with several databases, in how many slots move.

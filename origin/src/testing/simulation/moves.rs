@@ -105,7 +105,7 @@ impl FaultMaker {
             self.world.explain(|| format!("an operator gives slot {} to database {owner}", slot.get()));
             let decide = async |tables: &SimulatedTables, broker: &SimulatedBroker| {
                 decide_owner(tables, broker, slot, owner).await?;
-                count_as_rewound(tables, owner, tables.node.clock().now()).await
+                count_as_rewound(tables, owner, || tables.node.clock().now()).await
             };
             self.command("decide", decide).await;
         }

@@ -310,7 +310,7 @@ impl BrokerStates for SimulatedTables {
 #[async_trait]
 impl Rewinds for SimulatedTables {
     /// One transaction; the lock that lets one process do it is left out.
-    async fn pass_rewind(&self, database: usize, now: u64, window: Duration) -> Result<bool> {
+    async fn pass_rewind(&self, database: usize, now: u64, window: Option<Duration>) -> Result<bool> {
         self.transact_on_slots(database, "pass_rewind", None, |of| of.pass_rewind(now, window)).await?;
         Ok(true)
     }

@@ -256,10 +256,13 @@ impl Node {
         *lock(&self.frozen_until) = Some(Instant::now() + time);
     }
 
+    pub(super) fn is_frozen(&self) -> bool {
+        lock(&self.frozen_until).is_some_and(|until| Instant::now() < until)
+    }
+
     /// Whether the broker hears of it.
     pub(super) fn sends_heartbeats(&self) -> bool {
-        let is_frozen = lock(&self.frozen_until).is_some_and(|until| Instant::now() < until);
-        self.is_alive() && !is_frozen && self.world.is_joined(self.number, Server::Broker)
+        self.is_alive() && !self.is_frozen() && self.world.is_joined(self.number, Server::Broker)
     }
 
     /// Sets its clock ahead of the others, or behind them.

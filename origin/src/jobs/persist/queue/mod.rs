@@ -7,6 +7,7 @@
 //! beyond a record of its slots that is not done; an offset is committable when every database has stored a
 //! checkpoint that reaches it.
 
+mod batch;
 mod partition_start;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use gailou_shared::id::Slot;
 use tokio::time::Instant;
 
-use crate::domain::operation::LoggedOperation;
+pub(crate) use crate::jobs::persist::queue::batch::{Batch, QueuedRecord};
 pub(crate) use crate::jobs::persist::queue::partition_start::{PartitionStart, SeenStored};
 use crate::ports::broker::Record;
 
@@ -34,34 +35,6 @@ const MAX_SUSPECT_BATCHES: usize = 3;
 const FIRST_SLOT_BACKOFF: Duration = Duration::from_millis(50);
 /// The longest wait of a slot.
 const MAX_SLOT_BACKOFF: Duration = Duration::from_secs(1);
-
-/// A record with its operation.
-#[derive(Debug)]
-pub(crate) struct QueuedRecord {
-    pub(crate) record: Record,
-    pub(crate) slot: Slot,
-    pub(crate) operation: LoggedOperation,
-    /// See [`PartitionProgress`].
-    pub(crate) assignment: u64,
-}
-
-/// A batch on its way to a database.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    pub(crate) shard: usize,
-    pub(crate) records: Vec<QueuedRecord>,
-    /// Whether its slots have failed before.
-    suspect: bool,
-    /// How far the database has applied each partition when the batch is stored: partition and next offset.
-    pub(crate) checkpoints: Vec<(u32, u64)>,
-}
-
-impl Batch {
-    /// Its slots, each once.
-    pub(crate) fn slots(&self) -> BTreeSet<Slot> {
-        self.records.iter().map(|queued| queued.slot).collect()
-    }
-}
 
 /// The waiting records of one slot.
 #[derive(Debug, Default)]
@@ -219,14 +192,20 @@ impl RecordQueue {
         beyond.map(|(slot, next)| (*slot, *next)).collect()
     }
 
-    /// What this process has seen stored of a partition since it was assigned, with the moves that were known then.
-    pub(crate) fn seen(&self, partition: u32, moves: Vec<u64>) -> SeenStored {
+    /// What this process has seen stored of a partition since it was assigned; the moves are not known here.
+    pub(crate) fn seen(&self, partition: u32) -> SeenStored {
         let progress = self.partitions.get(&partition);
         progress.map_or_else(SeenStored::default, |progress| SeenStored {
             checkpoints: progress.stored.clone(),
-            moves,
             positions: progress.done.clone(),
+            ..SeenStored::default()
         })
+    }
+
+    /// Whether a database has stored what is committed of a partition.
+    pub(crate) fn is_committed_stored(&self, partition: u32, database: usize) -> bool {
+        let progress = self.partitions.get(&partition);
+        progress.is_some_and(|of| of.stored.get(database).copied().flatten().is_some_and(|next| next >= of.committed))
     }
 
     /// What databases have stored of a partition since it was assigned; nothing before it is started.
@@ -234,10 +213,24 @@ impl RecordQueue {
         self.partitions.get(&partition).map_or(&[], |progress| &progress.stored)
     }
 
-    /// A database has stored these checkpoints.
-    pub(crate) fn mark_checkpoints(&mut self, database: usize, checkpoints: &[(u32, u64)]) {
+    /// The number of the last assignment of any partition.
+    pub(crate) const fn last_assignment(&self) -> u64 {
+        self.assignments
+    }
+
+    /// The partitions of a batch that were assigned since it was picked, and are still.
+    pub(crate) fn begun_since(&self, batch: &Batch) -> BTreeSet<u32> {
+        let is_begun = |queued: &&QueuedRecord| {
+            self.assignment(queued.record.partition).is_some_and(|assignment| assignment != queued.assignment)
+        };
+        batch.records.iter().filter(is_begun).map(|queued| queued.record.partition).collect()
+    }
+
+    /// A database has stored these checkpoints, of partitions as they were up to an assignment. What is known of one
+    /// that was assigned since was read later: a slot that came to the database may have lowered it.
+    pub(crate) fn mark_checkpoints(&mut self, database: usize, checkpoints: &[(u32, u64)], last_assignment: u64) {
         for (partition, next) in checkpoints {
-            let progress = self.partitions.get_mut(partition);
+            let progress = self.partitions.get_mut(partition).filter(|of| of.assignment <= last_assignment);
             if let Some(Some(stored)) = progress.and_then(|progress| progress.stored.get_mut(database)) {
                 *stored = (*stored).max(*next);
             }
@@ -387,7 +380,8 @@ impl RecordQueue {
         let suspect = caution > 0;
         self.in_flight.entry(shard_index).or_default()[usize::from(suspect)] += 1;
         let checkpoints = self.checkpoints(shard_index, &records, false, &shard);
-        Some(Batch { shard: shard_index, records, suspect, checkpoints })
+        let last_assignment = self.assignments;
+        Some(Batch { shard: shard_index, records, suspect, checkpoints, last_assignment })
     }
 
     /// Whether one more batch of this caution may be in flight to a database.
@@ -399,7 +393,7 @@ impl RecordQueue {
     /// Removes a batch that is in the tables.
     pub(crate) fn mark_stored(&mut self, batch: Batch) {
         self.release_in_flight(&batch);
-        self.mark_checkpoints(batch.shard, &batch.checkpoints);
+        self.mark_checkpoints(batch.shard, &batch.checkpoints, batch.last_assignment);
         for slot in batch.slots() {
             let Some(queue) = self.slots.get_mut(&slot) else { continue };
             queue.in_flight = false;

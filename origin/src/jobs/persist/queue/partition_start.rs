@@ -20,8 +20,10 @@ pub(crate) struct PartitionStart {
 pub(crate) struct SeenStored {
     /// By database: its checkpoint, if that is known.
     pub(crate) checkpoints: Vec<Option<u64>>,
-    /// By database: the slots that came to it.
+    /// By database: the slots that came to it until then.
     pub(crate) moves: Vec<u64>,
+    /// By database: the slots that came to it until it had stored what is committed.
+    pub(crate) moves_when_committed: Vec<u64>,
     /// The offset after the last record of each slot.
     pub(crate) positions: BTreeMap<Slot, u64>,
 }

@@ -32,7 +32,7 @@ fn begin(queue: &mut RecordQueue, partition: u32, checkpoints: &[Option<u64>]) {
 fn store_checkpoints(queue: &mut RecordQueue) {
     for database in 0..2 {
         let checkpoints = queue.checkpoints(database, &[], false, shard);
-        queue.mark_checkpoints(database, &checkpoints);
+        queue.mark_checkpoints(database, &checkpoints, queue.last_assignment());
     }
 }
 
@@ -43,6 +43,18 @@ fn offsets(batch: &Batch) -> Vec<(u16, u64)> {
 /// Two databases: slots below 512 and the others.
 fn shard(slot: Slot) -> usize {
     usize::from(slot.get() / 512)
+}
+
+/// As when a slot comes to its database while the batch is on its way.
+#[test]
+fn checkpoint_of_a_batch_says_nothing_of_a_partition_that_was_begun_again() {
+    let (mut queue, now) = (RecordQueue::new(3), Instant::now());
+    (0..3).for_each(|offset| _ = take(&mut queue, 0, offset));
+    let batch = queue.pick(now, shard).unwrap();
+    assert_eq!(batch.checkpoints, [(0, 3)]);
+    begin(&mut queue, 0, &[Some(1), Some(1)]);
+    queue.mark_stored(batch);
+    assert_eq!(queue.stored(0), [Some(1), Some(1)]);
 }
 
 #[test]
@@ -244,12 +256,12 @@ fn slots_that_are_applied_beyond_a_checkpoint_are_known_with_their_positions() {
     queue.mark_stored(first);
     assert_eq!(queue.applied(0, 0, shard), [(slot(0), 3)], "the checkpoint is 1");
     assert_eq!(queue.applied(0, 1, shard), [], "another database");
-    assert_eq!(queue.seen(0, vec![]).positions, BTreeMap::from([(slot(0), 3)]));
+    assert_eq!(queue.seen(0).positions, BTreeMap::from([(slot(0), 3)]));
     let second = queue.pick(now, shard).unwrap();
     assert_eq!((offsets(&second), &second.checkpoints[..]), (vec![(4, 1)], &[(0, 4)][..]));
     queue.mark_stored(second);
     assert_eq!(queue.applied(0, 0, shard), [], "the checkpoint says so");
-    assert_eq!(queue.seen(0, vec![]).positions.len(), 2);
+    assert_eq!(queue.seen(0).positions.len(), 2);
     queue.assign(0);
-    assert!(queue.seen(0, vec![]).positions.is_empty());
+    assert!(queue.seen(0).positions.is_empty());
 }

@@ -72,6 +72,22 @@ async fn record_that_is_stored_beyond_the_checkpoint_is_known() {
     assert!(format!("{error:#}").contains("holds another record at 3"), "{error:#}");
 }
 
+/// The partition is compared while records of the former log are on their way to the database.
+#[tokio::test(start_paused = true)]
+async fn record_of_the_former_log_that_is_stored_later_is_known() {
+    let bed = PersistTestBed::new(1);
+    (1..=3).for_each(|by| _ = bed.like(8, by));
+    bed.tables.delay_writes(Duration::from_secs(3));
+    let loops = tokio::spawn(run(bed.job.clone(), CancellationToken::new()));
+    sleep(Duration::from_secs(2)).await;
+    bed.log.truncate(Topic::Reactions, 0, 1);
+    (101..=105).for_each(|by| _ = bed.like(8, by));
+    bed.log.lose_connections();
+    let refused = tokio::time::timeout(Duration::from_secs(60), loops).await;
+    let error = refused.expect("it is noticed").unwrap().unwrap_err();
+    assert!(format!("{error:#}").contains("holds another record at 2"), "{error:#}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn records_that_were_deleted_before_they_were_stored_stop_the_process() {
     let bed = PersistTestBed::new(2);
