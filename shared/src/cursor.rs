@@ -31,20 +31,40 @@ pub enum CursorList {
     Tree(CommentId),
     /// A member's history.
     Member(MemberId),
+    /// A list of the moderators, named by a hash of its name and of what it is filtered by.
+    Moderation([u8; 16]),
 }
 
 impl CursorList {
     /// The roots of this subject.
     #[must_use]
     pub fn roots(subject: &SubjectKey) -> Self {
-        let mut hasher = Sha256::new();
-        hasher.update(subject.kind().as_bytes());
-        hasher.update([0]);
-        hasher.update(subject.key().as_bytes());
-        let mut name = [0; 16];
-        name.iter_mut().zip(hasher.finalize()).for_each(|(to, from)| *to = from);
-        Self::Roots(name)
+        Self::Roots(hash_parts(&[subject.kind(), subject.key()]))
     }
+
+    /// The list of the moderators with this name, filtered by these texts.
+    #[must_use]
+    pub fn moderation(name: &str, filters: &[Option<&str>]) -> Self {
+        // A filter that is absent is another one than an empty one.
+        let filters =
+            filters.iter().flat_map(|filter| [if filter.is_some() { "1" } else { "0" }, filter.unwrap_or("")]);
+        let parts: Vec<&str> = core::iter::once(name).chain(filters).collect();
+        Self::Moderation(hash_parts(&parts))
+    }
+}
+
+/// A hash of texts, none of which has a zero byte.
+fn hash_parts(parts: &[&str]) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 {
+            hasher.update([0]);
+        }
+        hasher.update(part.as_bytes());
+    }
+    let mut hash = [0; 16];
+    hash.iter_mut().zip(hasher.finalize()).for_each(|(to, from)| *to = from);
+    hash
 }
 
 /// The name of a snapshot: a hash of what it holds.
@@ -61,6 +81,8 @@ pub enum WalkPosition {
     After(u64),
     /// After this child of a tree's node, with as many comments still to come as `left` says.
     Child(CommentId, u64),
+    /// After this comment of the review queue, with its rank and since when it waits.
+    Queued(i64, u64, CommentId),
 }
 
 /// A place in a walk.
@@ -178,6 +200,10 @@ fn encode(cursor: &Cursor) -> Vec<u8> {
             out.push(3);
             out.extend(id.get().to_be_bytes());
         }
+        CursorList::Moderation(name) => {
+            out.push(4);
+            out.extend(name);
+        }
     }
     match cursor.at {
         WalkPosition::Snapshot(id, place) => {
@@ -198,6 +224,12 @@ fn encode(cursor: &Cursor) -> Vec<u8> {
             out.push(3);
             out.extend(id.get().to_be_bytes());
             out.extend(left.to_be_bytes());
+        }
+        WalkPosition::Queued(rank, since, id) => {
+            out.push(4);
+            out.extend(rank.to_be_bytes());
+            out.extend(since.to_be_bytes());
+            out.extend(id.get().to_be_bytes());
         }
     }
     out
@@ -234,6 +266,7 @@ fn decode(bytes: &[u8]) -> Option<Cursor> {
         1 => CursorList::Replies(CommentId::new(r.number()?).ok()?),
         2 => CursorList::Tree(CommentId::new(r.number()?).ok()?),
         3 => CursorList::Member(MemberId::new(r.number()?).ok()?),
+        4 => CursorList::Moderation(r.take()?),
         _ => return None,
     };
     let at = match r.byte()? {
@@ -241,6 +274,10 @@ fn decode(bytes: &[u8]) -> Option<Cursor> {
         1 => WalkPosition::Tail(r.take()?, r.number()?),
         2 => WalkPosition::After(r.number()?),
         3 => WalkPosition::Child(CommentId::new(r.number()?).ok()?, r.number()?),
+        4 => {
+            let (rank, since) = (i64::from_be_bytes(r.take()?), r.number()?);
+            WalkPosition::Queued(rank, since, CommentId::new(r.number()?).ok()?)
+        }
         _ => return None,
     };
     r.0.is_empty().then_some(Cursor { list, sort, epoch, at })
@@ -260,12 +297,14 @@ mod tests {
             id().prop_map(CursorList::Replies),
             id().prop_map(CursorList::Tree),
             (1u64..=i64::MAX as u64).prop_map(|n| CursorList::Member(MemberId::new(n).unwrap())),
+            any::<[u8; 16]>().prop_map(CursorList::Moderation),
         ];
         let at = prop_oneof![
             (any::<[u8; 16]>(), any::<u16>()).prop_map(|(s, p)| WalkPosition::Snapshot(s, p)),
             (any::<[u8; 16]>(), any::<u64>()).prop_map(|(s, f)| WalkPosition::Tail(s, f)),
             any::<u64>().prop_map(WalkPosition::After),
             (id(), any::<u64>()).prop_map(|(i, l)| WalkPosition::Child(i, l)),
+            (any::<i64>(), any::<u64>(), id()).prop_map(|(r, s, i)| WalkPosition::Queued(r, s, i)),
         ];
         (list, prop::sample::select(Sort::ALL), any::<u64>(), at).prop_map(|(list, sort, epoch, at)| Cursor {
             list,

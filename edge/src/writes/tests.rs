@@ -71,7 +71,10 @@ fn errors_follow_the_order_of_the_contract() {
     check("POST", "/v1/guests", &[], "{}", (415, "unsupported_media_type"));
     check("POST", "/v1/guests", &[JSON], "{}", (201, ""));
     check("POST", "/v1/media", &[TOKEN], &large, (404, "not_found"));
-    check("POST", "/v1/comments/5/reports", &[TOKEN, JSON], "{}", (404, "not_found"));
+    check("POST", "/v1/comments/5/reports", &[TOKEN, JSON], "{}", (201, ""));
+    check("GET", "/v1/admin/queue?kind=held", &[], "", (401, "token_missing"));
+    check("GET", "/v1/admin/queue?kind=held", &[TOKEN], "", (201, ""));
+    check("POST", "/v1/admin/audit/5/undo", &[TOKEN], "", (201, ""));
     check("GET", "/v1/me/overlay?ids=1", &[], "", (401, "token_missing"));
     check("GET", "/v1/me/overlay?ids=1", &[TOKEN], "", (201, ""));
     check("GET", "/v1/me/something/new", &[], "", (404, "not_found"));

@@ -14,6 +14,7 @@ mod limits;
 mod names;
 pub mod reference;
 mod retention;
+mod rules;
 mod secret;
 mod settings;
 mod sources;
@@ -42,6 +43,7 @@ use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
 pub use names::NameSettings;
 pub use retention::RetentionSettings;
+pub use rules::RuleSettings;
 pub use secret::{Password, Secret};
 use settings::Settings;
 use sources::Sources;
@@ -73,6 +75,7 @@ pub struct Config {
     pub retention: RetentionSettings,
     pub degrade: DegradeSettings,
     pub names: NameSettings,
+    pub rules: RuleSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
@@ -159,6 +162,7 @@ impl Config {
             retention,
             degrade,
             names,
+            rules,
             auth,
             cors,
             edge,
@@ -173,6 +177,7 @@ impl Config {
             retention,
             degrade,
             names,
+            rules,
             auth,
             cursor_secret,
             edge,

@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
-    LimitSettings, NameSettings, RetentionSettings, SubjectType,
+    LimitSettings, NameSettings, RetentionSettings, RuleSettings, SubjectType,
 };
 
 /// One setting.
@@ -35,6 +35,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<DegradeSettings>("degrade.", &defaults.degrade));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<NameSettings>("names.", &defaults.names));
+    entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));

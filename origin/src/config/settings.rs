@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, switch};
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
-    NameSettings, RetentionSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    NameSettings, RetentionSettings, RuleSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -59,6 +59,8 @@ pub(super) struct Settings {
     pub(super) auth: AuthSettings,
     /// `names`
     pub(super) names: NameSettings,
+    /// `rules`
+    pub(super) rules: RuleSettings,
     /// `cors`
     pub(super) cors: CorsSettings,
     /// `edge`
@@ -86,6 +88,7 @@ impl Default for Settings {
             degrade: DegradeSettings::default(),
             auth: AuthSettings::default(),
             names: NameSettings::default(),
+            rules: RuleSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             cluster: ClusterTuning::default(),

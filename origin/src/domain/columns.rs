@@ -3,9 +3,12 @@
 //! Not here: the numbers of a record in the broker, which has a format version of its own
 //! ([`super::codec`]).
 
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
-use gailou_shared::wire::{CommentFlag, CommentState, Reaction, StaffRole, SubjectState, Visibility};
+use gailou_shared::wire::{
+    AuditTargetKind, CommentFlag, CommentState, Reaction, ReportReason, ReviewKind, ReviewReasonKind, StaffRole,
+    SubjectState, Visibility,
+};
 
 use crate::domain::damaged_data::{DamagedData, Result};
 
@@ -16,6 +19,12 @@ pub(crate) const FLAG_FEATURED: i64 = 4;
 pub(crate) const FLAG_EDITED: i64 = 8;
 /// Its author is erased: nothing brings it back. Readers do not see this flag.
 pub(crate) const FLAG_ERASED: i64 = 16;
+/// It has an item in the review queue. Readers do not see this flag.
+pub(crate) const FLAG_QUEUED: i64 = 32;
+/// An edit of it waits for a moderator. Readers do not see this flag.
+pub(crate) const FLAG_HELD_EDIT: i64 = 64;
+/// What a moderator's decision may change and undo.
+pub(crate) const DECIDED_FLAGS: i64 = FLAG_PINNED | FLAG_OWNER_PINNED | FLAG_FEATURED | FLAG_EDITED | FLAG_HELD_EDIT;
 
 const FLAG_BITS: [(i64, CommentFlag); 4] = [
     (FLAG_PINNED, CommentFlag::Pinned),
@@ -59,6 +68,13 @@ stored_enum!("subject state", SubjectState { Open = 0, Closed = 1, Hidden = 2 })
 stored_enum!("mode", Mode { Flat = 0, TwoLevel = 1, Tree = 2, Building = 3 });
 stored_enum!("role", StaffRole { Moderator = 1, Admin = 2 });
 stored_enum!("reaction", Reaction { Like = 1, Dislike = 2 });
+stored_enum!("report reason", ReportReason { Spam = 0, Abuse = 1, Illegal = 2, Other = 3 });
+stored_enum!(
+    "audit target",
+    AuditTargetKind { Comment = 0, Member = 1, Subject = 2, Words = 3, Settings = 4, Webhook = 5, Import = 6 }
+);
+stored_enum!("review reason", ReviewReasonKind { Word = 0, Report = 1, Rule = 2, Classifier = 3 });
+stored_enum!("review kind", ReviewKind { Held = 0, Reported = 1 });
 
 pub(crate) fn damaged(what: impl std::fmt::Display) -> DamagedData {
     DamagedData::new(what)
@@ -70,6 +86,10 @@ pub(crate) fn comment_id(number: i64) -> Result<CommentId> {
 
 pub(crate) fn member_id(number: i64) -> Result<MemberId> {
     MemberId::try_from(number).map_err(damaged)
+}
+
+pub(crate) fn audit_id(number: i64) -> Result<AuditId> {
+    AuditId::try_from(number).map_err(damaged)
 }
 
 pub(crate) fn path(bytes: &[u8]) -> Result<Path> {

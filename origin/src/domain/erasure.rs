@@ -59,6 +59,7 @@ impl NewCommentRow {
         self.html.clear();
         self.original_text = None;
         self.mentions.clear();
+        self.reasons.clear();
     }
 
     /// Whether its author was erased before it was stored. No comment is posted as a deleted one.

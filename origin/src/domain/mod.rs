@@ -2,6 +2,7 @@
 //!
 //! It knows the shared crate and nothing else of the origin.
 
+pub mod audit;
 pub mod broker_state;
 pub mod change_feed;
 pub mod checkpoint;
@@ -18,6 +19,7 @@ pub mod operation;
 pub mod positions;
 pub mod reaction_state;
 pub mod reconcile;
+pub mod review;
 pub(crate) mod root_keys;
 pub mod row;
 #[cfg(feature = "cluster")]

@@ -3,13 +3,15 @@
 //! Pure data. An operation contains everything that its rows need: [`crate::service`] decided before
 //! whether it is allowed.
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Mode;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{CommentState, Reaction, SubjectState};
+use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReviewReason, SubjectState};
 use gailou_shared::word_filter::Term;
 
+use crate::domain::audit::AuditEntry;
 use crate::domain::name_digest::NameDigest;
+use crate::domain::review::NewReport;
 use crate::domain::row::NewCommentRow;
 
 /// A command to the tables.
@@ -35,6 +37,14 @@ pub enum Operation {
     Snapshot {
         slot: Slot,
         snapshot: Snapshot,
+    },
+    /// Gives a moderator those of these comments of one slot that are in the review queue and that no other moderator
+    /// has, until this moment (Unix milliseconds).
+    LeaseReviews {
+        slot: Slot,
+        ids: Vec<CommentId>,
+        holder: MemberRef,
+        until: u64,
     },
     /// Replaces the dictionary of the word filter.
     Dictionary(Vec<Term>),
@@ -64,7 +74,7 @@ impl Operation {
             Self::Publish(new) => new.path.id().slot(),
             Self::React { id, .. } | Self::Change { id, .. } => id.slot(),
             Self::Subject { key, .. } => key.slot(),
-            Self::Snapshot { slot, .. } => *slot,
+            Self::Snapshot { slot, .. } | Self::LeaseReviews { slot, .. } => *slot,
             Self::Dictionary(_)
             | Self::MemberName { .. }
             | Self::DeleteExpired
@@ -109,23 +119,35 @@ pub enum CommentChange {
     /// Replaces the text and its HTML, while the comment is published; else nothing changes, and the
     /// outcome is [`OperationOutcome::NoComment`]. A comment that was edited `max_edits` times stays as it is
     /// ([`OperationOutcome::TooManyEdits`]); 0 is no bound. `original_text` is the text as written, where the
-    /// filter masked part of it. `state` is `Published` or `Review`. Mentions stay.
+    /// filter masked part of it. `state` is `Published` or `Review`: such an edit waits for a moderator, for these
+    /// reasons, while readers see the former text. Mentions stay.
     Edit {
         content: String,
         html: String,
         original_text: Option<String>,
         state: CommentState,
+        reasons: Vec<ReviewReason>,
         max_edits: u64,
     },
-    /// Publishes, hides, rejects, deletes or restores.
+    /// Publishes, hides, rejects, deletes or restores; ends what waits for a decision about it.
     State(CommentState),
+    /// Publishes a held or rejected comment, with the edit that waits, and ends what was reported of it. Of one that
+    /// is hidden or deleted, the outcome is [`OperationOutcome::Conflict`].
+    Approve,
+    /// Drops the edit that waits; without one, rejects the comment.
+    Reject,
+    /// Records a reader's report, once for each reader, of a comment that readers see.
+    Report(Box<NewReport>),
+    /// Undoes what this entry of the audit log is about, unless anything has changed the comment since
+    /// ([`OperationOutcome::Conflict`]).
+    Undo(AuditId),
     /// Pins, or unpins: `None`.
     Pin(Option<PinnedBy>),
     Feature(bool),
     /// Deletes the comment and overwrites what its author wrote and who they are. Nothing changes it again.
     Erase,
-    /// Removes the name of an erased member from it: from its mentions, and where it answers them. `is_shown`:
-    /// readers may have seen it.
+    /// Removes an erased member from it: their name from its mentions and from where it answers them, and their
+    /// report. `is_shown`: readers may have seen the name.
     Forget {
         member: MemberId,
         is_shown: bool,
@@ -146,14 +168,6 @@ pub struct SubjectPatch {
     pub owner_id: Option<Option<MemberId>>,
     pub state: Option<SubjectState>,
     pub mode: Option<Mode>,
-}
-
-/// An entry of the audit log.
-#[derive(Debug, Clone)]
-pub struct AuditEntry {
-    pub actor: MemberId,
-    pub action: &'static str,
-    pub reason: Option<String>,
 }
 
 /// What an [`Operation`] did.
@@ -184,6 +198,10 @@ pub enum OperationOutcome {
     NoComment,
     /// The comment was edited as often as it may be.
     TooManyEdits,
+    /// The comment is no longer as the change expects it.
+    Conflict,
+    /// The comments that the moderator has been given.
+    Leased(Vec<CommentId>),
     /// The operation's position was applied before.
     Seen,
     /// A reaction that was among the dead letters, and is not applied: its member has reacted to the comment since,

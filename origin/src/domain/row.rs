@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::rank::HotWeights;
-use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, SubjectState, Visibility};
+use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, ReviewReason, SubjectState, Visibility};
 use gailou_shared::word_filter::Term;
 
 /// A subject's row.
@@ -163,6 +163,8 @@ pub struct NewCommentRow {
     /// The text as written, where the filter masked part of it.
     pub original_text: Option<String>,
     pub mentions: Vec<MemberRef>,
+    /// Why it is held, where its state is `Review`.
+    pub reasons: Vec<ReviewReason>,
     /// Of a `POST` that must not be applied twice.
     pub idempotency: Option<IdempotencyKey>,
     pub imported: Option<ImportedFrom>,

@@ -11,7 +11,7 @@ use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
 use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::wire::openapi::CommentChain;
-use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, DataEnvelope};
+use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentState, CommentTree, DataEnvelope};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 use utoipa::IntoParams;
@@ -179,6 +179,10 @@ pub(super) async fn get_tree(
             status = 200, description = "The comment after the edit.", body = Comment,
             examples(("root" = (summary = "A root", value = json!(examples::root())))),
         ),
+        (
+            status = 202, body = Comment,
+            description = "The edit waits for a moderator: the comment with the new text. Readers see the former one.",
+        ),
         MemberRefusals, NotFound, Conflict, BodyRefusals, Unprocessable,
     ),
     security(("bearer" = [])),
@@ -188,11 +192,13 @@ pub(super) async fn edit_comment(
     LimitedMember { member, .. }: LimitedMember<Edits>,
     id: AfterBody<PathId<CommentId>>,
     JsonBody(body): JsonBody,
-) -> Result<Json<Comment>, Refusal> {
+) -> Result<(StatusCode, Json<Comment>), Refusal> {
     let PathId(id) = id?;
     app.rate_limits.count_edit_of(id).await?;
     let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
-    Ok(Json(edit::edit(&app, &member, id, text).await?))
+    let comment = edit::edit(&app, &member, id, text).await?;
+    let is_held = comment.state == CommentState::Review;
+    Ok((if is_held { StatusCode::ACCEPTED } else { StatusCode::OK }, Json(comment)))
 }
 
 /// Delete a comment.

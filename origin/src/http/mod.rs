@@ -31,6 +31,7 @@ mod openapi;
 mod preview;
 mod problem;
 mod reactions;
+mod reports;
 mod router;
 mod server;
 mod state;

@@ -131,6 +131,8 @@ impl From<&ServiceError> for Refusal {
             ServiceError::Bug(cause) => return Self::bug(cause.clone()),
             ServiceError::UnknownSubjectType => Code::UnknownSubjectType,
             ServiceError::CommentNotFound => Code::CommentNotFound,
+            ServiceError::NotFound(_) => Code::NotFound,
+            ServiceError::VersionConflict(_) => Code::VersionConflict,
             ServiceError::ParentNotFound => Code::ParentNotFound,
             ServiceError::CursorExpired => Code::CursorExpired,
             ServiceError::Forbidden(_) => Code::Forbidden,
@@ -213,6 +215,12 @@ impl IntoResponse for Refusal {
 }
 
 impl Refusal {
+    /// The code and the status that it is answered with.
+    pub(super) fn code_and_status(&self) -> (&'static str, u16) {
+        let (code, status, _) = self.code.parts();
+        (code, status)
+    }
+
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.code.parts().1).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

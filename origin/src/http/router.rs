@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, preview,
-    reactions, subjects,
+    reactions, reports, subjects,
 };
 use crate::state::AppState;
 
@@ -92,8 +92,16 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(me::get_overlay))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_member))
-        .routes(routes!(admin::decide))
-        .routes(routes!(admin::put_subject))
+        .routes(routes!(reports::report_comment))
+        .routes(routes!(admin::queue::get_queue))
+        .routes(routes!(admin::queue::lease))
+        .routes(routes!(admin::comments::decide))
+        .routes(routes!(admin::comments::decide_all))
+        .routes(routes!(admin::comments::list_history))
+        .routes(routes!(admin::comments::list_reports))
+        .routes(routes!(admin::audit::list_audit))
+        .routes(routes!(admin::audit::undo))
+        .routes(routes!(admin::subjects::put_subject))
         .routes(routes!(edge::get_changes))
 }
 

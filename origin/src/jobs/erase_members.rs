@@ -187,6 +187,11 @@ pub async fn erase(state: &AppState, member: MemberId) -> Result<usize, JournalE
     let mentioning = |above| state.tables.list_mentioning(member, above, COMMENTS_PER_READ);
     let (erased, ()) =
         tokio::try_join!(change_all(state, left, &CommentChange::Erase), forget(state, member, mentioning, true))?;
+    let reported = list_pages(|above| async move {
+        let found = state.tables.list_reports_of(member, above, COMMENTS_PER_READ).await?;
+        Ok(found.into_iter().map(|(id, _)| id).collect())
+    });
+    change_all(state, reported, &CommentChange::Forget { member, is_shown: false }).await?;
     // Readers do not see the name in the answers to a comment: what is answered is a tombstone.
     let in_answers = flatten(own()).try_for_each_concurrent(CONCURRENT_ANSWER_LISTS, |id| {
         forget(state, member, move |above| state.tables.list_answers(id, above, COMMENTS_PER_READ), false)

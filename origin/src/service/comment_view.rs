@@ -4,6 +4,7 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Threading;
 use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 
+use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
 
 /// The comment as every reader sees it.
@@ -39,7 +40,14 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
         edited_at: row.edited_at,
         top_replies: None,
         more_replies: None,
+        audit_id: None,
     }
+}
+
+/// A comment with the text of an edit that waits, as its author and moderators see it.
+pub fn with_edit(comment: Comment, edit: &HeldEdit) -> Comment {
+    let (content, html) = (edit.content.clone(), edit.html.clone());
+    Comment { content, html, state: CommentState::Review, edited_at: Some(edit.at), ..comment }
 }
 
 fn tombstone(row: &CommentRow, threading: Threading) -> Comment {

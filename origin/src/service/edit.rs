@@ -6,14 +6,17 @@ use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Comment, CommentState};
 
-use crate::domain::operation::{AuditEntry, CommentChange, Operation, OperationOutcome};
+use crate::domain::audit::AuditEntry;
+use crate::domain::operation::{CommentChange, Operation, OperationOutcome};
+use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
 use crate::service::filter::filter_and_render;
 use crate::service::subject::SubjectAudience;
-use crate::service::{ServiceError, ServiceResult, comment_view, publish, subject};
+use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, publish, subject};
 use crate::state::AppState;
 
-/// Replaces the text of a comment. Its author may do so for 15 minutes after posting.
+/// Replaces the text of a comment. Its author may do so for 15 minutes after posting. An edit that the filter holds
+/// waits for a moderator, and readers see the former text: the answer has the new one and the state `review`.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `TooManyEdits`, `WrongFields`,
@@ -36,15 +39,26 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
     let filtered = filter_and_render(&app.dictionary(), content).await?;
+    let held = (filtered.state == CommentState::Review).then(|| HeldEdit {
+        content: filtered.content.clone(),
+        html: filtered.html.clone(),
+        original_text: filtered.original_text.clone(),
+        at: app.now(),
+    });
     let change = CommentChange::Edit {
         content: filtered.content,
         html: filtered.html,
         original_text: filtered.original_text,
         state: filtered.state,
+        reasons: filtered.reasons,
         max_edits: u64::from(app.config.limits.edits_per_comment),
     };
     let after = append_change(app, id, change, None).await?;
-    Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
+    let comment = comment_view::for_author(&after, subject::threading_around(app, &after)?);
+    Ok(match held {
+        Some(edit) => comment_view::with_edit(comment, &edit),
+        None => comment,
+    })
 }
 
 /// Deletes a comment. Its author, the subject's owner and moderators may; deleting it again changes
@@ -67,7 +81,7 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceRe
         return Ok(());
     }
     let is_author = before.author.id == member.id;
-    let audit = (!is_author).then_some(AuditEntry { actor: member.id, action: "delete", reason: None });
+    let audit = if is_author { None } else { Some(audit_log::entry(app, member, id.slot(), "delete", None)?) };
     append_change(app, id, CommentChange::State(CommentState::Deleted), audit).await?;
     Ok(())
 }
@@ -97,6 +111,7 @@ pub(super) async fn append_change(
     match app.journal.append(Operation::Change { id, change, audit }).await? {
         OperationOutcome::NoComment => Err(ServiceError::CommentNotFound),
         OperationOutcome::TooManyEdits => Err(ServiceError::TooManyEdits),
+        OperationOutcome::Conflict => Err(ServiceError::VersionConflict("the comment is no longer as this expects it")),
         _ => read_any_row(app, id).await,
     }
 }

@@ -21,6 +21,11 @@ pub enum ServiceError {
     UnknownSubjectType,
     #[error("there is no such comment")]
     CommentNotFound,
+    #[error("{0}")]
+    NotFound(&'static str),
+    /// Something has changed that the request expects as it was.
+    #[error("{0}")]
+    VersionConflict(&'static str),
     #[error("the comment to answer does not exist, is deleted, or belongs to another subject")]
     ParentNotFound,
     /// Fields that are wrong by the rules of this installation.

@@ -1,9 +1,10 @@
 //! What the dictionary makes of a text, before it is stored: of what its author wrote, and of what its readers
 //! see.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gailou_shared::wire::CommentState;
+use gailou_shared::wire::{CommentState, ReviewReason, ReviewReasonKind};
 use gailou_shared::word_filter::{Dictionary, FilterVerdict};
 
 use crate::service::readable_text::readable_text;
@@ -18,6 +19,8 @@ pub(super) struct FilteredText {
     /// The text as it was written, where part of it is masked.
     pub(super) original_text: Option<String>,
     pub(super) state: CommentState,
+    /// Why it is held, where its state is `Review`.
+    pub(super) reasons: Vec<ReviewReason>,
 }
 
 /// Checks a text against the dictionary, renders it, and checks what readers see of it. The stricter verdict
@@ -27,21 +30,27 @@ pub(super) struct FilteredText {
 /// # Errors
 /// [`ServiceError::ContentRejected`] with the categories of the blocked words, never the words.
 pub(super) async fn filter_and_render(dictionary: &Arc<Dictionary>, text: String) -> ServiceResult<FilteredText> {
-    let (content, original_text, state) = match dictionary.check(&text) {
-        FilterVerdict::Pass => (text, None, CommentState::Published),
-        FilterVerdict::Mask { text: masked, .. } => (masked, Some(text), CommentState::Published),
-        FilterVerdict::Review { .. } => (text, None, CommentState::Review),
+    let mut held_for = BTreeSet::new();
+    let (content, original_text) = match dictionary.check(&text) {
+        FilterVerdict::Pass => (text, None),
+        FilterVerdict::Mask { text: masked, .. } => (masked, Some(text)),
+        FilterVerdict::Review { categories } => {
+            held_for.extend(categories);
+            (text, None)
+        }
         FilterVerdict::Block { categories } => return Err(ServiceError::ContentRejected(categories)),
     };
     let html = markdown::render(content.clone()).await;
     let seen = readable_text(&html);
-    let state = match dictionary.check(&seen) {
-        FilterVerdict::Pass => state,
-        // What was held for a word of the source is held once.
-        FilterVerdict::Mask { .. } | FilterVerdict::Review { .. } => CommentState::Review,
+    match dictionary.check(&seen) {
+        FilterVerdict::Pass => {}
+        FilterVerdict::Mask { categories, .. } | FilterVerdict::Review { categories } => held_for.extend(categories),
         FilterVerdict::Block { categories } => return Err(ServiceError::ContentRejected(categories)),
-    };
-    Ok(FilteredText { content, html, original_text, state })
+    }
+    let state = if held_for.is_empty() { CommentState::Published } else { CommentState::Review };
+    let reason = |category| ReviewReason { kind: ReviewReasonKind::Word, detail: category, count: 1 };
+    let reasons = held_for.into_iter().map(reason).collect();
+    Ok(FilteredText { content, html, original_text, state, reasons })
 }
 
 #[cfg(test)]

@@ -87,6 +87,10 @@ pub async fn read_overlay(
         rows.retain(|_, row| app.config.origins(row.subject.kind()).allow(site));
     }
     let owners = owners(app, rows.values()).await?;
+    // What is pending although every reader sees it is an edit of it.
+    let edited = pending.iter().filter(|id| rows.get(id).is_some_and(CommentRow::is_visible)).copied();
+    let edited: Vec<_> = edited.collect();
+    let edits = if edited.is_empty() { HashMap::new() } else { app.tables.read_reviews(&edited).await? };
     let mut data = BTreeMap::new();
     for id in ids {
         if let Some(row) = rows.get(id).filter(|row| comment_view::is_readable_by_id(row) || row.author.id == reader.id)
@@ -102,7 +106,11 @@ pub async fn read_overlay(
     }
     let mut own = Vec::with_capacity(pending.len());
     for row in fitting(pending.iter().filter_map(|id| rows.get(id)), MAX_PENDING_BYTES) {
-        own.push(comment_view::for_author(row, threading_around(app, row)?));
+        let comment = comment_view::for_author(row, threading_around(app, row)?);
+        own.push(match edits.get(&row.id()).and_then(|review| review.item.edit.as_ref()) {
+            Some(edit) => comment_view::with_edit(comment, edit),
+            None => comment,
+        });
     }
     Ok(Overlay { data, pending: own })
 }

@@ -7,7 +7,7 @@ use futures_util::stream::try_unfold;
 use gailou_shared::id::{CommentId, MemberKind};
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::Member;
-use gailou_shared::wire::{Comment, Reaction};
+use gailou_shared::wire::{Comment, Reaction, ReportReason};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -21,6 +21,8 @@ use crate::state::admission::NotAdmitted;
 const COMMENTS_PER_CHUNK: usize = 10;
 /// Reactions that are in memory at a time.
 const REACTIONS_PER_CHUNK: usize = 1_000;
+/// Reports that are in memory at a time: 4 MB at most.
+const REPORTS_PER_CHUNK: usize = 1_000;
 
 /// A comment of an export.
 #[derive(Debug, Serialize)]
@@ -47,6 +49,16 @@ struct ExportedReaction {
     reaction: Reaction,
 }
 
+/// A report in an export.
+#[derive(Serialize)]
+struct ExportedReport {
+    comment_id: CommentId,
+    reason: ReportReason,
+    note: Option<String>,
+    /// Unix milliseconds.
+    at: u64,
+}
+
 /// Where an export goes on.
 enum ExportStep {
     Member,
@@ -56,6 +68,9 @@ enum ExportStep {
         begins: bool,
     },
     Reactions {
+        above: Option<CommentId>,
+    },
+    Reports {
         above: Option<CommentId>,
     },
     End,
@@ -111,7 +126,7 @@ impl MemberExport {
             ExportStep::Reactions { above } => {
                 let found = tables.list_reactions_of(id, above, REACTIONS_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"reports\":[],\"notifications\":[]}".into(), ExportStep::End),
+                    None => ("],\"reports\":[".into(), ExportStep::Reports { above: None }),
                     Some((last, _)) => {
                         let next = ExportStep::Reactions { above: Some(*last) };
                         let reactions = found.iter();
@@ -120,6 +135,22 @@ impl MemberExport {
                             reaction: *reaction,
                         });
                         (items(&reactions.collect::<Vec<_>>(), above.is_none())?, next)
+                    }
+                }
+            }
+            ExportStep::Reports { above } => {
+                let found = tables.list_reports_of(id, above, REPORTS_PER_CHUNK).await?;
+                match found.last() {
+                    None => ("],\"notifications\":[]}".into(), ExportStep::End),
+                    Some((last, _)) => {
+                        let next = ExportStep::Reports { above: Some(*last) };
+                        let reports = found.into_iter().map(|(comment_id, report)| ExportedReport {
+                            comment_id,
+                            reason: report.reason,
+                            note: report.note,
+                            at: report.at,
+                        });
+                        (items(&reports.collect::<Vec<_>>(), above.is_none())?, next)
                     }
                 }
             }

@@ -6,6 +6,7 @@
 mod answer_rows;
 mod error;
 
+pub mod audit_log;
 pub mod cache_tags;
 pub mod comment_view;
 pub mod edit;
@@ -20,6 +21,8 @@ pub mod preview;
 pub mod publish;
 pub mod react;
 mod readable_text;
+pub mod report;
+pub mod review_queue;
 pub mod subject;
 pub mod subject_events;
 pub mod thread;

@@ -1,16 +1,23 @@
 //! What moderators and owners of subjects decide: pins, decisions about a comment, a subject's state.
 
-use gailou_shared::id::{CommentId, SubjectKey};
+use futures_util::{StreamExt as _, stream};
+use gailou_shared::id::{AuditId, CommentId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Comment, CommentState, Subject};
-use strum::{EnumString, IntoStaticStr, VariantNames};
+use gailou_shared::wire::{AuditTargetKind, Comment, CommentState, FormerText, Subject};
+use serde_json::{Value, json};
 
-use crate::domain::operation::{AuditEntry, CommentChange, Operation, PinnedBy, SubjectPatch};
+use crate::domain::audit::AuditEntry;
+use crate::domain::operation::{CommentChange, Operation, PinnedBy, SubjectPatch};
+use crate::domain::review::Decision;
+use crate::domain::row::SubjectRow;
 use crate::service::edit::{append_change, read_any_row};
 use crate::service::subject::SubjectAudience;
-use crate::service::{ServiceError, ServiceResult, comment_view, subject};
+use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, subject};
 use crate::state::AppState;
+
+/// Decisions of one request that are carried out at the same time.
+const CONCURRENT_DECISIONS: usize = 8;
 
 /// Pins a comment to the top of its subject.
 ///
@@ -48,29 +55,17 @@ async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool
         let detail = format!("{} comments are pinned here already; unpin one first", limits::MAX_PINS);
         return Err(ServiceError::wrong_field("id", detail));
     }
-    let audit = AuditEntry { actor: member.id, action: if pinned { "pin" } else { "unpin" }, reason: None };
+    let audit = audit_log::entry(app, member, id.slot(), if pinned { "pin" } else { "unpin" }, None)?;
     let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), Some(audit)).await?;
     Ok(comment_view::for_every_reader(&after, subject::threading_around(app, &after)?))
-}
-
-/// What a moderator decides about a comment. The names are those of requests and of the audit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
-#[strum(serialize_all = "snake_case", const_into_str)]
-pub enum Decision {
-    Approve,
-    Reject,
-    Hide,
-    Restore,
-    Delete,
-    Feature,
-    Unfeature,
 }
 
 impl Decision {
     const fn change(self) -> CommentChange {
         match self {
-            Self::Approve | Self::Restore => CommentChange::State(CommentState::Published),
-            Self::Reject => CommentChange::State(CommentState::Rejected),
+            Self::Approve => CommentChange::Approve,
+            Self::Reject => CommentChange::Reject,
+            Self::Restore => CommentChange::State(CommentState::Published),
             Self::Hide => CommentChange::State(CommentState::Hidden),
             Self::Delete => CommentChange::State(CommentState::Deleted),
             Self::Feature => CommentChange::Feature(true),
@@ -82,7 +77,8 @@ impl Decision {
 /// Carries out a moderator's decision about a comment, with an entry in the audit log.
 ///
 /// # Errors
-/// [`ServiceError::CommentNotFound`], or the journal's.
+/// [`ServiceError::CommentNotFound`]; [`ServiceError::VersionConflict`] where a comment that is hidden or deleted is
+/// approved; or the journal's.
 pub async fn decide(
     app: &AppState,
     moderator: &Member,
@@ -90,10 +86,61 @@ pub async fn decide(
     decision: Decision,
     reason: Option<String>,
 ) -> ServiceResult<Comment> {
+    change_audited(app, moderator, id, decision.change(), decision.into_str(), reason).await
+}
+
+/// Carries out the same decision about several comments; what became of each, in their order.
+pub async fn decide_all(
+    app: &AppState,
+    moderator: &Member,
+    ids: Vec<CommentId>,
+    decision: Decision,
+    reason: Option<String>,
+) -> Vec<(CommentId, ServiceResult<Comment>)> {
+    let decided = ids.into_iter().map(|id| {
+        let reason = reason.clone();
+        async move { (id, decide(app, moderator, id, decision, reason).await) }
+    });
+    stream::iter(decided).buffered(CONCURRENT_DECISIONS).collect().await
+}
+
+/// Undoes what an entry of the audit log is about.
+///
+/// # Errors
+/// [`ServiceError::NotFound`]; [`ServiceError::VersionConflict`] when the comment has changed since, a day is over, or
+/// the entry is about no comment; or the journal's.
+pub async fn undo(app: &AppState, moderator: &Member, audit: AuditId) -> ServiceResult<Comment> {
+    let undone = app.tables.read_audit(audit).await?;
+    let undone = undone.ok_or(ServiceError::NotFound("there is no such entry in the audit log"))?;
+    let comment = undone.target.id.parse().ok().filter(|_| undone.target.kind == AuditTargetKind::Comment);
+    let id = comment.ok_or(ServiceError::VersionConflict("what this entry is about cannot be undone"))?;
+    change_audited(app, moderator, id, CommentChange::Undo(audit), "undo", None).await
+}
+
+/// The earlier texts of a comment, the first one first.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], or the store's.
+pub async fn list_former_texts(app: &AppState, id: CommentId) -> ServiceResult<Vec<FormerText>> {
+    read_any_row(app, id).await?;
+    let texts = app.tables.read_other_texts(id).await?.earlier.into_iter();
+    Ok(texts.map(|text| FormerText { content: text.content, replaced_at: text.replaced_at }).collect())
+}
+
+async fn change_audited(
+    app: &AppState,
+    moderator: &Member,
+    id: CommentId,
+    change: CommentChange,
+    action: &'static str,
+    reason: Option<String>,
+) -> ServiceResult<Comment> {
     let _place = app.writes.admit().await?;
-    let audit = AuditEntry { actor: moderator.id, action: decision.into_str(), reason };
-    let after = append_change(app, id, decision.change(), Some(audit)).await?;
-    Ok(comment_view::for_author(&after, subject::threading_around(app, &after)?))
+    let audit = audit_log::entry(app, moderator, id.slot(), action, reason)?;
+    let audit_id = Some(audit.id);
+    let after = append_change(app, id, change, Some(audit)).await?;
+    let comment = comment_view::for_author(&after, subject::threading_around(app, &after)?);
+    Ok(Comment { audit_id, ..comment })
 }
 
 /// Changes the fields of a subject that `patch` names, with an entry in the audit log.
@@ -108,8 +155,39 @@ pub async fn change_subject(
 ) -> ServiceResult<Subject> {
     subject::threading_of(app, key.kind(), None)?;
     let _place = app.writes.admit().await?;
-    let audit = Some(AuditEntry { actor: moderator.id, action: "subject", reason: None });
+    let before = subject::read_row(app, key).await?;
+    let audit = AuditEntry {
+        before: Some(patched_fields(&patch, &before)),
+        after: Some(patch_values(&patch)),
+        ..audit_log::entry(app, moderator, key.slot(), "subject", None)?
+    };
+    let audit = Some(audit);
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
     app.subject_states.invalidate(key);
     subject::read_subject(app, key, SubjectAudience::Moderators).await
+}
+
+/// The fields that a patch names, with these values.
+fn describe_fields(patch: &SubjectPatch, values: [Value; 5]) -> Value {
+    let [title, url, owner_id, state, mode] = values;
+    let fields = [
+        (patch.title.is_some(), "title", title),
+        (patch.url.is_some(), "url", url),
+        (patch.owner_id.is_some(), "owner_id", owner_id),
+        (patch.state.is_some(), "state", state),
+        (patch.mode.is_some(), "mode", mode),
+    ];
+    fields.into_iter().filter(|(is_named, ..)| *is_named).map(|(_, name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The fields that a patch names, as they are in the row.
+fn patched_fields(patch: &SubjectPatch, row: &SubjectRow) -> Value {
+    let values = [json!(row.title), json!(row.url), json!(row.owner_id), json!(row.state), json!(row.mode)];
+    describe_fields(patch, values)
+}
+
+/// The fields that a patch names, as it sets them.
+fn patch_values(patch: &SubjectPatch) -> Value {
+    let SubjectPatch { title, url, owner_id, state, mode } = patch;
+    describe_fields(patch, [json!(title), json!(url), json!(owner_id), json!(state), json!(mode)])
 }

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use gailou_shared::id::MemberId;
+use gailou_shared::wire::MemberRef;
 use parking_lot::{Mutex, RwLock};
 
 use crate::domain::erasure::ErasedMember;
@@ -31,6 +32,11 @@ impl ErasedMembers {
     /// Whether a member is erased.
     pub fn contains(&self, member: MemberId) -> bool {
         self.members.read().contains(&member)
+    }
+
+    /// The member, without a name where they are erased.
+    pub fn without_name(&self, member: MemberRef) -> MemberRef {
+        if self.contains(member.id) { MemberRef { name: String::new(), ..member } } else { member }
     }
 
     /// Adds a member who was erased by this process.

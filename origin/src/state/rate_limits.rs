@@ -32,6 +32,7 @@ pub enum WriteKind {
     Decision,
     /// A text that is rendered and not stored.
     Preview,
+    Report,
 }
 
 /// The limits in force; `None` where there is no limit.
@@ -46,6 +47,7 @@ pub struct RateLimits {
     deletions_member: Option<RatePolicy>,
     decisions_member: Option<RatePolicy>,
     previews_member: Option<RatePolicy>,
+    reports_member: Option<RatePolicy>,
     writes_network: Option<RatePolicy>,
     writes_all: Option<RatePolicy>,
     exports_member: Option<RatePolicy>,
@@ -72,6 +74,7 @@ impl RateLimits {
             deletions_member: limit("deletions-member", settings.deletions_per_minute_member, ONE_MINUTE),
             decisions_member: limit("decisions-member", settings.decisions_per_minute_member, ONE_MINUTE),
             previews_member: limit("previews-member", settings.previews_per_minute_member, ONE_MINUTE),
+            reports_member: limit("reports-member", settings.reports_per_minute_member, ONE_MINUTE),
             writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
             writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
             exports_member: limit("exports-member", settings.exports_per_hour_member, ONE_HOUR),
@@ -119,6 +122,7 @@ impl RateLimits {
             WriteKind::Deletion => self.deletions_member,
             WriteKind::Decision => self.decisions_member,
             WriteKind::Preview => self.previews_member,
+            WriteKind::Report => self.reports_member,
         };
         let checks = [
             check(by_member, Some(RateKey::Member(member))),

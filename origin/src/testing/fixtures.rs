@@ -43,6 +43,7 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         html: String::new(),
         original_text: None,
         mentions: vec![],
+        reasons: vec![],
         idempotency: None,
         imported: None,
     }

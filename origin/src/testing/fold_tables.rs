@@ -4,18 +4,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
-use gailou_shared::wire::{Author, Reaction};
+use gailou_shared::wire::{Author, CommentState, Reaction, ReviewKind};
 
+use crate::domain::audit::{CurrentText, UndoRecord};
+use crate::domain::columns::{FLAG_HELD_EDIT, FLAG_QUEUED};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::{
-    BatchFold, FoldedRow, HistoryRow, LoadedRows, ReactionRow, ReplyRank, RowChanges, RowRequest, StoredComment,
-    StoredIdempotencyKey, StoredSubject, TableLayout, Takedown,
+    AuditedChange, BatchFold, FoldedRow, HistoryRow, LoadedRows, ReactionRow, ReplyRank, RowChanges, RowRequest,
+    StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout, Takedown,
 };
 use crate::domain::operation::{ChangeRow, LoggedOperation, OperationOutcome, PersistedBatch};
 use crate::domain::positions::{NextPositions, OperationStream, StreamPosition};
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::review::{QueuePosition, ReviewItem};
 use crate::domain::row::ReactionCounts;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +29,7 @@ pub(crate) struct FoldTableComment {
     pub(crate) base: ReactionCounts,
     pub(crate) row: FoldedRow,
     /// The first text and the current one.
-    pub(crate) texts: (String, String),
+    pub(crate) texts: (String, CurrentText),
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +53,11 @@ pub(crate) struct FoldTables {
     pub(crate) sources: BTreeMap<(i64, String), CommentId>,
     pub(crate) aliases: BTreeMap<CommentId, CommentId>,
     pub(crate) history: BTreeSet<HistoryRow>,
+    /// The review queue, and how many comments of a slot are in each part of it.
+    pub(crate) reviews: BTreeMap<CommentId, (QueuePosition, ReviewItem)>,
+    pub(crate) queue_counts: BTreeMap<Slot, (i64, i64)>,
+    pub(crate) reports: BTreeSet<(CommentId, MemberId)>,
+    pub(crate) undos: BTreeMap<AuditId, (CommentId, UndoRecord)>,
     pub(crate) next: BTreeMap<(OperationStream, Slot), u64>,
 }
 
@@ -119,6 +127,18 @@ impl FoldTables {
         for (key, s) in self.subjects.iter().filter(|(_, s)| request.numbers.contains(&s.number)) {
             loaded.add_subject_by_number(stored(key, s));
         }
+        for (id, (_, item)) in request.reviews.iter().filter_map(|id| self.reviews.get_key_value(id)) {
+            loaded.add_review(*id, item.clone());
+        }
+        for (id, member) in request.reports.iter().filter(|pair| self.reports.contains(pair)) {
+            loaded.add_report(*id, *member);
+        }
+        for (id, c) in request.contents.iter().filter_map(|id| self.comments.get_key_value(id)) {
+            loaded.add_content(*id, c.texts.1.clone());
+        }
+        for (audit, (_, record)) in request.undos.iter().filter_map(|audit| self.undos.get_key_value(audit)) {
+            loaded.add_undo(*audit, record.clone());
+        }
         for (id, c) in request.comments.iter().filter_map(|id| self.comments.get_key_value(id)) {
             loaded.add_comment(*id, StoredComment { subject: c.subject, author: c.author.id, row: c.row.clone() });
         }
@@ -167,19 +187,24 @@ impl FoldTables {
             }
         }
         for c in &changes.inserts {
-            let text = c.new.content.clone();
+            let text = CurrentText {
+                content: c.new.content.clone(),
+                html: c.new.html.clone(),
+                original_text: c.new.original_text.clone(),
+            };
             let made = FoldTableComment {
                 subject: numbers[c.subject],
                 author: c.new.author.clone(),
                 parent: c.parent,
                 base: c.base,
                 row: c.row.clone(),
-                texts: (text.clone(), text),
+                texts: (text.content.clone(), text),
             };
             assert!(self.comments.insert(c.id, made).is_none(), "{} is inserted twice", c.id);
         }
         changes.updates.iter().for_each(|c| self.comments.get_mut(&c.id).unwrap().row = c.row.clone());
-        changes.edits.iter().for_each(|e| self.comments.get_mut(&e.id).unwrap().texts.1 = e.content.to_owned());
+        changes.edits.iter().for_each(|e| self.comments.get_mut(&e.id).unwrap().texts.1 = e.text.clone());
+        self.flush_moderation(changes);
         changes.erased.iter().for_each(|id| self.comments.get_mut(id).unwrap().texts = <_>::default());
         for ReactionRow { id, member, reaction } in &changes.reactions {
             match reaction {
@@ -204,6 +229,58 @@ impl FoldTables {
         }
         self.aliases.extend(changes.aliases.iter().map(|row| (row.id, row.original)));
         self.history.extend(changes.history.iter().copied());
+    }
+
+    fn flush_moderation(&mut self, changes: &RowChanges<'_>) {
+        for row in &changes.reviews {
+            match &row.item {
+                Some(item) => _ = self.reviews.insert(row.id, item.clone()),
+                None => assert!(self.reviews.remove(&row.id).is_some(), "{} was not queued", row.id),
+            }
+        }
+        for (slot, (held, reported)) in &changes.queue_counts {
+            let counts = self.queue_counts.entry(*slot).or_default();
+            (counts.0, counts.1) = (counts.0 + held, counts.1 + reported);
+        }
+        self.queue_counts.retain(|_, counts| *counts != (0, 0));
+        for row in &changes.reports {
+            assert!(self.reports.insert((row.id, row.report.reporter.id)), "{} is reported twice", row.id);
+        }
+        for row in &changes.audits {
+            if let AuditedChange::Comment { id, undo, .. } = &row.change {
+                self.undos.insert(row.audit.id, (*id, (**undo).clone()));
+            }
+        }
+        for id in &changes.erased {
+            self.reports.retain(|(of, _)| of != id);
+            self.undos.retain(|_, (of, _)| of != id);
+        }
+        for row in &changes.forgotten {
+            self.reports.remove(&(row.id, row.member));
+        }
+    }
+
+    /// Checks the review queue against the comments.
+    fn check_queue(&self) {
+        let mut counts = BTreeMap::<Slot, (i64, i64)>::new();
+        for (id, c) in &self.comments {
+            let item = self.reviews.get(id);
+            assert_eq!(c.row.flags & FLAG_QUEUED != 0, item.is_some(), "{id} is queued");
+            let has_edit = item.is_some_and(|(_, item)| item.edit.is_some());
+            assert_eq!(c.row.flags & FLAG_HELD_EDIT != 0, has_edit, "{id} has an edit that waits");
+            assert!(c.row.state != CommentState::Review || item.is_some(), "{id} is held and not queued");
+            let Some((position, item)) = item else { continue };
+            assert!(matches!(c.row.state, CommentState::Review | CommentState::Published), "{id} was decided");
+            let priority = item.priority(c.row.counts, c.row.author_level);
+            assert_eq!(*position, QueuePosition::new(priority, item.since, *id));
+            let of_slot = counts.entry(id.slot()).or_default();
+            match item.kind() {
+                ReviewKind::Held => of_slot.0 += 1,
+                ReviewKind::Reported => of_slot.1 += 1,
+            }
+        }
+        assert!(self.reviews.keys().all(|id| self.comments.contains_key(id)));
+        assert_eq!(self.queue_counts, counts);
     }
 
     /// Likes and dislikes among the rows of reactions.
@@ -248,6 +325,7 @@ impl FoldTables {
             assert_eq!(s.comments, of().filter(|c| c.row.is_visible()).count() as u64);
             assert_eq!(s.roots, roots().filter(|c| c.row.is_visible()).count() as u64);
         }
+        self.check_queue();
         assert!(self.reactions.keys().all(|(id, _)| !self.aliases.contains_key(id)), "a second id keeps reactions");
         assert!(self.aliases.values().all(|id| self.comments.contains_key(id)), "a second id of nothing");
     }

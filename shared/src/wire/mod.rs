@@ -2,6 +2,7 @@
 
 mod change_feed;
 mod live_events;
+mod moderation;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
@@ -12,13 +13,18 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CommentId, MemberId, MemberKind, SubjectKey};
+use crate::id::{AuditId, CommentId, MemberId, MemberKind, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
 use crate::token::Role;
 
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
+pub use moderation::{
+    AuditPage, AuditRecord, AuditTarget, AuditTargetKind, DecisionOutcome, DecisionOutcomes, FormerText,
+    FormerTextPage, LeasedComments, ListPageInfo, QueueEntry, QueuePage, Report, ReportPage, ReportReason, ReviewKind,
+    ReviewReason, ReviewReasonKind,
+};
 pub use problem::{Code, FieldError, Problem};
 
 /// The subject a comment belongs to.
@@ -208,6 +214,10 @@ pub struct Comment {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_replies: Option<u64>,
+    /// After a decision about it: the entry of the audit log, by which it is undone.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_id: Option<AuditId>,
 }
 
 /// A picture of a comment.

@@ -246,6 +246,38 @@ async fn every_response_matches_its_schema() {
         let call = origin.request(&format!("POST /v1/admin/comments/{}/decision", id(comment))).by(&moderator);
         check("post", decision, call.json(&json!({"action": action, "reason": "because"}))).await;
     }
+    let report = |of: &str| origin.request(&format!("POST /v1/comments/{of}/reports"));
+    for (of, body) in [(id(&root), json!({"reason": "spam"})), ("1", json!({"reason": "spam"})), (id(&root), json!({}))]
+    {
+        check("post", "/v1/comments/{id}/reports", report(of).by(&bob).json(&body)).await;
+    }
+    for body in [json!({"ids": [held["id"], "1"], "action": "approve"}), json!({"ids": [], "action": "burn"})] {
+        let call = origin.request("POST /v1/admin/decisions").by(&moderator).json(&body);
+        check("post", "/v1/admin/decisions", call).await;
+    }
+    for body in [json!({"ids": [root["id"], "1"]}), json!({"ids": "1"})] {
+        let call = origin.request("POST /v1/admin/queue/lease").by(&moderator).json(&body);
+        check("post", "/v1/admin/queue/lease", call).await;
+    }
+    for (path, call) in [
+        ("/v1/admin/queue", "/v1/admin/queue".to_owned()),
+        ("/v1/admin/queue", "/v1/admin/queue?kind=reported&limit=1".into()),
+        ("/v1/admin/queue", "/v1/admin/queue?kind=lost".into()),
+        ("/v1/admin/audit", "/v1/admin/audit?limit=3".into()),
+        ("/v1/admin/audit", "/v1/admin/audit?actor=x".into()),
+        ("/v1/admin/comments/{id}/history", format!("/v1/admin/comments/{}/history", id(&root))),
+        ("/v1/admin/comments/{id}/reports", format!("/v1/admin/comments/{}/reports", id(&root))),
+        ("/v1/admin/comments/{id}/reports", "/v1/admin/comments/1/reports".into()),
+    ] {
+        for by in [&moderator, &ann] {
+            check("get", path, origin.request(&format!("GET {call}")).by(by)).await;
+        }
+    }
+    let undo = origin.decide(&moderator, &held, "hide").await.expect(200)["audit_id"].as_str().unwrap().to_owned();
+    for audit in [&*undo, &undo, "1"] {
+        let call = origin.request(&format!("POST /v1/admin/audit/{audit}/undo")).by(&moderator);
+        check("post", "/v1/admin/audit/{id}/undo", call).await;
+    }
     let put = "/v1/admin/subjects/{type}/{key}";
     let body = json!({"title": "T", "url": "https://example.org", "owner_id": "7"});
     check("put", put, origin.request(&format!("PUT /v1/admin/subjects/{subject}")).by(&admin).json(&body)).await;

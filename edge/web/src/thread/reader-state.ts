@@ -5,7 +5,7 @@
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Overlay, OverlayEntry } from '../api/wire.ts';
+import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -63,21 +63,29 @@ export class ReaderState {
   }
 
   #applyOverlay({ data, pending }: Overlay, startedAtMs: number): void {
-    const { comments, subject } = this.#thread;
     for (const [id, entry] of Object.entries(data)) {
       // A reaction given while the answer was under way is the newer one.
       const isNewer = (this.#reactedAtMs.get(id) ?? 0) > startedAtMs;
       const { reaction } = isNewer ? this.overlayEntry(id) : entry;
       this.setOverlayEntry(id, { ...entry, reaction });
     }
-    for (const comment of pending) {
-      if (comments.viewsOf(comment.id).length > 0) continue;
-      if (subjectNameOf(comment.subject) !== subject) continue;
-      if (comments.linked && comments.main.views.size === 0) continue;
-      this.setOverlayEntry(comment.id, { can_edit: false, can_delete: true });
-      comments.place(comment, comments.main, { isKept: true });
-    }
+    for (const comment of pending) this.#showPending(comment);
     this.#thread.updateEmpty();
+  }
+
+  /** Shows a comment of the reader that others do not see, or see with a former text. */
+  #showPending(comment: Comment): void {
+    const { comments, subject } = this.#thread;
+    const views = comments.viewsOf(comment.id);
+    if (views.length > 0) {
+      // The list has it: an edit of it waits for a moderator.
+      if (comment.state === 'review') for (const view of views) view.update(comment);
+      return;
+    }
+    if (subjectNameOf(comment.subject) !== subject) return;
+    if (comments.linked && comments.main.views.size === 0) return;
+    this.setOverlayEntry(comment.id, { can_edit: false, can_delete: true });
+    comments.place(comment, comments.main, { isKept: true });
   }
 
   /** Shows own posts of the last moments that the list, perhaps a cached page, does not have. */

@@ -3,10 +3,10 @@
 //! migration.
 
 use gailou_shared::cursor::SnapshotId;
-use gailou_shared::id::{CommentId, MemberId, Slot};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot};
 use sqlx::Row as _;
 
-use crate::adapters::mysql::rows::{comment_id, damaged, member_id};
+use crate::adapters::mysql::rows::{audit_id, comment_id, damaged, member_id};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
 use crate::ports::store::Result;
@@ -15,7 +15,7 @@ use crate::ports::store::Result;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirtyRow {
     Subject(i64),
-    /// The comment and its ranks.
+    /// The comment, its ranks, its item of the review queue, and its reports.
     Comment(CommentId),
     /// Its text, its former texts, whom it mentions, and its import source.
     Content(CommentId),
@@ -26,6 +26,8 @@ pub enum DirtyRow {
     Snapshot(SnapshotId),
     Member(MemberId),
     History(MemberId, CommentId),
+    /// The entry of the audit log, and what undoing it needs.
+    Audit(AuditId),
 }
 
 /// The columns of a dirty row: its kind, up to two ids, and a key of bytes.
@@ -49,6 +51,7 @@ impl DirtyRow {
             Self::Member(id) => (6, id.signed(), 0, &[]),
             Self::History(member, id) => (7, member.signed(), id.signed(), &[]),
             Self::Content(id) => (8, id.signed(), 0, &[]),
+            Self::Audit(id) => (9, id.signed(), 0, &[]),
         };
         DirtyColumns { kind, a, b, k }
     }
@@ -64,6 +67,7 @@ impl DirtyRow {
             6 => Self::Member(member_id(a)?),
             7 => Self::History(member_id(a)?, comment_id(b)?),
             8 => Self::Content(comment_id(a)?),
+            9 => Self::Audit(audit_id(a)?),
             other => return Err(damaged(format_args!("a dirty row of the kind {other}"))),
         })
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::wire::Reaction;
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
@@ -118,7 +118,7 @@ impl ErasureReader for MysqlStore {
 
 impl MysqlStore {
     /// The first rows of a statement on every numbered table, by the comment id in their first column.
-    async fn rows_everywhere(
+    pub(super) async fn rows_everywhere(
         &self,
         operation: &'static str,
         text: &str,
@@ -126,22 +126,33 @@ impl MysqlStore {
         above: Option<CommentId>,
         count: usize,
     ) -> Result<Vec<MySqlRow>> {
+        let bind = |statement| bind_range(statement, member.signed(), above, count);
+        let mut rows = self.rows_of_all(operation, text, bind, |r| Ok(id_at(r, 0)?.slot())).await?;
+        rows.sort_by_cached_key(|r| id_at(r, 0).ok());
+        rows.truncate(count);
+        Ok(rows)
+    }
+
+    /// The rows of a statement on every numbered table, in no order. `slot` is that of a row: the former copy of a slot
+    /// that has moved is left out.
+    pub(super) async fn rows_of_all(
+        &self,
+        operation: &'static str,
+        text: &str,
+        bind: impl Fn(SqlStatement) -> SqlStatement + Sync,
+        slot: impl Fn(&MySqlRow) -> Result<Slot> + Sync,
+    ) -> Result<Vec<MySqlRow>> {
+        let (bind, slot) = (&bind, &slot);
         let databases = (0..self.count_databases()).map(|shard| async move {
             let parts: Vec<_> =
                 (0..self.tables).map(|n| format!("({})", text.replace("{n}", &n.to_string()))).collect();
-            let statement = (0..self.tables).fold(sql(parts.join(" UNION ALL ")), |statement, _| {
-                bind_range(statement, member.signed(), above, count)
-            });
+            let statement = (0..self.tables).fold(sql(parts.join(" UNION ALL ")), |statement, _| bind(statement));
             let found = self.session(operation, shard).await?.fetch_all(statement).await?;
-            // The former copy of a slot that has moved is left out.
-            let rows = found.into_iter().map(|r| Ok((id_at(&r, 0)?, r)));
-            let rows = rows.filter(|row| row.as_ref().map_or(true, |(id, _)| self.database_of(id.slot()) == shard));
-            rows.collect::<Result<Vec<_>>>()
+            let rows = found.into_iter().map(|r| Ok((slot(&r)?, r)));
+            let rows = rows.filter(|row| row.as_ref().map_or(true, |(slot, _)| self.database_of(*slot) == shard));
+            rows.map(|row| row.map(|(_, r)| r)).collect::<Result<Vec<_>>>()
         });
-        let mut rows: Vec<_> = try_join_all(databases).await?.into_iter().flatten().collect();
-        rows.sort_unstable_by_key(|(id, _)| *id);
-        rows.truncate(count);
-        Ok(rows.into_iter().map(|(_, r)| r).collect())
+        Ok(try_join_all(databases).await?.into_iter().flatten().collect())
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) const HELD_CONDITION: HistoryFilter = HistoryFilter {
     operation: "list_pending",
     index: "member_comment_held",
     row: "AND held = 1",
-    comment: "c.state = 1 OR (c.state = 0 AND c.visibility = 1)",
+    comment: "c.state = 1 OR (c.state = 0 AND c.visibility = 1) OR (c.flags & 64) <> 0",
     max_lookup: MAX_HELD_LOOKUP,
 };
 

@@ -6,6 +6,7 @@
 //! in time. Not here: the fold of a batch (`crate::domain::fold`) and any cache of rows. Each port of
 //! the tables has its own file here.
 
+mod audit_log;
 mod broker_states;
 mod change_feed;
 mod checkpoints;
@@ -31,6 +32,7 @@ mod ranking;
 mod reaction_states;
 mod reconcile;
 pub mod reshard;
+mod reviews;
 mod rewinds;
 mod routing;
 mod row_numbers;

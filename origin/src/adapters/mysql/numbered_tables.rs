@@ -36,7 +36,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 15] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 20] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
@@ -50,12 +50,17 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 15] = [
     table("member_comment", SlotLookup::Slot, "member_comment_slot", &["member_id", "comment_id"]),
     table("member", SlotLookup::Slot, "member_slot", &["id"]),
     table("mention", SlotLookup::Slot, "mention_slot", &["comment_id", "member_id"]),
+    table("review", SlotLookup::Slot, "PRIMARY", &["comment_id"]),
+    table("review_count", SlotLookup::Slot, "PRIMARY", &["slot"]),
+    table("report", SlotLookup::Slot, "PRIMARY", &["comment_id", "member_id"]),
+    table("audit", SlotLookup::Slot, "PRIMARY", &["id"]),
+    table("undo", SlotLookup::Slot, "PRIMARY", &["audit_id"]),
     table("content", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
     table("content_history", SlotLookup::Comment("comment_id"), "PRIMARY", &["comment_id", "edit", "edited_at"]),
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 13;
+pub(super) const INDEPENDENT_TABLES: usize = 18;
 
 impl NumberedTable {
     /// The columns that its rows are sorted by, along the index.

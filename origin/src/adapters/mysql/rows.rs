@@ -99,3 +99,8 @@ pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
         mentions,
     })
 }
+
+/// A column of JSON.
+pub(super) fn json_at<T: serde::de::DeserializeOwned>(r: &MySqlRow, index: usize) -> Result<T> {
+    serde_json::from_str(r.try_get(index)?).map_err(damaged)
+}

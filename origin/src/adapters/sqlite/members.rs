@@ -14,7 +14,7 @@ use crate::ports::store::{MemberReader, Result};
 
 /// A member's comments that no other reader sees.
 const PENDING_SQL: &str = "SELECT id FROM comment INDEXED BY comment_pending WHERE author_id = ?1 \
-     AND (state = 1 OR (state = 0 AND visibility = 1)) ORDER BY id DESC LIMIT ?2";
+     AND (state = 1 OR (state = 0 AND visibility = 1) OR (flags & 64) <> 0) ORDER BY id DESC LIMIT ?2";
 
 #[async_trait]
 impl MemberReader for SqliteStore {

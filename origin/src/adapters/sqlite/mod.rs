@@ -3,6 +3,7 @@
 //! A commit is on disk before it is acknowledged (`synchronous=FULL`). Reads run on threads that may
 //! block, a fixed number at a time, and a read waits for its turn no longer than a second. Each port of the tables has its own file here.
 
+mod audit_log;
 mod change_feed;
 mod comments;
 mod descendants;
@@ -14,6 +15,7 @@ mod query;
 mod rank_again;
 mod rank_rows;
 mod reconcile;
+mod reviews;
 mod rows;
 mod settings;
 mod threads;
@@ -93,6 +95,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0007_member_data.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0008_member_name_member.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0009_root_keys.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0010_moderation.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

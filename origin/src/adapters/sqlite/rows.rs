@@ -65,3 +65,8 @@ pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
         mentions,
     })
 }
+
+/// A column of JSON.
+pub(super) fn parse_json<T: serde::de::DeserializeOwned>(r: &Row<'_>, index: usize) -> Result<T> {
+    serde_json::from_str(r.get_ref(index)?.as_str().map_err(damaged)?).map_err(damaged)
+}

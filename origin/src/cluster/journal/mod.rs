@@ -125,6 +125,7 @@ impl Journal for ClusterJournal {
             Operation::Change { id, .. } => self.change(id, logged).await,
             Operation::Snapshot { slot, ref snapshot } => self.store_snapshot(slot, snapshot, &logged).await,
             Operation::Subject { .. }
+            | Operation::LeaseReviews { .. }
             | Operation::Dictionary(_)
             | Operation::MemberName { .. }
             | Operation::DeleteExpired

@@ -3,11 +3,12 @@
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::{CommentState, Reaction, SubjectState};
 
+use crate::domain::audit::{AuditEntry, CurrentText, describe_comment};
 use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::BatchFold;
-use crate::domain::fold::row_changes::{AuditRow, ForgottenName, HistoryRow, SubjectPatchRow, Takedown, TextEdit};
-use crate::domain::operation::{AuditEntry, CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
+use crate::domain::fold::row_changes::{AuditRow, AuditedChange, ForgottenName, SubjectPatchRow, Takedown};
+use crate::domain::operation::{CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 use crate::domain::reaction_state::DeadReaction;
 
 impl<'b> BatchFold<'b> {
@@ -91,15 +92,6 @@ impl<'b> BatchFold<'b> {
     ) -> Result<OperationOutcome> {
         let id = self.resolve(id);
         let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
-        // An edit that was under way when a moderator decided must not undo the decision.
-        if let CommentChange::Edit { max_edits, .. } = change {
-            if comment.row.state != CommentState::Published {
-                return Ok(OperationOutcome::NoComment);
-            }
-            if *max_edits > 0 && comment.row.edits >= *max_edits {
-                return Ok(OperationOutcome::TooManyEdits);
-            }
-        }
         let is_erased = comment.row.flags & FLAG_ERASED != 0;
         match change {
             CommentChange::Erase if is_erased => return Ok(OperationOutcome::Done),
@@ -110,17 +102,51 @@ impl<'b> BatchFold<'b> {
                 }
             }
             _ if is_erased => return Ok(OperationOutcome::NoComment),
+            // An edit that was under way when a moderator decided must not undo the decision.
+            CommentChange::Edit { .. } if comment.row.state != CommentState::Published => {
+                return Ok(OperationOutcome::NoComment);
+            }
+            CommentChange::Edit { max_edits, .. } if *max_edits > 0 && comment.row.edits >= *max_edits => {
+                return Ok(OperationOutcome::TooManyEdits);
+            }
+            CommentChange::Approve if matches!(comment.row.state, CommentState::Hidden | CommentState::Deleted) => {
+                return Ok(OperationOutcome::Conflict);
+            }
+            CommentChange::Report(_) if !comment.row.is_visible() => return Ok(OperationOutcome::NoComment),
+            CommentChange::Report(report) if !self.reports.insert((id, report.reporter.id)) => {
+                return Ok(OperationOutcome::Done);
+            }
+            CommentChange::Undo(undone) if !self.can_undo(id, *undone, at) => return Ok(OperationOutcome::Conflict),
             _ => {}
         }
+        let before = audit.map(|_| self.undo_record(id)).transpose()?;
+        let is_public = self.apply_change(id, change, at)?;
+        let comment = self.comment_mut(id)?;
         comment.changed = true;
         comment.more_than_counts = true;
-        let subject = comment.subject;
+        comment.row.last_audit = audit.map(|audit| audit.id);
+        let (subject, after) = (comment.subject, describe_comment(comment.row.state, comment.row.flags));
+        self.subjects[subject].changed |= is_public;
+        if let (Some(audit), Some(mut undo)) = (audit, before) {
+            undo.text = undo.text.filter(|before| self.contents.get(&id).is_some_and(|now| now != before));
+            self.undos.insert(audit.id, undo.clone());
+            let change = AuditedChange::Comment { id, after, undo: Box::new(undo) };
+            self.changes.audits.push(AuditRow { audit, at, change });
+        }
+        Ok(OperationOutcome::Done)
+    }
+
+    /// Carries out a change that is allowed. Answers whether readers may see a difference.
+    fn apply_change(&mut self, id: CommentId, change: &'b CommentChange, at: u64) -> Result<bool> {
+        let comment = self.comment_mut(id)?;
         match change {
             CommentChange::Erase => {
                 comment.row.flags = FLAG_ERASED;
                 comment.row.pinned_at = None;
                 comment.row.edited_at = None;
+                comment.end_review();
                 self.set_state(id, CommentState::Deleted, false, at)?;
+                self.contents.remove(&id);
                 self.changes.erased.push(id);
             }
             CommentChange::Forget { .. } => comment.takedown = comment.row.is_visible().then_some(at),
@@ -135,27 +161,37 @@ impl<'b> BatchFold<'b> {
             }
             CommentChange::Feature(true) => comment.row.flags |= FLAG_FEATURED,
             CommentChange::Feature(false) => comment.row.flags &= !FLAG_FEATURED,
-            CommentChange::State(state) => self.set_state(id, *state, false, at)?,
-            CommentChange::Edit { content, html, original_text, state, .. } => {
+            CommentChange::State(state) => {
+                comment.end_review();
+                self.set_state(id, *state, false, at)?;
+            }
+            CommentChange::Edit { content, html, original_text, state: CommentState::Review, reasons, .. } => {
+                comment.row.edits += 1;
+                let text =
+                    CurrentText { content: content.clone(), html: html.clone(), original_text: original_text.clone() };
+                self.hold_edit(id, text, reasons, at)?;
+                return Ok(false);
+            }
+            CommentChange::Edit { content, html, original_text, .. } => {
+                comment.row.edits += 1;
+                comment.drop_edit();
+                let text =
+                    CurrentText { content: content.clone(), html: html.clone(), original_text: original_text.clone() };
+                self.replace_text(id, text, at);
+                let comment = self.comment_mut(id)?;
                 comment.row.flags |= FLAG_EDITED;
                 comment.row.edited_at = Some(at);
-                comment.row.edits += 1;
-                let number = comment.row.edits;
-                if *state == CommentState::Review {
-                    let member = comment.author;
-                    self.changes.history.push(HistoryRow { member, id, held: true });
-                }
-                self.set_state(id, *state, true, at)?;
-                let original_text = original_text.as_deref();
-                self.changes.edits.push(TextEdit { id, number, at, content, html, original_text });
+                self.set_state(id, CommentState::Published, true, at)?;
             }
+            CommentChange::Approve => self.approve(id, at)?,
+            CommentChange::Reject => return self.reject(id, at),
+            CommentChange::Report(report) => return self.report(id, report, at),
+            CommentChange::Undo(undone) => self.undo(id, *undone, at)?,
         }
-        self.subjects[subject].changed = true;
-        self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, comment: Some(id), subject: None }));
-        Ok(OperationOutcome::Done)
+        Ok(true)
     }
 
-    fn set_state(&mut self, id: CommentId, state: CommentState, edited: bool, at: u64) -> Result<()> {
+    pub(super) fn set_state(&mut self, id: CommentId, state: CommentState, edited: bool, at: u64) -> Result<()> {
         let comment = self.comment_mut(id)?;
         let (subject, path, was_visible) = (comment.subject, comment.row.path.clone(), comment.row.is_visible());
         comment.row.state = state;
@@ -188,7 +224,8 @@ impl<'b> BatchFold<'b> {
         if patch.state == Some(SubjectState::Hidden) {
             self.changes.takedowns.push(Takedown { subject: index, id: None, at });
         }
-        self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, comment: None, subject: Some(index) }));
+        let change = AuditedChange::Subject(index);
+        self.changes.audits.extend(audit.map(|audit| AuditRow { audit, at, change }));
         Ok(OperationOutcome::Done)
     }
 }

@@ -4,18 +4,20 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::wire::Reaction;
 
-use crate::domain::columns::damaged;
+use crate::domain::audit::{CurrentText, UndoRecord};
+use crate::domain::columns::{FLAG_QUEUED, damaged};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_request::RowRequest;
 use crate::domain::fold::stored_rows::{
     ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
 };
-use crate::domain::operation::{LoggedOperation, Operation};
+use crate::domain::operation::{CommentChange, LoggedOperation, Operation};
 use crate::domain::positions::NextPositions;
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::review::ReviewItem;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// Rows by what was requested; `None` where no row exists.
@@ -40,6 +42,10 @@ pub(crate) struct LoadedRows<'b> {
     pub(super) early_counts: Lookups<CommentId, ReactionCounts>,
     early_reactions: Lookups<CommentId, Vec<MemberId>>,
     pub(super) dead_reactions: Lookups<(Slot, MemberId), Vec<DeadReaction>>,
+    pub(super) reviews: Lookups<CommentId, ReviewItem>,
+    pub(super) reports: Lookups<(CommentId, MemberId), ()>,
+    pub(super) contents: Lookups<CommentId, CurrentText>,
+    pub(super) undos: Lookups<AuditId, UndoRecord>,
 }
 
 impl<'b> LoadedRows<'b> {
@@ -59,6 +65,10 @@ impl<'b> LoadedRows<'b> {
             early_counts: HashMap::new(),
             early_reactions: HashMap::new(),
             dead_reactions: HashMap::new(),
+            reviews: HashMap::new(),
+            reports: HashMap::new(),
+            contents: HashMap::new(),
+            undos: HashMap::new(),
         }
     }
 
@@ -83,12 +93,14 @@ impl<'b> LoadedRows<'b> {
                         }
                     }
                 }
-                Operation::Change { id, .. } => {
+                Operation::Change { id, change, .. } => {
                     self.request_comment(*id, &mut request);
                     self.request_ancestors(*id, &mut request);
+                    self.request_for_change(self.resolve(*id), change, &mut request);
                 }
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
                 Operation::Snapshot { .. }
+                | Operation::LeaseReviews { .. }
                 | Operation::Dictionary(_)
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
@@ -117,6 +129,10 @@ impl<'b> LoadedRows<'b> {
         mark(&mut self.early_counts, request.early_counts.iter().copied());
         mark(&mut self.early_reactions, request.early_reactions.iter().copied());
         mark(&mut self.dead_reactions, request.dead_reactions.iter().copied());
+        mark(&mut self.reviews, request.reviews.iter().copied());
+        mark(&mut self.reports, request.reports.iter().copied());
+        mark(&mut self.contents, request.contents.iter().copied());
+        mark(&mut self.undos, request.undos.iter().copied());
     }
 
     /// New comments whose idempotency key or import source belongs to an earlier comment already.
@@ -181,23 +197,46 @@ impl<'b> LoadedRows<'b> {
     fn request_comment(&self, id: CommentId, request: &mut RowRequest<'b>) {
         match self.comments.get(&id) {
             None => request.comments.push(id),
-            Some(Some(stored)) => self.request_number(Some(stored), request),
+            Some(Some(stored)) => self.request_related(id, Some(stored), request),
             Some(None) if self.layout.has_aliases() => match self.aliases.get(&id) {
                 None => request.aliases.push(id),
                 Some(None) => {}
                 // The comment that an alias names has a row and is not an alias itself.
                 Some(Some(original)) => match self.comments.get(original) {
                     None => request.comments.push(*original),
-                    Some(stored) => self.request_number(stored.as_ref(), request),
+                    Some(stored) => self.request_related(*original, stored.as_ref(), request),
                 },
             },
             Some(None) => {}
         }
     }
 
-    /// The subject of a comment.
-    fn request_number(&self, stored: Option<&StoredComment>, request: &mut RowRequest<'b>) {
+    /// The subject of a comment, and its item of the review queue.
+    fn request_related(&self, id: CommentId, stored: Option<&StoredComment>, request: &mut RowRequest<'b>) {
         request.numbers.extend(stored.map(|s| s.subject).filter(|number| !self.numbers.contains_key(number)));
+        if stored.is_some_and(|stored| stored.row.flags & FLAG_QUEUED != 0) && !self.reviews.contains_key(&id) {
+            request.reviews.push(id);
+        }
+    }
+
+    /// What a change of this comment needs beside its row.
+    fn request_for_change(&self, id: CommentId, change: &CommentChange, request: &mut RowRequest<'b>) {
+        let is_stored = matches!(self.comments.get(&id), Some(Some(_)));
+        match change {
+            CommentChange::Report(report) if is_stored => {
+                let pair = (id, report.reporter.id);
+                request.reports.extend(Some(pair).filter(|pair| !self.reports.contains_key(pair)));
+            }
+            CommentChange::Approve | CommentChange::Undo(_) if is_stored && !self.contents.contains_key(&id) => {
+                request.contents.push(id);
+            }
+            _ => {}
+        }
+        if let CommentChange::Undo(audit) = change
+            && !self.undos.contains_key(audit)
+        {
+            request.undos.push(*audit);
+        }
     }
 
     /// The ancestors of a comment, once its path is known.
@@ -286,6 +325,22 @@ impl<'b> LoadedRows<'b> {
 
     pub(crate) fn add_idempotency_key(&mut self, key: ScopedIdempotencyKey<'b>, stored: StoredIdempotencyKey) {
         self.idempotency_keys.insert(key, Some(stored));
+    }
+
+    pub(crate) fn add_review(&mut self, id: CommentId, item: ReviewItem) {
+        self.reviews.insert(id, Some(item));
+    }
+
+    pub(crate) fn add_report(&mut self, id: CommentId, member: MemberId) {
+        self.reports.insert((id, member), Some(()));
+    }
+
+    pub(crate) fn add_content(&mut self, id: CommentId, text: CurrentText) {
+        self.contents.insert(id, Some(text));
+    }
+
+    pub(crate) fn add_undo(&mut self, audit: AuditId, record: UndoRecord) {
+        self.undos.insert(audit, Some(record));
     }
 
     pub(crate) fn add_source(&mut self, source: (i64, &'b str), id: CommentId) {

@@ -12,22 +12,23 @@
 mod change_comment;
 mod loaded_rows;
 mod publish;
+mod review;
 mod row_changes;
 mod row_request;
 mod stored_rows;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::EngagementCounts;
-use gailou_shared::wire::{Author, Reaction};
+use gailou_shared::wire::{Author, Reaction, ReviewKind};
 pub(crate) use loaded_rows::LoadedRows;
 #[cfg(any(test, feature = "cluster"))]
 pub(crate) use row_changes::HistoryRow;
-pub(crate) use row_changes::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
+pub(crate) use row_changes::{AuditedChange, CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 #[cfg(test)]
 pub(crate) use row_changes::{ReactionRow, ReplyRank, Takedown};
 pub(crate) use row_request::RowRequest;
@@ -35,11 +36,13 @@ pub(crate) use stored_rows::{
     FoldedRow, ScopedIdempotencyKey, StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout,
 };
 
+use crate::domain::audit::{CurrentText, UndoRecord};
 use crate::domain::columns::damaged;
 use crate::domain::damaged_data::Result;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::domain::positions::NextPositions;
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::review::{QueuePosition, ReviewItem};
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
 /// The rows that a batch touches, while it is folded.
@@ -56,6 +59,11 @@ pub(crate) struct BatchFold<'b> {
     /// Reactions among the dead letters, by the slot of the comment and the member.
     dead_reactions: HashMap<(Slot, MemberId), Vec<DeadReaction>>,
     texts: HashMap<CommentId, String>,
+    /// The texts of comments as they are, of those that a decision may replace.
+    contents: HashMap<CommentId, CurrentText>,
+    /// Who has reported what.
+    reports: HashSet<(CommentId, MemberId)>,
+    undos: HashMap<AuditId, UndoRecord>,
     idempotency_keys: HashMap<ScopedIdempotencyKey<'b>, StoredIdempotencyKey>,
     sources: HashMap<(usize, &'b str), CommentId>,
     authors: BTreeMap<MemberId, &'b Author>,
@@ -88,6 +96,10 @@ struct CommentFold<'b> {
     before: ListedBefore,
     /// The comment, where this batch publishes it.
     new: Option<FoldedInsert<'b>>,
+    /// Its item of the review queue, and what the queue had of it before the batch.
+    review: Option<ReviewItem>,
+    queued_before: Option<QueuedBefore>,
+    review_changed: bool,
     changed: bool,
     /// Whether more than counts changed.
     more_than_counts: bool,
@@ -110,6 +122,9 @@ impl<'b> CommentFold<'b> {
             base: ReactionCounts::default(),
             before: ListedBefore::default(),
             new: None,
+            review: None,
+            queued_before: None,
+            review_changed: false,
             changed: false,
             more_than_counts: false,
             takedown: None,
@@ -117,6 +132,13 @@ impl<'b> CommentFold<'b> {
             publish_again: false,
         }
     }
+}
+
+/// The place of a comment in the review queue before the batch.
+#[derive(Clone, Copy)]
+struct QueuedBefore {
+    kind: ReviewKind,
+    position: QueuePosition,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -159,12 +181,18 @@ impl<'b> BatchFold<'b> {
         let index_of = |number: i64| {
             by_number.get(&number).copied().ok_or_else(|| damaged(format_args!("subject {number} has no row")))
         };
+        let mut reviews = present_rows(loaded.reviews);
         let mut comments = HashMap::with_capacity(loaded.comments.len());
         for (id, stored) in loaded.comments {
             let Some(stored) = stored else { continue };
             let before = ListedBefore { listed: stored.row.is_listed(), counts: stored.row.counts };
+            let review = reviews.remove(&id);
+            let queued_before = review.as_ref().map(|item: &ReviewItem| QueuedBefore {
+                kind: item.kind(),
+                position: queue_position(id, item, &stored.row),
+            });
             let fold = CommentFold::new(index_of(stored.subject)?, stored.author, stored.row);
-            comments.insert(id, CommentFold { before, ..fold });
+            comments.insert(id, CommentFold { before, review, queued_before, ..fold });
         }
         let mut sources = HashMap::with_capacity(loaded.sources.len());
         for ((subject, source), id) in loaded.sources {
@@ -184,6 +212,9 @@ impl<'b> BatchFold<'b> {
             early_counts: present_rows(loaded.early_counts),
             dead_reactions: present_rows(loaded.dead_reactions),
             texts: present_rows(loaded.texts),
+            contents: present_rows(loaded.contents),
+            reports: present_rows(loaded.reports).into_keys().collect(),
+            undos: present_rows(loaded.undos),
             idempotency_keys: present_rows(loaded.idempotency_keys),
             sources,
             authors: BTreeMap::new(),
@@ -210,6 +241,7 @@ impl<'b> BatchFold<'b> {
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. }
+            | Operation::LeaseReviews { .. }
             | Operation::Dictionary(_)
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
@@ -250,6 +282,11 @@ impl<'b> BatchFold<'b> {
     fn subject_index(&self, key: &SubjectKey) -> Result<usize> {
         self.by_key.get(key).copied().ok_or_else(|| damaged(format_args!("subject {key} was not read")))
     }
+}
+
+/// The place of a comment in the review queue.
+fn queue_position(id: CommentId, item: &ReviewItem, row: &FoldedRow) -> QueuePosition {
+    QueuePosition::new(item.priority(row.counts, row.author_level), item.since, id)
 }
 
 /// The rows that exist.

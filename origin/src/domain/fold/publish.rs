@@ -13,6 +13,7 @@ use crate::domain::fold::{
 };
 use crate::domain::operation::OperationOutcome;
 use crate::domain::positions::OperationStream;
+use crate::domain::review::ReviewItem;
 use crate::domain::row::{NewCommentRow, ReactionCounts, is_visible};
 
 impl<'b> BatchFold<'b> {
@@ -119,11 +120,18 @@ impl<'b> BatchFold<'b> {
                 replies: 0,
             },
             reactions_offset: self.positions.next(OperationStream::Reactions, id.slot()),
+            author_level: new.author.level,
+            last_audit: None,
         };
         let parent = new.parent_id.map(|parent| self.resolve(parent));
         let new_comment = Some(FoldedInsert { row: new, parent });
         let fold = CommentFold::new(subject, new.author.id, row);
-        self.comments.insert(id, CommentFold { base, new: new_comment, changed: true, ..fold });
+        let review = (new.state == CommentState::Review).then(|| {
+            let mut item = ReviewItem::new(new.created_at);
+            new.reasons.iter().for_each(|reason| item.add(reason));
+            item
+        });
+        self.comments.insert(id, CommentFold { base, new: new_comment, review, changed: true, ..fold });
         if visible {
             self.count_visible(subject, &path, 1)?;
         }

@@ -1,13 +1,21 @@
 //! The result of a fold: the rows to write, each once, sorted by primary key.
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
-use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
-use gailou_shared::wire::{Author, Reaction};
+use std::collections::BTreeMap;
 
-use crate::domain::fold::{BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey};
-use crate::domain::operation::{AuditEntry, ChangeRow, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
+use gailou_shared::wire::{Author, Reaction, ReviewKind};
+use serde_json::Value;
+
+use crate::domain::audit::{AuditEntry, CurrentText, UndoRecord};
+use crate::domain::columns::FLAG_QUEUED;
+use crate::domain::fold::{
+    BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey, queue_position,
+};
+use crate::domain::operation::{ChangeRow, ChangedSubject, PersistedBatch, SubjectPatch, TouchedComment};
 use crate::domain::positions::NextPositions;
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::review::{NewReport, QueuePosition, ReviewItem};
 use crate::domain::root_keys::RootKeys;
 use crate::domain::row::{NewCommentRow, ReactionCounts};
 
@@ -20,7 +28,7 @@ pub(crate) struct RowChanges<'b> {
     pub inserts: Vec<CommentInsert<'b>>,
     pub updates: Vec<CommentUpdate>,
     /// New texts, in the order of their operations; written after `inserts`.
-    pub edits: Vec<TextEdit<'b>>,
+    pub edits: Vec<TextEdit>,
     /// Comments whose content and author are overwritten, after `edits`.
     pub erased: Vec<CommentId>,
     /// Names that are removed from comments, after `inserts`.
@@ -37,6 +45,10 @@ pub(crate) struct RowChanges<'b> {
     pub aliases: Vec<AliasRow>,
     pub takedowns: Vec<Takedown>,
     pub audits: Vec<AuditRow<'b>>,
+    pub reviews: Vec<ReviewRow>,
+    pub reports: Vec<ReportRow<'b>>,
+    /// By how much the numbers of held and of reported comments of a slot change.
+    pub queue_counts: BTreeMap<Slot, (i64, i64)>,
     /// Also for comments that listeners are notified of again.
     pub history: Vec<HistoryRow>,
     pub authors: Vec<&'b Author>,
@@ -87,14 +99,10 @@ pub(crate) struct CommentUpdate {
 
 /// A new text.
 #[derive(Debug)]
-pub(crate) struct TextEdit<'b> {
+pub(crate) struct TextEdit {
     pub id: CommentId,
-    /// The number of the edit, from 1.
-    pub number: u64,
     pub at: u64,
-    pub content: &'b str,
-    pub html: &'b str,
-    pub original_text: Option<&'b str>,
+    pub text: CurrentText,
 }
 
 /// A comment that names a member who is erased.
@@ -165,8 +173,35 @@ impl Takedown {
 pub(crate) struct AuditRow<'b> {
     pub audit: &'b AuditEntry,
     pub at: u64,
-    pub comment: Option<CommentId>,
-    pub subject: Option<usize>,
+    pub change: AuditedChange,
+}
+
+/// What an entry of the audit log is about.
+#[derive(Debug)]
+pub(crate) enum AuditedChange {
+    Comment {
+        id: CommentId,
+        /// What the entry says of it after the change.
+        after: Value,
+        undo: Box<UndoRecord>,
+    },
+    /// The index of a subject.
+    Subject(usize),
+}
+
+/// An item of the review queue; without one its row is deleted.
+#[derive(Debug)]
+pub(crate) struct ReviewRow {
+    pub id: CommentId,
+    pub item: Option<(QueuePosition, ReviewItem)>,
+}
+
+/// A reader's report.
+#[derive(Debug)]
+pub(crate) struct ReportRow<'b> {
+    pub id: CommentId,
+    pub report: &'b NewReport,
+    pub at: u64,
 }
 
 /// A comment in its author's history, and whether it was held when it was published.
@@ -203,7 +238,7 @@ impl<'b> BatchFold<'b> {
         }
         let mut comments: Vec<_> = self.comments.into_iter().filter(|(_, c)| c.changed || c.notify_again).collect();
         comments.sort_unstable_by_key(|(id, _)| *id);
-        for (id, comment) in comments {
+        for (id, mut comment) in comments {
             persisted.touched.push(touched(id, &comment, &changes.subjects[comment.subject]));
             if !comment.changed {
                 continue;
@@ -215,6 +250,7 @@ impl<'b> BatchFold<'b> {
             }));
             let kind = changes.subjects[comment.subject].key.kind();
             changes.rank(id, &comment, &weights(kind));
+            changes.queue(id, &mut comment);
             let CommentFold { subject, base, row, more_than_counts, .. } = comment;
             match comment.new {
                 Some(made) => {
@@ -260,6 +296,28 @@ fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) ->
 }
 
 impl RowChanges<'_> {
+    /// Writes the comment's item of the review queue, where it or its place has changed.
+    fn queue(&mut self, id: CommentId, comment: &mut CommentFold<'_>) {
+        let is_queued = comment.review.is_some();
+        comment.row.flags = (comment.row.flags & !FLAG_QUEUED) | if is_queued { FLAG_QUEUED } else { 0 };
+        let before = comment.queued_before;
+        let item = comment.review.take().map(|item| (queue_position(id, &item, &comment.row), item));
+        let place = item.as_ref().map(|(position, _)| *position);
+        if (before.is_none() && item.is_none())
+            || (!comment.review_changed && before.map(|before| before.position) == place)
+        {
+            return;
+        }
+        let (was, is) = (before.map(|before| before.kind), item.as_ref().map(|(_, item)| item.kind()));
+        if was != is {
+            let by = |kind| i64::from(is == Some(kind)) - i64::from(was == Some(kind));
+            let counts = self.queue_counts.entry(id.slot()).or_default();
+            counts.0 += by(ReviewKind::Held);
+            counts.1 += by(ReviewKind::Reported);
+        }
+        self.reviews.push(ReviewRow { id, item });
+    }
+
     /// Moves the comment from its former rank to its new one. A root is ranked while it has any
     /// engagement, a reply always.
     fn rank(&mut self, id: CommentId, comment: &CommentFold<'_>, weights: &HotWeights) {

@@ -1,6 +1,6 @@
 //! One round of rows that a fold needs from the tables.
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 
 use crate::domain::fold::stored_rows::ScopedIdempotencyKey;
 
@@ -15,8 +15,8 @@ pub(crate) struct RowRequest<'b> {
     pub texts: Vec<CommentId>,
     pub pairs: Vec<(CommentId, MemberId)>,
     pub idempotency_keys: Vec<ScopedIdempotencyKey<'b>>,
-    /// Import sources, by the number of the subject. An embedded store is asked for nothing beyond
-    /// this field.
+    /// Import sources, by the number of the subject. An embedded store is not asked for the
+    /// fields from here to `dead_reactions`.
     pub sources: Vec<(i64, &'b str)>,
     /// Ids without rows, which may be second ids.
     pub aliases: Vec<CommentId>,
@@ -26,6 +26,14 @@ pub(crate) struct RowRequest<'b> {
     pub early_reactions: Vec<CommentId>,
     /// Members whose reactions in a slot are among the dead letters.
     pub dead_reactions: Vec<(Slot, MemberId)>,
+    /// Comments whose items of the review queue are to be read.
+    pub reviews: Vec<CommentId>,
+    /// Whether these members have reported these comments.
+    pub reports: Vec<(CommentId, MemberId)>,
+    /// The texts of these comments as they are.
+    pub contents: Vec<CommentId>,
+    /// What undoing these changes needs.
+    pub undos: Vec<AuditId>,
 }
 
 impl RowRequest<'_> {
@@ -45,6 +53,10 @@ impl RowRequest<'_> {
         sort(&mut self.early_counts);
         sort(&mut self.early_reactions);
         sort(&mut self.dead_reactions);
+        sort(&mut self.reviews);
+        sort(&mut self.reports);
+        sort(&mut self.contents);
+        sort(&mut self.undos);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -59,5 +71,9 @@ impl RowRequest<'_> {
             && self.early_counts.is_empty()
             && self.early_reactions.is_empty()
             && self.dead_reactions.is_empty()
+            && self.reviews.is_empty()
+            && self.reports.is_empty()
+            && self.contents.is_empty()
+            && self.undos.is_empty()
     }
 }

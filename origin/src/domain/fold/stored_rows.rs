@@ -1,6 +1,6 @@
 //! Rows as a fold reads them: only the columns that it depends on or changes.
 
-use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
@@ -57,6 +57,9 @@ pub(crate) struct FoldedRow {
     pub edits: u64,
     pub counts: EngagementCounts,
     pub reactions_offset: u64,
+    pub author_level: u8,
+    /// The entry of the audit log about its last change; `None` where that was none of a moderator's.
+    pub last_audit: Option<AuditId>,
 }
 
 impl FoldedRow {

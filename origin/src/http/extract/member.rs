@@ -44,13 +44,33 @@ impl FromRequestParts<HttpState> for Moderator {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
-        if member.role < Role::Moderator {
-            return Err(Refusal::new(Code::Forbidden, "your role does not allow this"));
-        }
+        let member = moderator(parts, state).await?;
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
         state.app.taken_names.record(&state.app.journal, &member);
         Ok(Self(member))
     }
+}
+
+/// A moderator or an admin who reads, else also `403 forbidden`; the read is counted for its network.
+#[derive(Debug)]
+pub(in crate::http) struct ModeratorRead;
+
+impl FromRequestParts<HttpState> for ModeratorRead {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        moderator(parts, state).await?;
+        let Ok(client) = RequestClient::from_request_parts(parts, state).await;
+        state.app.rate_limits.count_read(client.network).await?;
+        Ok(Self)
+    }
+}
+
+async fn moderator(parts: &mut Parts, state: &HttpState) -> Result<Member, Refusal> {
+    let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
+    if member.role < Role::Moderator {
+        return Err(Refusal::new(Code::Forbidden, "your role does not allow this"));
+    }
+    Ok(member)
 }

@@ -19,10 +19,10 @@ pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
 pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
-pub(super) use member::{AuthenticatedMember, Moderator};
+pub(super) use member::{AuthenticatedMember, Moderator, ModeratorRead};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
-pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Previews, Reactions};
+pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Previews, Reactions, Reports};
 
 use crate::http::problem::Refusal;
 

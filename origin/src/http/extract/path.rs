@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use gailou_shared::id::{CommentId, InvalidId, MemberId, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, SubjectKey};
 use gailou_shared::wire::Code;
 use gailou_shared::wire::openapi::{SubjectKeyText, SubjectTypeName};
 use percent_encoding::percent_decode_str;
@@ -60,7 +60,7 @@ impl IntoParams for KnownSubject {
     }
 }
 
-/// `{id}`: a comment's or a member's, else `400 invalid_request` on `id`.
+/// `{id}`: a comment's, a member's or an audit entry's, else `400 invalid_request` on `id`.
 #[derive(Debug)]
 pub(in crate::http) struct PathId<T>(pub(in crate::http) T);
 
@@ -76,6 +76,12 @@ impl<T: FromStr<Err = InvalidId>> FromRequestParts<HttpState> for PathId<T> {
 impl IntoParams for PathId<CommentId> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![parameters::segment("id", "The comment.", CommentId::schema(), "3159632956621393920")]
+    }
+}
+
+impl IntoParams for PathId<AuditId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The entry of the audit log.", AuditId::schema(), "3159632956621393920")]
     }
 }
 

@@ -60,6 +60,14 @@ impl LimitedWrite for Previews {
     const WRITE_KIND: WriteKind = WriteKind::Preview;
 }
 
+/// Reports of comments.
+#[derive(Debug)]
+pub(in crate::http) struct Reports;
+
+impl LimitedWrite for Reports {
+    const WRITE_KIND: WriteKind = WriteKind::Report;
+}
+
 /// The member of a write, as [`AuthenticatedMember`], counted for the member and its network.
 #[derive(Debug)]
 pub(in crate::http) struct LimitedMember<W> {

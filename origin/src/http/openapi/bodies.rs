@@ -3,13 +3,13 @@
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{Comment, PageInfo, Reaction, SubjectState};
+use gailou_shared::wire::{Comment, PageInfo, Reaction, ReportReason, SubjectState};
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::service::moderate::Decision;
+use crate::domain::review::Decision;
 
 /// The new text of a comment.
 #[derive(ToSchema)]
@@ -58,6 +58,55 @@ pub(in crate::http) struct CommentDecision {
     reason: Option<String>,
 }
 
+/// What a moderator decides about several comments.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct BulkDecision {
+    /// The comments.
+    #[schema(min_items = 1, max_items = 100)]
+    ids: Vec<CommentId>,
+    /// What happens to each.
+    action: Decision,
+    /// The reason, for the audit log; no control characters.
+    #[schema(max_length = 1000)]
+    reason: Option<String>,
+}
+
+/// The comments that a moderator takes.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct QueueLease {
+    /// The comments.
+    #[schema(min_items = 1, max_items = 100)]
+    ids: Vec<CommentId>,
+}
+
+/// A reader's report.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct ReportRequest {
+    /// Why.
+    reason: ReportReason,
+    /// What a moderator should know; no control characters.
+    #[schema(max_length = 1000)]
+    note: Option<String>,
+}
+
+/// A report in an export.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct MemberReport {
+    /// The comment.
+    comment_id: CommentId,
+    /// Why it was reported.
+    reason: ReportReason,
+    /// What the member wrote.
+    #[schema(required)]
+    note: Option<String>,
+    /// When, in Unix milliseconds.
+    at: u64,
+}
+
 impl PartialSchema for Decision {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::VARIANTS.iter().copied())).into()
@@ -96,9 +145,8 @@ pub(in crate::http) struct MemberData {
     comments: Vec<MemberComment>,
     /// Their reactions.
     reactions: Vec<MemberReaction>,
-    /// Always empty: there are no reports.
-    #[schema(value_type = Vec<Object>)]
-    reports: Vec<()>,
+    /// Their reports.
+    reports: Vec<MemberReport>,
     /// Always empty: there are no notifications.
     #[schema(value_type = Vec<Object>)]
     notifications: Vec<()>,

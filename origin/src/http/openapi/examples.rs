@@ -49,6 +49,7 @@ pub(in crate::http) fn root() -> Comment {
         edited_at: None,
         top_replies: None,
         more_replies: None,
+        audit_id: None,
     }
 }
 

@@ -55,8 +55,8 @@ const SHARED_REFUSALS: [SharedRefusal; 13] = [
     },
     SharedRefusal {
         name: "Conflict",
-        codes: &[Code::SubjectClosed, Code::EditWindowOver],
-        description: "It is too late for this: the subject is closed, or the comment is too old to be edited.",
+        codes: &[Code::SubjectClosed, Code::EditWindowOver, Code::VersionConflict],
+        description: "It is too late for this: the subject is closed, the comment is too old to be edited, or something has changed since.",
         detail: "this subject takes no comments",
         error: None,
         headers: &[],

@@ -7,6 +7,7 @@
 //! A function takes the narrowest port that it needs. The aliases at the end of this file are for
 //! places that hold one object for many such functions.
 
+mod audit_log;
 mod batch_writer;
 mod broker_states;
 mod change_feed;
@@ -25,6 +26,7 @@ mod outbox;
 mod reaction_states;
 mod reconcile;
 mod reranker;
+mod reviews;
 mod rewinds;
 mod settings;
 mod sharding;
@@ -34,6 +36,7 @@ mod slot_positions;
 mod threads;
 mod transfer;
 
+pub use audit_log::{AuditFilter, AuditReader};
 pub use batch_writer::BatchWriter;
 pub use broker_states::BrokerStates;
 pub use change_feed::ChangeFeedReader;
@@ -54,6 +57,7 @@ pub use reaction_states::ReactionStateReader;
 pub use reconcile::HistoryReconciler;
 pub use reconcile::Reconciler;
 pub use reranker::{RerankProgress, Reranker};
+pub use reviews::ReviewReader;
 pub use rewinds::Rewinds;
 pub use settings::StoredSettings;
 pub use sharding::Sharding;
@@ -71,6 +75,7 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
     Store
+    + AuditReader
     + BatchWriter
     + ChangeFeedReader
     + ErasureReader
@@ -79,6 +84,7 @@ pub trait Tables:
     + MemberNameReader
     + Reconciler
     + Reranker
+    + ReviewReader
     + StoredSettings
     + Transfer
 {
@@ -86,6 +92,7 @@ pub trait Tables:
 
 impl<
     T: Store
+        + AuditReader
         + BatchWriter
         + ChangeFeedReader
         + ErasureReader
@@ -94,6 +101,7 @@ impl<
         + MemberNameReader
         + Reconciler
         + Reranker
+        + ReviewReader
         + StoredSettings
         + Transfer,
 > Tables for T

@@ -123,6 +123,7 @@ async fn check_and_build_row(
         content: filtered.content,
         original_text: filtered.original_text,
         mentions: new.mentions.iter().map(named).collect(),
+        reasons: filtered.reasons,
         idempotency: idempotency_key.cloned(),
         imported: None,
     };

@@ -37,6 +37,7 @@ pub(super) fn publish(n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) 
         html: String::new(),
         original_text: None,
         mentions: vec![],
+        reasons: vec![],
         idempotency: None,
         imported: None,
     };

@@ -268,7 +268,7 @@ fn check_post(post: &Post, id: CommentId, databases: &[Database]) -> Option<Stri
         Doubt::Yes if !is_deleted => return Some(format!("{} was deleted, and is there", post.key)),
         _ => {}
     }
-    let text = &stored.texts.1;
+    let text = &stored.texts.1.content;
     (!post.texts.contains(text)).then(|| format!("{} has the text {text:?} instead of {:?}", post.key, post.texts))
 }
 

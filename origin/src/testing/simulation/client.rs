@@ -171,6 +171,7 @@ impl Client {
             parent_id: post.parent,
             content: post.key.clone(),
             author: Author::new(post.member, format!("member {}", post.member), None, 0, None),
+            reasons: vec![],
             idempotency: Some(IdempotencyKey { key: post.key.clone(), request }),
             ..new_row(&post.subject, id)
         };
@@ -223,7 +224,14 @@ impl Client {
             CommentChange::State(CommentState::Deleted)
         } else {
             let (content, html) = (text.clone(), String::new());
-            CommentChange::Edit { content, html, original_text: None, state: CommentState::Published, max_edits: 0 }
+            CommentChange::Edit {
+                content,
+                html,
+                original_text: None,
+                state: CommentState::Published,
+                reasons: vec![],
+                max_edits: 0,
+            }
         };
         let changed = async {
             match server.cached_store.read_comments(&[id]).await {

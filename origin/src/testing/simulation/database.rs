@@ -246,7 +246,7 @@ impl Database {
             replies: row.counts.replies,
             created_at: row.created_at,
             edited_at: row.edited_at,
-            content: texts.1.clone(),
+            content: texts.1.content.clone(),
             html: String::new(),
             mentions: vec![],
         })

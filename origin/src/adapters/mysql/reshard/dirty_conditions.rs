@@ -30,6 +30,7 @@ struct DirtyKeys {
     snapshots: Vec<String>,
     idempotency: Vec<String>,
     members: Vec<String>,
+    audits: Vec<String>,
     reactions: KeyPairs,
     histories: KeyPairs,
 }
@@ -52,6 +53,7 @@ impl DirtyKeys {
                 DirtyRow::Alias(id) => keys.aliases.push(id.to_string()),
                 DirtyRow::Snapshot(id) => keys.snapshots.push(hex_literal(id)),
                 DirtyRow::Member(id) => keys.members.push(id.to_string()),
+                DirtyRow::Audit(id) => keys.audits.push(id.to_string()),
                 DirtyRow::History(member, id) => {
                     keys.histories.entry(member.signed()).or_default().push(id.to_string());
                 }
@@ -86,6 +88,8 @@ pub(super) async fn dirty_conditions(
     let idempotency = (!keys.idempotency.is_empty()).then(|| keys.idempotency.join(" OR "));
     let in_slot =
         |condition: Option<String>| condition.map(|condition| format!("slot = {} AND ({condition})", slot.get()));
+    let of_comments = in_slot(is_in("comment_id", &keys.comments));
+    let count_of_queue = of_comments.is_some().then(|| format!("slot = {}", slot.get()));
     let all = [
         ("subject", is_in("id", &keys.subjects)),
         ("comment", is_in("id", &keys.comments)),
@@ -98,6 +102,13 @@ pub(super) async fn dirty_conditions(
         ("reaction", in_slot(is_pair("comment_id", "member_id", &keys.reactions))),
         ("dead_reaction", in_slot(is_pair("comment_id", "member_id", &keys.reactions))),
         ("idempotency", in_slot(idempotency)),
+        ("review", of_comments.clone()),
+        ("review_count", count_of_queue),
+        ("report", of_comments.clone()),
+        // Erasing a comment deletes what undoing its changes needs.
+        ("undo", of_comments),
+        ("undo", in_slot(is_in("audit_id", &keys.audits))),
+        ("audit", in_slot(is_in("id", &keys.audits))),
         ("alias", in_slot(is_in("id", &keys.aliases))),
         ("snapshot", in_slot(is_in("id", &keys.snapshots))),
         ("member", is_in("id", &keys.members)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{CommentState, Reaction};
+use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReportReason};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::time::{Instant, sleep};
@@ -22,8 +22,10 @@ use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
 use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, put_comment};
 use crate::cluster::reshard::{MoveTarget, delete_old_copies, relocate};
+use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{CommentChange, LoggedOperation, Operation, PinnedBy, ReactionChange, SubjectPatch};
 use crate::domain::positions::OperationStream;
+use crate::domain::review::NewReport;
 use crate::domain::row::NewCommentRow;
 use crate::ports::store::{BatchWriter as _, CommentReader as _, Sharding as _, SlotPositions as _, StoreError};
 
@@ -89,6 +91,7 @@ struct RandomBatches {
     random: StdRng,
     key: SubjectKey,
     paths: Vec<Path>,
+    audits: u64,
 }
 
 impl RandomBatches {
@@ -107,17 +110,18 @@ impl RandomBatches {
             return publish(&new);
         }
         let id = self.paths[self.random.random_range(0..self.paths.len())].id();
-        let change = match self.random.random_range(0..12) {
+        let change = match self.random.random_range(0..17) {
             0 => CommentChange::State(CommentState::Deleted),
             1 => CommentChange::State(CommentState::Published),
             2 => CommentChange::State(CommentState::Hidden),
             3 => CommentChange::Pin(Some(PinnedBy::Moderator)),
             4 => CommentChange::Feature(true),
-            5 => CommentChange::Edit {
+            held @ (5 | 10) => CommentChange::Edit {
                 content: format!("{n} 中'"),
                 html: "e".into(),
                 original_text: None,
-                state: CommentState::Published,
+                state: if held == 10 { CommentState::Review } else { CommentState::Published },
+                reasons: vec![],
                 max_edits: 0,
             },
             6 => {
@@ -132,9 +136,30 @@ impl RandomBatches {
                 let (by, change) = (member(self.random.random_range(1..9)), ReactionChange::Take(Reaction::Like));
                 return Operation::React { id, member: by, change };
             }
+            11 | 12 => {
+                let reporter = MemberRef { id: member(self.random.random_range(1..9)), name: "reader".into() };
+                CommentChange::Report(Box::new(NewReport {
+                    reporter,
+                    reason: ReportReason::Abuse,
+                    note: None,
+                    threshold: 3,
+                }))
+            }
+            13 => CommentChange::Approve,
+            14 => CommentChange::Reject,
             _ => return like(id, self.random.random_range(1..9)),
         };
-        Operation::Change { id, change, audit: None }
+        self.audits += 1;
+        let is_audited = matches!(change, CommentChange::State(_) | CommentChange::Approve | CommentChange::Reject);
+        let audit = is_audited.then(|| AuditEntry {
+            id: CommentId::from_parts(NOW + self.audits, id.slot(), 1, 0).into(),
+            actor: MemberRef { id: member(9), name: "moderator".into() },
+            action: "test",
+            reason: None,
+            before: None,
+            after: None,
+        });
+        Operation::Change { id, change, audit }
     }
 }
 
@@ -159,7 +184,7 @@ async fn moved_slot_has_the_rows_of_one_that_stayed() {
             moves
         })
     };
-    let mut batches = RandomBatches { random: StdRng::seed_from_u64(7), key: key(1), paths: vec![] };
+    let mut batches = RandomBatches { random: StdRng::seed_from_u64(7), key: key(1), paths: vec![], audits: 0 };
     let mut operations = 0;
     for _ in 0..250 {
         let batch = batches.next();

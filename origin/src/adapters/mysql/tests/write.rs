@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
+use gailou_shared::wire::{Author, CommentState, MemberRef, Reaction, Visibility};
 use gailou_shared::word_filter::{Term, TermAction};
 use tokio::time::{Instant, sleep};
 
@@ -16,8 +16,9 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::{TestDatabases, deliver_outboxes, find_misplaced, key, member};
 use crate::cluster::reshard::{delete_old_copies, relocate};
+use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{
-    AuditEntry, CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
+    CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
 };
 use crate::domain::positions::OperationStream;
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
@@ -40,6 +41,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         html: "<p>".into(),
         original_text: None,
         mentions: vec![],
+        reasons: vec![],
         idempotency: Some(IdempotencyKey { key: format!("k'{n}"), request: [n as u8; 32] }),
         imported: None,
     }
@@ -108,15 +110,25 @@ async fn every_operation_leaves_its_rows() {
     assert_eq!((count_rows(&store, "member_comment").await, count_rows(&store, "idempotency").await), (120, 120));
     assert_eq!(store.read_names(&[member(1)]).await.unwrap()[&member(1)], "Zoë 100 😀");
 
-    let audit = || Some(AuditEntry { actor: member(9), action: "test", reason: Some("it's".into()) });
+    let audits = std::cell::Cell::new(0);
+    let audit = |slot: Slot| {
+        audits.set(audits.get() + 1);
+        let actor = MemberRef { id: member(9), name: "Zoë".into() };
+        let id = CommentId::from_parts(NOW, slot, 1, audits.get()).into();
+        Some(AuditEntry { id, actor, action: "test", reason: Some("it's".into()), before: None, after: None })
+    };
     let change = |n: usize, change| {
-        LoggedOperation::new(NOW + 1, Operation::Change { id: paths[n].id(), change, audit: audit() })
+        LoggedOperation::new(
+            NOW + 1,
+            Operation::Change { id: paths[n].id(), change, audit: audit(paths[n].id().slot()) },
+        )
     };
     let edit = |text: &str| CommentChange::Edit {
         content: text.into(),
         html: "e".into(),
         original_text: None,
         state: CommentState::Published,
+        reasons: vec![],
         max_edits: 3,
     };
     persist(&[
@@ -161,7 +173,11 @@ async fn every_operation_leaves_its_rows() {
     let patch =
         SubjectPatch { title: Some(Some("it's".into())), owner_id: Some(Some(member(5))), ..Default::default() };
     let unseen = key(77);
-    persist(&[LoggedOperation::new(NOW, Operation::Subject { key: unseen.clone(), patch, audit: audit() })]).await;
+    persist(&[LoggedOperation::new(
+        NOW,
+        Operation::Subject { key: unseen.clone(), patch, audit: audit(unseen.slot()) },
+    )])
+    .await;
     let subject = store.read_subjects(&[unseen]).await.unwrap().remove(0).unwrap();
     assert_eq!((subject.title.as_deref(), subject.owner_id, subject.version), (Some("it's"), Some(member(5)), 1));
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
@@ -192,6 +208,7 @@ async fn second_ids_sources_and_early_reactions_are_found() {
     let store = databases.open().await;
     let key = key(1);
     let once = |n| NewCommentRow {
+        reasons: vec![],
         idempotency: Some(IdempotencyKey { key: "k".into(), request: [1; 32] }),
         ..comment(n, &key, None)
     };

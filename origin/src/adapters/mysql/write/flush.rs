@@ -1,6 +1,6 @@
 //! Writes the rows that a fold has changed: sorted by primary key, each table in a few statements.
 
-use gailou_shared::id::{CommentId, MemberId, Slot};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
@@ -11,8 +11,8 @@ use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{
     BatchScript, RowValues, group_by_table, json_numbers, json_table, signed,
 };
-use crate::adapters::mysql::write::dead_reaction_rows;
 use crate::adapters::mysql::write::rank_values::{ROOT_RANK_COLUMNS, root_rank_values};
+use crate::adapters::mysql::write::{dead_reaction_rows, moderation_rows};
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
@@ -38,7 +38,8 @@ pub(super) async fn flush(
     write_reactions(db, &mut script, changes).await?;
     write_ranks(db, &mut script, changes, subjects).await?;
     write_keys(db, &mut script, changes, subjects).await?;
-    write_feed_and_audit(&mut script, changes).await?;
+    write_feed(&mut script, changes).await?;
+    moderation_rows::write(db, &mut script, changes, subjects).await?;
     script.send().await
 }
 
@@ -172,7 +173,9 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
         let listed_floor = floor.filter(|_| row.is_listed());
         let (pinned_at, edited_at) = (row.pinned_at.map(signed), row.edited_at.map(signed));
         let (state, flags, edits) = (Some(row.state.number()), Some(row.flags), Some(signed(row.edits)));
-        (id.slot(), json_numbers(&[Some(id.signed()), state, floor, listed_floor, flags, pinned_at, edited_at, edits]))
+        let audit = Some(row.last_audit.map_or(0, AuditId::signed));
+        let values = [Some(id.signed()), state, floor, listed_floor, flags, pinned_at, edited_at, edits, audit];
+        (id.slot(), json_numbers(&values))
     });
     let columns = [
         "id BIGINT",
@@ -183,11 +186,12 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
         "pinned_at BIGINT",
         "edited_at BIGINT",
         "edits INT",
+        "audit_id BIGINT",
     ];
     let statement = format!(
         "UPDATE {} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id SET c.state = j.state, c.floor = j.floor, \
          c.listed_floor = j.listed_floor, c.flags = j.flags, c.pinned_at = j.pinned_at, \
-         c.edited_at = j.edited_at, c.edits = j.edits",
+         c.edited_at = j.edited_at, c.edits = j.edits, c.audit_id = j.audit_id",
         json_table("{rows}", &columns)
     );
     script.add_rows(&statement, group_by_table(db, rows)).await
@@ -201,17 +205,17 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
         script
             .add(&format!(
                 "INSERT INTO content_history_{n} (comment_id, edit, edited_at, content) \
-                 SELECT id, {}, {at}, content FROM content_{n} WHERE id = {id} AND CAST(content AS BINARY) <> {}",
-                edit.number,
-                value(Some(edit.content))
+                 SELECT id, (SELECT COALESCE(MAX(h.edit), 0) + 1 FROM content_history_{n} h WHERE h.comment_id = {id}), \
+                 {at}, content FROM content_{n} WHERE id = {id} AND CAST(content AS BINARY) <> {}",
+                value(Some(&edit.text.content))
             ))
             .await?;
         script
             .add(&format!(
                 "UPDATE content_{n} SET content = {}, html = {}, written = {} WHERE id = {id}",
-                value(Some(edit.content)),
-                value(Some(edit.html)),
-                value(edit.original_text)
+                value(Some(&edit.text.content)),
+                value(Some(&edit.text.html)),
+                value(edit.text.original_text.as_deref())
             ))
             .await?;
     }
@@ -222,7 +226,7 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
 async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
     let mut erased = changes.erased.clone();
     erased.sort_unstable();
-    let ids = json_table("{rows}", &["id BIGINT"]);
+    let (ids, slot) = (json_table("{rows}", &["id BIGINT"]), slot_of_comment("j.id"));
     for statement in [
         format!(
             "UPDATE {ids} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id SET c.author_name = '', c.author_avatar = NULL, \
@@ -233,12 +237,17 @@ async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChang
              c.mentions = NULL, c.written = NULL"
         ),
         format!("DELETE h FROM {ids} STRAIGHT_JOIN content_history_{{n}} h ON h.comment_id = j.id"),
+        format!("DELETE r FROM {ids} STRAIGHT_JOIN report_{{n}} r ON r.slot = {slot} AND r.comment_id = j.id"),
+        format!("DELETE u FROM {ids} STRAIGHT_JOIN undo_{{n}} u ON u.comment_id = j.id"),
     ] {
         let rows = erased.iter().map(|id| (id.slot(), json_numbers(&[Some(id.signed())])));
         script.add_rows(&statement, group_by_table(db, rows)).await?;
     }
     for ForgottenName { id, member } in &changes.forgotten {
-        let n = db.table_number(id.slot());
+        let (n, slot) = (db.table_number(id.slot()), id.slot().get());
+        script
+            .add(&format!("DELETE FROM report_{n} WHERE slot = {slot} AND comment_id = {id} AND member_id = {member}"))
+            .await?;
         script
             .add(&format!("UPDATE comment_{n} SET reply_to_name = '' WHERE id = {id} AND reply_to_id = {member}"))
             .await?;
@@ -348,8 +357,8 @@ async fn write_keys(
     script.add_rows(statement, group_by_table(db, sources)).await
 }
 
-/// The change feed and the audit log, which are not numbered tables.
-async fn write_feed_and_audit(script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
+/// The change feed, which is not a numbered table.
+async fn write_feed(script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
     let feed: Vec<String> = changes
         .takedowns
         .iter()
@@ -362,21 +371,6 @@ async fn write_feed_and_audit(script: &mut BatchScript<'_>, changes: &RowChanges
     if !feed.is_empty() {
         let statement = "INSERT INTO feed (at, type, `key`, version, comment_id) VALUES {rows}";
         script.add_rows(statement, [(0, feed)].into()).await?;
-    }
-    let audits: Vec<String> = changes
-        .audits
-        .iter()
-        .map(|line| {
-            let subject = line.subject.map(|index| &changes.subjects[index].key);
-            let row = RowValues::new().count(line.at).number(line.audit.actor.signed()).text(line.audit.action);
-            let row = row.number(line.comment.map(CommentId::signed));
-            let row = row.text(subject.map(|key| key.kind())).text(subject.map(|key| key.key()));
-            row.text(line.audit.reason.as_deref()).end()
-        })
-        .collect();
-    if !audits.is_empty() {
-        let statement = "INSERT INTO audit (at, actor_id, action, comment_id, type, `key`, reason) VALUES {rows}";
-        script.add_rows(statement, [(0, audits)].into()).await?;
     }
     Ok(())
 }
@@ -402,6 +396,7 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     dirty.extend(ended.map(|dead| (dead.id.slot(), DirtyRow::Reaction(dead.id, dead.member))));
     let keys = changes.idempotency_keys.iter();
     dirty.extend(keys.map(|(key, _)| (key.slot, DirtyRow::Idempotency(key.member, key.key.to_owned()))));
+    dirty.extend(changes.audits.iter().map(|row| (row.audit.id.slot(), DirtyRow::Audit(row.audit.id))));
     dirty.extend(changes.aliases.iter().map(|row| (row.id.slot(), DirtyRow::Alias(row.id))));
     dirty
 }

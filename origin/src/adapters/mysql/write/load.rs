@@ -13,11 +13,13 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
 use crate::adapters::mysql::rows::{
-    StoredEnum, count, count_at, damaged, id_at, member_id, number_at, optional_number_at, path, subject_at,
+    StoredEnum, audit_id, count, count_at, damaged, id_at, json_at, member_id, number_at, optional_number_at, path,
+    subject_at,
 };
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{group_by_table, json_numbers, json_table};
 use crate::adapters::mysql::write::dead_reaction_rows;
+use crate::domain::audit::CurrentText;
 use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject};
 use crate::domain::row::ReactionCounts;
 use crate::ports::store::Result;
@@ -56,7 +58,41 @@ pub(super) async fn load<'b>(
     load_comments(db, session, request, loaded).await?;
     load_reactions(db, session, request, loaded).await?;
     dead_reaction_rows::load(db, session, &request.dead_reactions, loaded).await?;
+    load_moderation(db, session, request, loaded).await?;
     load_keys(db, session, request, loaded).await
+}
+
+/// Items of the review queue, reports, texts, and what undoing needs.
+async fn load_moderation(
+    db: &MysqlStore,
+    session: &mut MysqlSession,
+    request: &RowRequest<'_>,
+    loaded: &mut LoadedRows<'_>,
+) -> Result<()> {
+    let statement =
+        "SELECT q.comment_id, q.item FROM {rows} STRAIGHT_JOIN review_{n} q ON q.slot = {slot} AND q.comment_id = j.id";
+    for r in read(db, session, &["id BIGINT"], ids(&request.reviews), statement).await? {
+        loaded.add_review(id_at(&r, 0)?, json_at(&r, 1)?);
+    }
+    let pairs = request.reports.iter();
+    let pairs = pairs.map(|(id, member)| (id.slot(), json_numbers(&[Some(id.signed()), Some(member.signed())])));
+    let statement = "SELECT r.comment_id, r.member_id FROM {rows} STRAIGHT_JOIN report_{n} r \
+                     ON r.slot = {slot} AND r.comment_id = j.id AND r.member_id = j.member";
+    for r in read(db, session, &["id BIGINT", "member BIGINT"], pairs, statement).await? {
+        loaded.add_report(id_at(&r, 0)?, member_id(r.try_get(1)?)?);
+    }
+    let statement = "SELECT t.id, t.content, t.html, t.written FROM {rows} STRAIGHT_JOIN content_{n} t ON t.id = j.id";
+    for r in read(db, session, &["id BIGINT"], ids(&request.contents), statement).await? {
+        let (content, html, original_text) = (r.try_get(1)?, r.try_get(2)?, r.try_get(3)?);
+        loaded.add_content(id_at(&r, 0)?, CurrentText { content, html, original_text });
+    }
+    let undos = request.undos.iter().map(|audit| (audit.slot(), json_numbers(&[Some(audit.signed())])));
+    let statement =
+        "SELECT u.audit_id, u.record FROM {rows} STRAIGHT_JOIN undo_{n} u ON u.slot = {slot} AND u.audit_id = j.id";
+    for r in read(db, session, &["id BIGINT"], undos, statement).await? {
+        loaded.add_undo(audit_id(number_at(&r, 0)?)?, json_at(&r, 1)?);
+    }
+    Ok(())
 }
 
 async fn load_subjects(
@@ -99,7 +135,8 @@ async fn load_comments(
     loaded: &mut LoadedRows<'_>,
 ) -> Result<()> {
     let statement = "SELECT c.id, c.subject, c.author_id, c.path, c.created_at, c.floor, c.floors, c.state, c.visibility, \
-                     c.flags, c.pinned_at, c.edited_at, c.likes, c.dislikes, c.replies, c.reacted, c.edits \
+                     c.flags, c.pinned_at, c.edited_at, c.likes, c.dislikes, c.replies, c.reacted, c.edits, c.author_level, \
+                     c.audit_id \
                      FROM {rows} STRAIGHT_JOIN comment_{n} c ON c.id = j.id";
     for r in read(db, session, &["id BIGINT"], ids(&request.comments), statement).await? {
         loaded.add_comment(id_at(&r, 0)?, stored_comment(&r)?);
@@ -132,6 +169,8 @@ fn stored_comment(r: &MySqlRow) -> Result<StoredComment> {
         edits: count_at(r, 16)?,
         counts: EngagementCounts { likes: count_at(r, 12)?, dislikes: count_at(r, 13)?, replies: count_at(r, 14)? },
         reactions_offset: count_at(r, 15)?,
+        author_level: u8::try_from(number_at(r, 17)?).map_err(damaged)?,
+        last_audit: audit_id(number_at(r, 18)?).ok(),
     };
     Ok(StoredComment { subject: r.try_get(1)?, author: member_id(r.try_get(2)?)?, row })
 }

@@ -10,6 +10,7 @@ pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
 mod flush;
 mod load;
+mod moderation_rows;
 pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
@@ -20,7 +21,7 @@ use async_trait::async_trait;
 use batch_sql::{BatchScript, RowValues};
 use checkpoint_rows::Advances;
 use futures_util::future::join_all;
-use gailou_shared::id::{MemberId, Slot};
+use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
 use tokio::time::Instant;
@@ -32,6 +33,7 @@ use crate::adapters::mysql::pool::MysqlPool;
 use crate::adapters::mysql::rows::{damaged, number_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
+use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -198,12 +200,13 @@ async fn write_in_transaction(
         load::load(db, session, &request, &mut loaded).await?;
     }
     let mut fold = BatchFold::new(loaded)?;
-    let outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<_>>()?;
+    let mut outcomes = batch.iter().map(|logged| Ok(fold.apply(logged)?)).collect::<Result<Vec<_>>>()?;
     let (persisted, changes) = fold.finish(|kind| db.weights_of(kind));
     let subjects = flush::subject_numbers(&changes);
     flush::flush(db, session, &changes, &subjects).await?;
     let snapshots = write_snapshots(db, session, batch).await?;
-    let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots);
+    let leased = moderation_rows::write_leases(db, session, batch, &mut outcomes).await?;
+    let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots).chain(leased);
     locked.record_dirty_rows(session, dirty).await?;
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
@@ -313,6 +316,11 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
         let tables = ages
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
+        let oldest_undo = CommentId::from_parts(at.saturating_sub(UNDO_WINDOW_MS), Slot::FIRST, 0, 0);
+        for n in 0..db.tables {
+            let text = format!("DELETE FROM undo_{n} WHERE audit_id < ? LIMIT {ROWS_PER_DELETE}");
+            while session.execute(sql(text.clone()).bind(oldest_undo.signed())).await? >= ROWS_PER_DELETE as u64 {}
+        }
         let single = [("feed", "at", CHANGE_FEED_RETENTION_MS), ("member_name", "seen_at", NAME_TAKEN_MS)];
         for (table, column, age) in tables.chain(single.map(|(table, column, age)| (table.to_owned(), column, age))) {
             let before = batch_sql::signed(at.saturating_sub(age));
@@ -338,6 +346,19 @@ async fn delete_edit_history(db: &MysqlStore, before: u64) -> Result<()> {
     Ok(())
 }
 
+/// Removes the name of a member from the audit log.
+async fn erase_from_audit(db: &MysqlStore, member: MemberId) -> Result<()> {
+    for shard in 0..db.count_databases() {
+        let mut session = db.session("erase_from_audit", shard).await?;
+        for n in 0..db.tables {
+            let text =
+                format!("UPDATE audit_{n} FORCE INDEX (audit_actor) SET actor_name = '' WHERE actor_id = {member}");
+            session.execute_text(text).await?;
+        }
+    }
+    Ok(())
+}
+
 /// A step in the erasure of a member. Erased members and taken names are in the first database, who is erased is
 /// copied to the others, names to show in
 /// those of the members' slots.
@@ -351,6 +372,7 @@ async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: 
         }
         ErasureStep::Name => {
             outbox_rows::erase_name(db, member).await?;
+            erase_from_audit(db, member).await?;
             sql("DELETE FROM member_name WHERE member_id = ?").bind(member.signed())
         }
         ErasureStep::Finish => {

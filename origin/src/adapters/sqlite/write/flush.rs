@@ -1,11 +1,12 @@
 //! Writes the rows that a fold has changed, each once.
 
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
 use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
+use crate::adapters::sqlite::write::moderation;
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::domain::root_keys::RootKeys;
@@ -25,17 +26,19 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     for edit in &changes.edits {
         tx.prepare_cached(
             "INSERT INTO content_history (comment_id, edit, edited_at, content) \
-             SELECT id, ?2, ?3, content FROM content WHERE id = ?1 AND content <> ?4",
+             SELECT id, (SELECT coalesce(max(edit), 0) + 1 FROM content_history WHERE comment_id = ?1), ?2, content \
+             FROM content WHERE id = ?1 AND content <> ?3",
         )?
-        .execute(params![edit.id.signed(), edit.number, edit.at, edit.content])?;
+        .execute(params![edit.id.signed(), edit.at, edit.text.content])?;
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
-            .execute(params![edit.id.signed(), edit.content, edit.html, edit.original_text])?;
+            .execute(params![edit.id.signed(), edit.text.content, edit.text.html, edit.text.original_text])?;
     }
     erase(tx, changes)?;
     write_reactions(tx, changes)?;
     write_ranks(tx, changes, &numbers)?;
     write_keys(tx, changes, &numbers)?;
-    write_feed_and_audit(tx, changes, &numbers)
+    write_feed(tx, changes, &numbers)?;
+    moderation::write(tx, changes)
 }
 
 /// The number of each subject, after new ones were inserted; 0 for a subject that needs no row.
@@ -151,7 +154,7 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
         let state = row.state.number();
         tx.prepare_cached(
             "UPDATE comment SET state = ?2, listed = ?3, floor = ?4, flags = ?5, pinned_at = ?6, edited_at = ?7, \
-             edits = ?8 WHERE id = ?1",
+             edits = ?8, audit_id = ?9 WHERE id = ?1",
         )?
         .execute(params![
             id,
@@ -161,7 +164,8 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
             row.flags,
             row.pinned_at,
             row.edited_at,
-            row.edits
+            row.edits,
+            row.last_audit.map_or(0, AuditId::signed)
         ])?;
     }
     Ok(())
@@ -175,11 +179,15 @@ fn erase(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
              WHERE id = ?1",
             "UPDATE content SET content = '', html = '', mentions = NULL, written = NULL WHERE id = ?1",
             "DELETE FROM content_history WHERE comment_id = ?1",
+            "DELETE FROM report WHERE comment_id = ?1",
+            "DELETE FROM undo WHERE comment_id = ?1",
         ] {
             tx.prepare_cached(sql)?.execute([id.signed()])?;
         }
     }
     for ForgottenName { id, member } in &changes.forgotten {
+        tx.prepare_cached("DELETE FROM report WHERE comment_id = ?1 AND member_id = ?2")?
+            .execute([id.signed(), member.signed()])?;
         tx.prepare_cached("UPDATE comment SET reply_to_name = '' WHERE id = ?1 AND reply_to_id = ?2")?
             .execute([id.signed(), member.signed()])?;
         tx.prepare_cached(
@@ -264,25 +272,11 @@ fn write_keys(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -
     Ok(())
 }
 
-fn write_feed_and_audit(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
+fn write_feed(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -> Result<()> {
     for takedown in &changes.takedowns {
         let (subject, version) = (numbers[takedown.subject], changes.subjects[takedown.subject].version);
         tx.prepare_cached("INSERT INTO feed (at, subject, version, comment_id) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![takedown.at, subject, version, takedown.stored_id()])?;
-    }
-    for line in &changes.audits {
-        let (audit, subject) = (line.audit, line.subject.map(|index| numbers[index]));
-        tx.prepare_cached(
-            "INSERT INTO audit (at, actor_id, action, comment_id, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            line.at,
-            audit.actor.signed(),
-            audit.action,
-            line.comment.map(CommentId::signed),
-            subject,
-            audit.reason
-        ])?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{CommentState, Reaction, Visibility};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, damaged, member_id, path};
+use crate::adapters::sqlite::rows::{StoredEnum, audit_id, comment_id, count, damaged, member_id, parse_json, path};
+use crate::domain::audit::CurrentText;
 use crate::domain::fold::{FoldedRow, LoadedRows, RowRequest, StoredComment, StoredIdempotencyKey, StoredSubject};
 use crate::ports::store::Result;
 
@@ -30,7 +31,7 @@ pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &
     for id in &request.comments {
         let mut statement = tx.prepare_cached(
             "SELECT subject, author_id, path, created_at, floor, floors, state, visibility, flags, pinned_at, edited_at, \
-             likes, dislikes, replies, edits FROM comment WHERE id = ?1",
+             likes, dislikes, replies, edits, author_level, audit_id FROM comment WHERE id = ?1",
         )?;
         let mut found = statement.query([id.signed()])?;
         if let Some(r) = found.next()? {
@@ -77,6 +78,39 @@ pub(super) fn load<'b>(tx: &Transaction<'_>, request: &RowRequest<'b>, loaded: &
             loaded.add_source(*source, comment_id(id)?);
         }
     }
+    load_moderation(tx, request, loaded)
+}
+
+/// Items of the review queue, reports, texts, and what undoing needs.
+fn load_moderation(tx: &Transaction<'_>, request: &RowRequest<'_>, loaded: &mut LoadedRows<'_>) -> Result<()> {
+    for id in &request.reviews {
+        let mut statement = tx.prepare_cached("SELECT item FROM review WHERE comment_id = ?1")?;
+        let mut found = statement.query([id.signed()])?;
+        if let Some(r) = found.next()? {
+            loaded.add_review(*id, parse_json(r, 0)?);
+        }
+    }
+    for (id, member) in &request.reports {
+        let mut statement = tx.prepare_cached("SELECT 1 FROM report WHERE comment_id = ?1 AND member_id = ?2")?;
+        if statement.exists([id.signed(), member.signed()])? {
+            loaded.add_report(*id, *member);
+        }
+    }
+    for id in &request.contents {
+        let mut statement = tx.prepare_cached("SELECT content, html, written FROM content WHERE id = ?1")?;
+        let mut found = statement.query([id.signed()])?;
+        if let Some(r) = found.next()? {
+            let (content, html, original_text) = (r.get(0)?, r.get(1)?, r.get(2)?);
+            loaded.add_content(*id, CurrentText { content, html, original_text });
+        }
+    }
+    for audit in &request.undos {
+        let mut statement = tx.prepare_cached("SELECT record FROM undo WHERE audit_id = ?1")?;
+        let mut found = statement.query([audit.signed()])?;
+        if let Some(r) = found.next()? {
+            loaded.add_undo(*audit, parse_json(r, 0)?);
+        }
+    }
     Ok(())
 }
 
@@ -106,6 +140,8 @@ fn stored_comment(r: &Row<'_>) -> Result<StoredComment> {
         edits: count(r.get(14)?),
         counts: EngagementCounts { likes: count(r.get(11)?), dislikes: count(r.get(12)?), replies: count(r.get(13)?) },
         reactions_offset: 0,
+        author_level: r.get(15)?,
+        last_audit: audit_id(r.get(16)?).ok(),
     };
     Ok(StoredComment { subject: r.get(0)?, author: member_id(r.get(1)?)?, row })
 }

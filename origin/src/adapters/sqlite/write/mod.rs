@@ -5,14 +5,17 @@
 
 mod flush;
 mod load;
+mod moderation;
 
 use async_trait::async_trait;
+use gailou_shared::id::{CommentId, Slot};
 use gailou_shared::limits;
 use gailou_shared::word_filter::Term;
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
+use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
@@ -44,8 +47,8 @@ impl BatchWriter for SqliteStore {
         let (persisted, changes) = fold.finish(|kind| self.weights_of(kind));
         flush::flush(&tx, &changes)?;
         for (logged, outcome) in batch.iter().zip(&mut outcomes) {
-            if apply_unfolded(&tx, logged)? {
-                *outcome = OperationOutcome::Unfinished;
+            if let Some(unfolded) = apply_unfolded(&tx, logged)? {
+                *outcome = unfolded;
             }
         }
         tx.commit()?;
@@ -61,10 +64,13 @@ fn is_end_of_erasure(operation: &Operation) -> bool {
     matches!(operation, Operation::Erasure { step: ErasureStep::Finish, .. })
 }
 
-/// Applies an operation that touches no folded row. Returns whether a part of it is left.
-fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool> {
+/// Applies an operation that touches no folded row. Returns its outcome where that is another than `Done`.
+fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Option<OperationOutcome>> {
     match &logged.operation {
         Operation::Publish(_) | Operation::React { .. } | Operation::Change { .. } | Operation::Subject { .. } => {}
+        Operation::LeaseReviews { ids, holder, until, .. } => {
+            return Ok(Some(OperationOutcome::Leased(moderation::lease(tx, ids, holder, *until, logged.at)?)));
+        }
         Operation::Snapshot { snapshot, .. } => {
             tx.prepare_cached(
                 "INSERT INTO snapshot (id, ids, used_at) VALUES (?1, ?2, ?3) \
@@ -84,6 +90,8 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
             let before = |age| logged.at.saturating_sub(age);
             tx.execute("DELETE FROM snapshot WHERE used_at < ?1", [before(limits::SNAPSHOT_LIFETIME_MS)])?;
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
+            let oldest_undo = CommentId::from_parts(before(UNDO_WINDOW_MS), Slot::FIRST, 0, 0);
+            tx.execute("DELETE FROM undo WHERE audit_id < ?1", [oldest_undo.signed()])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
         }
@@ -96,6 +104,7 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
                 )?,
                 ErasureStep::Name => {
                     tx.execute("DELETE FROM member_name WHERE member_id = ?1", [member])?;
+                    tx.execute("UPDATE audit SET actor_name = '' WHERE actor_id = ?1", [member])?;
                     tx.execute("UPDATE member SET name = '', avatar = NULL, level = 0 WHERE id = ?1", [member])?
                 }
                 ErasureStep::Finish => {
@@ -107,10 +116,12 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<bool
             let oldest = "SELECT comment_id, edit, edited_at FROM content_history INDEXED BY content_history_age \
                           WHERE edited_at < ?1 ORDER BY edited_at LIMIT ?2";
             let delete = format!("DELETE FROM content_history WHERE (comment_id, edit, edited_at) IN ({oldest})");
-            return Ok(tx.execute(&delete, params![before, TEXTS_PER_DELETE])? == TEXTS_PER_DELETE);
+            if tx.execute(&delete, params![before, TEXTS_PER_DELETE])? == TEXTS_PER_DELETE {
+                return Ok(Some(OperationOutcome::Unfinished));
+            }
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 fn replace_dictionary(tx: &Transaction<'_>, terms: &[Term]) -> Result<()> {
@@ -149,7 +160,8 @@ mod tests {
         let id = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
         let edit = |text: String| {
             let (html, state) = (String::new(), CommentState::Published);
-            let change = CommentChange::Edit { content: text, html, original_text: None, state, max_edits: 0 };
+            let change =
+                CommentChange::Edit { content: text, html, original_text: None, state, reasons: vec![], max_edits: 0 };
             LoggedOperation::new(NOW + 1, Operation::Change { id, change, audit: None })
         };
         store.persist(&[publish(id)]).await.unwrap();
@@ -191,6 +203,7 @@ mod tests {
             html: String::new(),
             original_text: None,
             mentions: vec![],
+            reasons: vec![],
             idempotency: None,
             imported: None,
         };

@@ -6,7 +6,7 @@
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Path;
-use gailou_shared::wire::Reaction;
+use gailou_shared::wire::{Reaction, ReviewReason};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::codec::flat_types::{
@@ -17,11 +17,11 @@ use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
-const OPERATION_FORMAT: u8 = 2;
+const OPERATION_FORMAT: u8 = 4;
 /// Bytes that begin with more than this are no format of any version.
 const MAX_OPERATION_FORMAT: u8 = 31;
-/// The format before: its comments have no role of the author.
-const FORMER_OPERATION_FORMAT: u8 = 1;
+/// The format before: its comments do not say why they are held.
+const FORMER_OPERATION_FORMAT: u8 = 2;
 /// A reaction that became a dead letter: the position where it did, and then its bytes in one of the formats above.
 const DEAD_REACTION_FORMAT: u8 = 3;
 
@@ -65,6 +65,9 @@ struct FlatNewComment<'a> {
     #[serde(borrow)]
     imported: Option<FlatImported<'a>>,
     role: Option<u8>,
+    /// Kind, detail and count.
+    #[serde(borrow)]
+    reasons: Vec<(u8, &'a str, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,6 +90,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         Operation::Change { .. }
         | Operation::Subject { .. }
         | Operation::Snapshot { .. }
+        | Operation::LeaseReviews { .. }
         | Operation::Dictionary(_)
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
@@ -115,7 +119,7 @@ fn split_dead_reaction(bytes: &[u8]) -> Option<(u64, &[u8])> {
 /// Whether these bytes are in a format of a newer version, which may be an operation.
 pub fn is_newer_format(bytes: &[u8]) -> bool {
     let bytes = split_dead_reaction(bytes).map_or(bytes, |(_, bytes)| bytes);
-    bytes.first().is_some_and(|format| *format > DEAD_REACTION_FORMAT && *format <= MAX_OPERATION_FORMAT)
+    bytes.first().is_some_and(|format| *format > OPERATION_FORMAT && *format <= MAX_OPERATION_FORMAT)
 }
 
 /// The operation in these bytes, without a position.
@@ -136,7 +140,7 @@ fn decode_living(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     match bytes.split_first() {
         Some((&OPERATION_FORMAT, body)) => decode_body(body, |_| 0),
         Some((&FORMER_OPERATION_FORMAT, body)) => {
-            // No role; a reaction has the same bytes in both formats, and leaves this one over.
+            // No reasons; a reaction has the same bytes in both formats, and leaves this one over.
             let body = [body, &[0]].concat();
             decode_body(&body, |operation| usize::from(matches!(operation, FlatOperation::React { .. })))
         }
@@ -176,6 +180,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         idempotency: row.idempotency.as_ref().map(|idempotency| (idempotency.key.as_str(), idempotency.request)),
         imported: row.imported.as_ref().map(flat_imported),
         role: row.author.role.map(enum_number),
+        reasons: row.reasons.iter().map(|r| (enum_number(r.kind), r.detail.as_str(), r.count)).collect(),
     }
 }
 
@@ -210,6 +215,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
         html: flat.html.to_owned(),
         original_text: flat.original_text.map(str::to_owned),
         mentions: parse_named(&flat.mentions)?,
+        reasons: flat.reasons.iter().map(|flat| parse_reason(*flat)).collect::<Option<_>>()?,
         idempotency: flat.idempotency.map(|(key, request)| IdempotencyKey { key: key.to_owned(), request }),
         imported: flat.imported.as_ref().map(|imported| ImportedFrom {
             source: imported.source.to_owned(),
@@ -219,6 +225,10 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
             pinned: imported.pinned,
         }),
     })
+}
+
+fn parse_reason((kind, detail, count): (u8, &str, u64)) -> Option<ReviewReason> {
+    Some(ReviewReason { kind: parse_enum(kind)?, detail: detail.to_owned(), count })
 }
 
 /// The order of the changes, which gives them their numbers.

@@ -1,7 +1,7 @@
 //! Round trips, damaged bytes, and the golden bytes of each operation.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::wire::{Author, CommentState, MemberRef, StaffRole, Visibility};
+use gailou_shared::wire::{Author, CommentState, MemberRef, ReviewReasonKind, StaffRole, Visibility};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -38,26 +38,35 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
         .prop_map(|(named, avatar, level, role)| Author::new(named.id, named.name, avatar, level, role));
     let place = (subject, path, of(id()), of(named()), state(), any::<bool>(), author, any::<u64>());
     let texts = (any::<String>(), any::<String>(), any::<Option<String>>());
-    let rest = (prop::collection::vec(named(), 0..4), any::<Option<(String, [u8; 32])>>(), of(imported()));
-    (place, texts, rest).prop_map(|(place, (content, html, original_text), (mentions, idempotency, imported))| {
-        let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
-        NewCommentRow {
-            subject,
-            path,
-            parent_id,
-            reply_to,
-            state,
-            visibility: if everyone { Visibility::Everyone } else { Visibility::Author },
-            author,
-            created_at,
-            content,
-            html,
-            original_text,
-            mentions,
-            idempotency: idempotency.map(|(key, request)| IdempotencyKey { key, request }),
-            imported,
-        }
-    })
+    let reason = (0u8..4, any::<String>(), any::<u64>()).prop_map(|(kind, detail, count)| ReviewReason {
+        kind: parse_enum(kind).unwrap(),
+        detail,
+        count,
+    });
+    let reasons = prop::collection::vec(reason, 0..3);
+    let rest = (prop::collection::vec(named(), 0..4), reasons, any::<Option<(String, [u8; 32])>>(), of(imported()));
+    (place, texts, rest).prop_map(
+        |(place, (content, html, original_text), (mentions, reasons, idempotency, imported))| {
+            let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
+            NewCommentRow {
+                subject,
+                path,
+                parent_id,
+                reply_to,
+                state,
+                visibility: if everyone { Visibility::Everyone } else { Visibility::Author },
+                author,
+                created_at,
+                content,
+                html,
+                original_text,
+                mentions,
+                reasons,
+                idempotency: idempotency.map(|(key, request)| IdempotencyKey { key, request }),
+                imported,
+            }
+        },
+    )
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -121,34 +130,35 @@ fn publish() -> Operation {
         html: "<p>written</p>".into(),
         original_text: Some("raw".into()),
         mentions: vec![named(1, ""), named(2, "x")],
+        reasons: vec![ReviewReason { kind: ReviewReasonKind::Rule, detail: "ad".into(), count: 1 }],
         idempotency: Some(IdempotencyKey { key: "k".into(), request: [7; 32] }),
         imported: Some(imported),
     }))
 }
 
-/// A comment in format 1, as the previous release has written it.
-const FORMER_COMMENT: &str = "01090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e0101610405\
+/// A comment in format 2, as the previous release has written it.
+const FORMER_COMMENT: &str = "02090005766964656f05e4b8ad2f321000000000000000057fffffffffffffff0105010903e4b99d030107016e0101610405\
     077772697474656e0e3c703e7772697474656e3c2f703e010372617702010002017801016b07070707070707070707070707\
-    0707070707070707070707070707070707070701037372630102010301";
+    07070707070707070707070707070707070707010373726301020103010102";
 
 /// Readers of this release and of the next see these bytes.
 #[test]
-fn bytes_are_those_of_format_2() {
-    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [2, 9, 1, 5, 7, 0]);
+fn bytes_are_those_of_format_4() {
+    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [4, 9, 1, 5, 7, 0]);
     let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
-    assert_eq!(hex::encode(bytes), format!("02{}0102", FORMER_COMMENT.strip_prefix("01").unwrap()));
+    assert_eq!(hex::encode(bytes), format!("04{}010202616401", FORMER_COMMENT.strip_prefix("02").unwrap()));
 }
 
 #[test]
 fn operation_of_the_format_before_is_read() {
-    let reaction = decode(&[1, 9, 1, 5, 7, 0]).unwrap();
+    let reaction = decode(&[2, 9, 1, 5, 7, 0]).unwrap();
     assert_eq!(text_of(&reaction), text_of(&LoggedOperation::new(9, react())));
     let former = hex::decode(FORMER_COMMENT).unwrap();
     let Operation::Publish(mut expected) = publish() else { unreachable!("it is a comment") };
-    expected.author.role = None;
+    expected.reasons.clear();
     assert_eq!(text_of(&decode(&former).unwrap()), text_of(&LoggedOperation::new(9, Operation::Publish(expected))));
     for damaged in
-        [&former[..former.len() - 1], &[former.as_slice(), &[0]].concat(), &[1, 9, 1, 5, 7], &[1, 9, 1, 5, 7, 0, 0]]
+        [&former[..former.len() - 1], &[former.as_slice(), &[0]].concat(), &[2, 9, 1, 5, 7], &[2, 9, 1, 5, 7, 0, 0]]
     {
         assert!(decode(damaged).is_err(), "{damaged:?}");
     }
@@ -157,8 +167,8 @@ fn operation_of_the_format_before_is_read() {
 #[test]
 fn unknown_formats_and_other_operations_are_refused() {
     let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
-    bytes[0] = 4;
-    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 4 is unknown");
+    bytes[0] = 5;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 5 is unknown");
     assert!(decode(&[]).is_err());
     assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
 }

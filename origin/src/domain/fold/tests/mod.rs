@@ -1,6 +1,7 @@
 //! Folds of batches over tables in memory.
 
 mod dead_reactions;
+mod review;
 
 use std::collections::HashMap;
 
@@ -34,6 +35,8 @@ enum FoldStep {
     /// To any comment of the batch, also to a later one.
     React(prop::sample::Index, u64, ReactionChange),
     Change(prop::sample::Index, CommentChange),
+    /// What this step of the batch changed of a comment.
+    Undo(prop::sample::Index, usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
@@ -58,12 +61,17 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
     let change = prop_oneof![
         prop::sample::select(states.to_vec()).prop_map(CommentChange::State),
         any::<bool>().prop_map(CommentChange::Feature),
+        Just(CommentChange::Approve),
+        Just(CommentChange::Reject),
+        (1u64..4).prop_map(|member| review::report(member, 2)),
+        Just(review::held_edit("held")),
         Just(CommentChange::Erase),
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
             original_text: None,
             state: CommentState::Published,
+            reasons: vec![],
             max_edits: 3
         }),
     ];
@@ -71,7 +79,8 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
         4 => publish,
         1 => index().prop_map(FoldStep::Again),
         4 => (index(), 1u64..4, react).prop_map(|(i, m, r)| FoldStep::React(i, m, r)),
-        2 => (index(), change).prop_map(|(i, c)| FoldStep::Change(i, c)),
+        3 => (index(), change).prop_map(|(i, c)| FoldStep::Change(i, c)),
+        1 => (index(), 0usize..40).prop_map(|(i, step)| FoldStep::Undo(i, step)),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -95,6 +104,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
         html: String::new(),
         original_text: None,
         mentions: vec![],
+        reasons: vec![],
         idempotency: None,
         imported: None,
     }
@@ -144,7 +154,16 @@ fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
                 (position(OperationStream::Reactions), Operation::React { id, member, change: *change })
             }
             FoldStep::Change(i, change) if !all.is_empty() => {
-                (None, Operation::Change { id: i.get(&all).path.id(), change: change.clone(), audit: None })
+                let id = i.get(&all).path.id();
+                let is_moderators =
+                    !matches!(change, CommentChange::Edit { .. } | CommentChange::Erase | CommentChange::Report(_));
+                let audit = is_moderators.then(|| review::audit(id, n));
+                (None, Operation::Change { id, change: change.clone(), audit })
+            }
+            FoldStep::Undo(i, step) if !all.is_empty() => {
+                let id = i.get(&all).path.id();
+                let change = CommentChange::Undo(review::audit(id, *step).id);
+                (None, Operation::Change { id, change, audit: Some(review::audit(id, n)) })
             }
             _ => continue,
         };
@@ -222,15 +241,19 @@ proptest! {
                 }
                 prop_assert_eq!(matches!(outcome, OperationOutcome::Done), applies, "{:?} of {:?}", change, state);
                 match change {
+                    // One that is held waits, and nothing here approves it.
                     CommentChange::Edit { content, state: edited, .. } if applies => {
-                        (state, text, edits) = (*edited, content.clone(), edits + 1);
+                        edits += 1;
+                        if *edited == CommentState::Published {
+                            text.clone_from(content);
+                        }
                     }
                     CommentChange::State(decided) => state = *decided,
                     _ => {}
                 }
             }
             let stored = &tables.comments[&id];
-            prop_assert_eq!((stored.row.state, &stored.texts.1, stored.row.edits), (state, &text, edits));
+            prop_assert_eq!((stored.row.state, &stored.texts.1.content, stored.row.edits), (state, &text, edits));
             tables.check();
         }
     }
@@ -248,6 +271,7 @@ fn edit_or_decision() -> impl Strategy<Value = CommentChange> {
             html: String::new(),
             original_text: None,
             state,
+            reasons: vec![],
             max_edits: MAX_EDITS,
         }),
         1 => prop::sample::select(decision.to_vec()).prop_map(CommentChange::State),
@@ -309,6 +333,7 @@ fn two_comments_with_one_id_are_refused() {
         html: String::new(),
         original_text: None,
         state: CommentState::Published,
+        reasons: vec![],
         max_edits: 0,
     };
     let edit = Operation::Change { id: new.path.id(), change: edit, audit: None };
@@ -331,7 +356,7 @@ fn erased_comment_is_a_tombstone_for_ever() {
     tables.persist(TableLayout::Sharded, &[publish(0, &new), publish(1, &answer)]).unwrap();
     let erase = tables.persist(TableLayout::Sharded, &[change(CommentChange::Erase)]).unwrap();
     assert!(erase.touched.iter().any(|touched| touched.id == id && touched.takedown && touched.listed));
-    assert_eq!(tables.comments[&id].texts, (String::new(), String::new()));
+    assert_eq!(tables.comments[&id].texts, <_>::default());
     let again = tables.persist(TableLayout::Sharded, &[change(CommentChange::Erase)]).unwrap();
     assert!(again.changed.is_empty(), "the second time changes nothing");
     for decision in
@@ -393,10 +418,10 @@ fn change_feed_contains_only_changes_that_readers_saw() {
     };
     let edit = |state| {
         let (content, html) = ("new".into(), String::new());
-        CommentChange::Edit { content, html, original_text: None, state, max_edits: 0 }
+        CommentChange::Edit { content, html, original_text: None, state, reasons: vec![], max_edits: 0 }
     };
     check(CommentState::Published, edit(CommentState::Published), true);
-    check(CommentState::Published, edit(CommentState::Review), true);
+    check(CommentState::Published, edit(CommentState::Review), false);
     check(CommentState::Published, CommentChange::State(CommentState::Deleted), true);
     check(CommentState::Published, CommentChange::Feature(true), false);
     check(CommentState::Review, CommentChange::State(CommentState::Published), false);

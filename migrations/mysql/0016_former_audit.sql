@@ -1,0 +1,2 @@
+-- The audit log is in numbered tables.
+DROP TABLE IF EXISTS audit;

@@ -1,0 +1,252 @@
+//! What moderators read and decide.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AuditId, CommentId};
+use crate::wire::{Comment, MemberRef};
+
+/// The part of the review queue that a comment is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ReviewKind {
+    /// It awaits a first decision, or an edit of it does.
+    Held,
+    /// Readers have reported it.
+    Reported,
+}
+
+/// What put a comment into the review queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ReviewReasonKind {
+    /// A word of the filter; `detail` is its category.
+    Word,
+    /// A report by a reader; `detail` is the reason that the reader chose.
+    Report,
+    /// A rule of the installation; `detail` is its name.
+    Rule,
+    /// The external classifier; `detail` is its verdict.
+    Classifier,
+}
+
+/// Why a comment is in the review queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReviewReason {
+    /// What put it there.
+    pub kind: ReviewReasonKind,
+    /// See [`ReviewReasonKind`].
+    pub detail: String,
+    /// How often: the number of reports, and 1 for everything else.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub count: u64,
+}
+
+/// A comment in the review queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueueEntry {
+    /// The comment; where an edit of it waits, with the new text and `state` `review`.
+    pub comment: Comment,
+    /// The text as it was typed.
+    pub written: String,
+    /// The text that readers see while the edit waits; `null` where no edit waits.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub published: Option<String>,
+    /// Why it is here: one reason for each kind and detail.
+    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    pub why: Vec<ReviewReason>,
+    /// Up to two comments above it, the higher one first.
+    #[cfg_attr(feature = "openapi", schema(max_items = 2))]
+    pub context: Vec<Comment>,
+    /// Since when it is here, in Unix milliseconds.
+    pub waiting_since: u64,
+    /// The moderator who has it; `null` when none has.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub leased_by: Option<MemberRef>,
+}
+
+/// The place of a page in a list of the moderators.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ListPageInfo {
+    /// The cursor of the next page; opaque.
+    #[cfg_attr(feature = "openapi", schema(required, max_length = 256))]
+    pub next: Option<String>,
+    /// Whether another page follows.
+    pub has_more: bool,
+}
+
+/// A page of the review queue, most urgent first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueuePage {
+    /// The comments.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<QueueEntry>,
+    /// Its place in the queue.
+    pub page: ListPageInfo,
+    /// How many comments wait in this part of the queue.
+    pub count: u64,
+}
+
+/// The comments that a moderator has been given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LeasedComments {
+    /// Those of the request that are in the queue and that no other moderator has.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub leased: Vec<CommentId>,
+}
+
+/// What became of one of several decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DecisionOutcome {
+    /// The comment.
+    pub id: CommentId,
+    /// The status that the decision alone would have been answered with.
+    #[cfg_attr(feature = "openapi", schema(minimum = 200, maximum = 599))]
+    pub status: u16,
+    /// The row of the audit log, where it was carried out.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_id: Option<AuditId>,
+    /// The code of the error, where it was not.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// Why a reader reports a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the contract's own words")]
+pub enum ReportReason {
+    Spam,
+    Abuse,
+    Illegal,
+    Other,
+}
+
+/// A report of a reader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Report {
+    /// Who reported.
+    pub member: MemberRef,
+    /// Why.
+    pub reason: ReportReason,
+    /// What the reader wrote.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub note: Option<String>,
+    /// When, in Unix milliseconds.
+    pub at: u64,
+}
+
+/// An earlier text of a comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FormerText {
+    /// The text.
+    pub content: String,
+    /// When it was replaced, in Unix milliseconds.
+    pub replaced_at: u64,
+}
+
+/// What an entry of the audit log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the contract's own words")]
+pub enum AuditTargetKind {
+    Comment,
+    Member,
+    Subject,
+    Words,
+    Settings,
+    Webhook,
+    Import,
+}
+
+/// What an entry of the audit log is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuditTarget {
+    /// What it is.
+    pub kind: AuditTargetKind,
+    /// Its id; `TYPE/KEY` of a subject, and empty where there is only one.
+    pub id: String,
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuditRecord {
+    /// Its id.
+    pub id: AuditId,
+    /// When, in Unix milliseconds.
+    pub at: u64,
+    /// Who did it.
+    pub actor: MemberRef,
+    /// What was done.
+    pub action: String,
+    /// What it was done to.
+    pub target: AuditTarget,
+    /// Why, in the moderator's words.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub reason: Option<String>,
+    /// What was changed, as it was before.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<Object>))]
+    pub before: Option<serde_json::Value>,
+    /// The same after it.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<Object>))]
+    pub after: Option<serde_json::Value>,
+}
+
+/// A page of the audit log, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuditPage {
+    /// The entries.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<AuditRecord>,
+    /// Its place in the log.
+    pub page: ListPageInfo,
+}
+
+/// The earlier texts of a comment, the first one first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FormerTextPage {
+    /// The texts.
+    pub data: Vec<FormerText>,
+    /// All are on one page.
+    pub page: ListPageInfo,
+}
+
+/// The reports of a comment, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReportPage {
+    /// The reports.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<Report>,
+    /// All that are answered are on one page.
+    pub page: ListPageInfo,
+}
+
+/// What became of several decisions, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DecisionOutcomes {
+    /// One outcome for each comment.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<DecisionOutcome>,
+}
