@@ -63,6 +63,13 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/decisions", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/audit", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/audit/{id}/undo", post(checked(RouteRule::MEMBER_CALL)))
+        .route(
+            "/v1/admin/words",
+            get(checked(RouteRule::MEMBER_CALL))
+                .merge(put(checked(RouteRule::MEMBER_JSON)))
+                .merge(patch(checked(RouteRule::MEMBER_JSON))),
+        )
+        .route("/v1/admin/words/test", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
         .route("/edge/push", post(receive_push))

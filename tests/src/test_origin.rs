@@ -138,7 +138,11 @@ impl TestOrigin {
             |(term, action): &(&str, TermAction)| Term { term: (*term).into(), category: "ad".into(), action: *action };
         self.app
             .journal
-            .append(Operation::Dictionary(terms.iter().map(term).collect()))
+            .append(Operation::Dictionary {
+                terms: terms.iter().map(term).collect(),
+                expected_version: None,
+                audit: None,
+            })
             .await
             .expect("the terms are written");
         self.app.reload_dictionary().await.expect("the terms are loaded");

@@ -5,10 +5,13 @@
 
 use anyhow::Context as _;
 use gailou_shared::word_filter::{Dictionary, DictionaryError, TermAction, parse_tsv};
+use serde_json::json;
 
 use crate::cli::input::{Input, read_all};
 use crate::cli::output::Console;
+use crate::domain::audit::AuditEntry;
 use crate::domain::operation::Operation;
+use crate::service::audit_log;
 use crate::state::AppState;
 
 /// Longest file, in bytes: many times the largest dictionary.
@@ -41,7 +44,12 @@ pub(super) async fn load(
         return Err(error).with_context(|| format!("the dictionary is invalid{}", describe_term(term)));
     }
     let count = terms.len();
-    app.journal.append(Operation::Dictionary(terms)).await?;
+    let audit = Some(AuditEntry {
+        before: Some(json!({"version": app.tables.read_dictionary_version().await?})),
+        after: Some(json!({"count": count})),
+        ..audit_log::operator_entry(app, "words")
+    });
+    app.journal.append(Operation::Dictionary { terms, expected_version: None, audit }).await?;
     app.reload_dictionary().await?;
     console.out(&format!("{count} terms, version {}\n", app.dictionary().version())).await?;
     Ok(0)

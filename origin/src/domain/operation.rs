@@ -46,8 +46,13 @@ pub enum Operation {
         holder: MemberRef,
         until: u64,
     },
-    /// Replaces the dictionary of the word filter.
-    Dictionary(Vec<Term>),
+    /// Replaces the dictionary of the word filter. Where another version than the expected one is stored, nothing
+    /// changes, and the outcome is [`OperationOutcome::Conflict`].
+    Dictionary {
+        terms: Vec<Term>,
+        expected_version: Option<u64>,
+        audit: Option<AuditEntry>,
+    },
     /// Records that a member has a name with this digest.
     MemberName {
         digest: NameDigest,
@@ -75,7 +80,7 @@ impl Operation {
             Self::React { id, .. } | Self::Change { id, .. } => id.slot(),
             Self::Subject { key, .. } => key.slot(),
             Self::Snapshot { slot, .. } | Self::LeaseReviews { slot, .. } => *slot,
-            Self::Dictionary(_)
+            Self::Dictionary { .. }
             | Self::MemberName { .. }
             | Self::DeleteExpired
             | Self::DeleteEditHistory { .. }
@@ -198,7 +203,7 @@ pub enum OperationOutcome {
     NoComment,
     /// The comment was edited as often as it may be.
     TooManyEdits,
-    /// The comment is no longer as the change expects it.
+    /// What is to be changed is no longer as the change expects it.
     Conflict,
     /// The comments that the moderator has been given.
     Leased(Vec<CommentId>),

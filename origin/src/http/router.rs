@@ -101,6 +101,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::comments::list_reports))
         .routes(routes!(admin::audit::list_audit))
         .routes(routes!(admin::audit::undo))
+        .routes(routes!(admin::words::list_words, admin::words::put_words, admin::words::patch_words))
+        .routes(routes!(admin::words::test_word))
         .routes(routes!(admin::subjects::put_subject))
         .routes(routes!(edge::get_changes))
 }

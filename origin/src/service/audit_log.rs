@@ -1,7 +1,7 @@
 //! The audit log, as moderators read it; and the entries that their calls leave.
 
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
-use gailou_shared::id::{AuditId, Slot};
+use gailou_shared::id::{AuditId, CommentId, IMPORT_NODE, MemberId, Slot};
 use gailou_shared::rank::Sort;
 use gailou_shared::token::Member;
 use gailou_shared::wire::{AuditPage, AuditRecord, ListPageInfo, MemberRef};
@@ -10,6 +10,9 @@ use crate::domain::audit::AuditEntry;
 use crate::ports::store::AuditFilter;
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
+
+/// The name of who runs a command of the program.
+const OPERATOR_NAME: &str = "operator";
 
 /// An entry about something in this slot, without what it was before and after.
 ///
@@ -25,6 +28,15 @@ pub(super) fn entry(
     let id = app.ids.next(slot, app.now()).ok_or(ServiceError::NoNodeNumber)?;
     let actor = MemberRef { id: actor.id, name: actor.name.clone() };
     Ok(AuditEntry { id: id.into(), actor, action, reason, before: None, after: None })
+}
+
+/// An entry about something of the installation that a command of the program does, without what it was before and
+/// after. Its actor is no member.
+pub fn operator_entry(app: &AppState, action: &'static str) -> AuditEntry {
+    // A command has no lease of a node number; the importer's is used by commands alone.
+    let id = CommentId::from_parts(app.now(), Slot::FIRST, IMPORT_NODE, rand::random());
+    let actor = MemberRef { id: MemberId::imported(OPERATOR_NAME), name: OPERATOR_NAME.into() };
+    AuditEntry { id: id.into(), actor, action, reason: None, before: None, after: None }
 }
 
 /// A page of the log, newest first.

@@ -9,6 +9,7 @@ mod error;
 pub mod audit_log;
 pub mod cache_tags;
 pub mod comment_view;
+pub mod dictionary;
 pub mod edit;
 mod filter;
 pub mod guest;

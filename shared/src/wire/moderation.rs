@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AuditId, CommentId};
 use crate::wire::{Comment, MemberRef};
+use crate::word_filter::Term;
 
 /// The part of the review queue that a comment is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -249,4 +250,48 @@ pub struct DecisionOutcomes {
     /// One outcome for each comment.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub data: Vec<DecisionOutcome>,
+}
+
+/// Terms of the word filter, in the order of their texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DictionaryPage {
+    /// The version of the dictionary; 0 before the first one.
+    pub version: u64,
+    /// The terms.
+    pub data: Vec<Term>,
+    /// Their place in the dictionary.
+    pub page: ListPageInfo,
+}
+
+/// The dictionary after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DictionaryVersion {
+    /// Its version.
+    pub version: u64,
+    /// How many terms it has.
+    pub count: u64,
+}
+
+/// A comment with a term.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TermMatch {
+    /// The comment.
+    pub id: CommentId,
+    /// Its text.
+    pub content: String,
+}
+
+/// Which of the newest comments a term is found in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TermMatches {
+    /// The newest of them.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<TermMatch>,
+    /// How many they are.
+    #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
+    pub count: u64,
 }

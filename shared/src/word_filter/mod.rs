@@ -83,6 +83,7 @@ pub const MAX_CATEGORY_BYTES: usize = 64;
 
 /// What happens to a text with a term. Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TermAction {
     /// Publish, with `*` in place of the term.
@@ -95,6 +96,7 @@ pub enum TermAction {
 
 /// One entry of a dictionary, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Term {
     /// The text to find; 1 to [`MAX_TERM_BYTES`] bytes.
     pub term: String,

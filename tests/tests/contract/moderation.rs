@@ -259,6 +259,71 @@ async fn two_moderators_never_hold_the_same_comment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dictionary_is_tried_and_changed_by_versions() {
+    let origin = TestOrigin::start().await;
+    let call = async |method: &str, body: Value, if_match: Option<&str>| {
+        let request = origin.request(&format!("{method} /v1/admin/words")).by(&moderator()).json(&body);
+        if_match.into_iter().fold(request, |request, version| request.header("if-match", version)).send().await
+    };
+    let term = |text: &str, action: &str| json!({"term": text, "category": "ad", "action": action});
+    assert_eq!(read(&origin, "/v1/admin/words").await["version"], 0);
+    let put = call("PUT", json!({"data": [term("casino", "review"), term("lotto", "block")]}), Some("\"0\"")).await;
+    assert_eq!(put.expect(200), json!({"version": 1, "count": 2}));
+    let stale = call("PATCH", json!({"remove": ["lotto"]}), Some("0")).await;
+    assert_eq!(stale.expect(409)["code"], "version_conflict");
+    let patch = json!({"add": [term("casino", "mask"), term("赌场", "review")], "remove": ["lotto", "never there"]});
+    assert_eq!(call("PATCH", patch, None).await.expect(200), json!({"version": 2, "count": 2}));
+    let page = read(&origin, "/v1/admin/words").await;
+    assert_eq!((&page["version"], &page["page"]["has_more"]), (&json!(2), &json!(false)));
+    assert_eq!(page["data"], json!([term("casino", "mask"), term("赌场", "review")]));
+    // In force at once, in the process that was asked.
+    assert_eq!(origin.post(&ann(), SUBJECT, "the casino").await["content"], "the ******");
+    origin.try_post(&ann(), SUBJECT, &json!({"content": "去赌 场吧"})).await.expect(202);
+
+    for (method, body, field) in [
+        ("PUT", json!({}), "data"),
+        ("PUT", json!({"data": [term("x", "mask"), term("...", "mask")]}), "data[1]"),
+        ("PATCH", json!({"add": [{"term": "x", "category": "ad", "action": "burn"}]}), "add[0].action"),
+        ("PATCH", json!({"remove": [7]}), "remove"),
+    ] {
+        let wrong = call(method, body, None).await.expect(400);
+        assert_eq!(wrong["errors"][0]["field"], field, "{wrong}");
+    }
+    let wrong = call("PATCH", json!({}), Some("new")).await.expect(400);
+    assert_eq!(wrong["errors"][0]["field"], "If-Match");
+
+    origin.post(&bob(), SUBJECT, "a poker night").await;
+    origin.post(&bob(), "video/2", "p o k e r").await;
+    origin.wait_until_persisted().await;
+    let test = async |text: &str| {
+        let request = origin.request("POST /v1/admin/words/test").by(&moderator()).json(&json!({"term": text}));
+        request.send().await
+    };
+    let found = test("poker").await.expect(200);
+    assert_eq!(found["count"], 2, "{found}");
+    assert_eq!(found["data"][0]["content"], "p o k e r", "the newest first");
+    assert_eq!(test("nowhere").await.expect(200), json!({"data": [], "count": 0}));
+    assert_eq!(test("***").await.expect(400)["errors"][0]["field"], "term");
+
+    let log = read(&origin, "/v1/admin/audit?action=words").await;
+    assert_eq!(log["data"].as_array().unwrap().len(), 2);
+    let last = log["data"].as_array().unwrap().iter().find(|entry| entry["before"]["version"] == 1).unwrap();
+    assert_eq!(last["target"], json!({"kind": "words", "id": ""}));
+    assert_eq!(last["after"]["removed"], json!(["lotto", "never there"]));
+    let undo = origin.request(&format!("POST /v1/admin/audit/{}/undo", last["id"].as_str().unwrap()));
+    assert_eq!(undo.by(&moderator()).send().await.status, 409);
+    let mut changes = tokio::task::JoinSet::new();
+    for n in 0..8 {
+        let patch = json!({"add": [term(&format!("word{n}"), "mask")]});
+        let request = origin.request("PATCH /v1/admin/words").by(&moderator()).json(&patch);
+        changes.spawn(async move { request.send().await.status });
+    }
+    assert_eq!(changes.join_all().await, [200; 8]);
+    let page = read(&origin, "/v1/admin/words").await;
+    assert_eq!((&page["version"], page["data"].as_array().unwrap().len()), (&json!(10), 10), "none is lost");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_moderators_read_and_decide() {
     let origin = TestOrigin::start().await;
     let comment = origin.post(&ann(), SUBJECT, "one").await;
@@ -266,6 +331,10 @@ async fn only_moderators_read_and_decide() {
     for call in [
         "GET /v1/admin/queue".to_owned(),
         "GET /v1/admin/audit".into(),
+        "GET /v1/admin/words".into(),
+        "PUT /v1/admin/words".into(),
+        "PATCH /v1/admin/words".into(),
+        "POST /v1/admin/words/test".into(),
         format!("GET {}", of("history")),
         format!("GET {}", of("reports")),
         "POST /v1/admin/queue/lease".into(),

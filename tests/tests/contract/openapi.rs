@@ -259,8 +259,19 @@ async fn every_response_matches_its_schema() {
         let call = origin.request("POST /v1/admin/queue/lease").by(&moderator).json(&body);
         check("post", "/v1/admin/queue/lease", call).await;
     }
+    for (method, body) in
+        [("put", json!({"data": []})), ("patch", json!({"remove": ["x"]})), ("patch", json!({"add": 1}))]
+    {
+        let call = origin.request(&format!("{} /v1/admin/words", method.to_uppercase())).by(&moderator).json(&body);
+        check(method, "/v1/admin/words", call).await;
+    }
+    for body in [json!({"term": "root"}), json!({})] {
+        let call = origin.request("POST /v1/admin/words/test").by(&moderator).json(&body);
+        check("post", "/v1/admin/words/test", call).await;
+    }
     for (path, call) in [
-        ("/v1/admin/queue", "/v1/admin/queue".to_owned()),
+        ("/v1/admin/words", "/v1/admin/words".to_owned()),
+        ("/v1/admin/queue", "/v1/admin/queue".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=reported&limit=1".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=lost".into()),
         ("/v1/admin/audit", "/v1/admin/audit?limit=3".into()),

@@ -1,6 +1,8 @@
-//! The audit log: looked up in every table of every database, a page from each.
+//! The audit log: looked up in every table of every database, a page from each. What belongs to the installation is in
+//! the first database.
 
 use async_trait::async_trait;
+use futures_util::future::try_join;
 use gailou_shared::id::AuditId;
 use gailou_shared::wire::{AuditRecord, AuditTarget, AuditTargetKind, MemberRef};
 use sqlx::Row as _;
@@ -10,45 +12,29 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::rows::{
     StoredEnum, audit_id, count_at, damaged, json_at, member_id, number_at, optional_number_at,
 };
+use crate::adapters::mysql::statement::{SqlStatement, sql};
 use crate::ports::store::{AuditFilter, AuditReader, Result};
 
 /// The columns that [`audit_record`] reads.
 const AUDIT_COLUMNS: &str =
     "id, at, actor_id, actor_name, action, kind, comment_id, target, reason, before_json, after_json";
 
+/// The same of what belongs to the installation.
+const INSTALLATION_COLUMNS: &str =
+    "id, at, actor_id, actor_name, action, kind, NULL, target, reason, before_json, after_json";
+
 #[async_trait]
 impl AuditReader for MysqlStore {
     async fn list_audit(&self, filter: &AuditFilter, below: Option<AuditId>, count: usize) -> Result<Vec<AuditRecord>> {
-        let index = match filter {
-            AuditFilter { actor: Some(_), .. } => "audit_actor",
-            AuditFilter { action: Some(_), .. } => "audit_action",
-            AuditFilter { .. } => "audit_id",
+        let text = filter.statement(AUDIT_COLUMNS, "audit_{n}", "audit_id", "audit");
+        let bind = |statement| filter.bind(statement, below, count);
+        let slot = |r: &MySqlRow| Ok(audit_id(number_at(r, 0)?)?.slot());
+        let of_installation = async {
+            let text = filter.statement(INSTALLATION_COLUMNS, "installation_audit", "PRIMARY", "installation_audit");
+            self.first_pool().session("list_audit").await?.fetch_all(bind(sql(text))).await
         };
-        let mut text = format!("SELECT {AUDIT_COLUMNS} FROM audit_{{n}} FORCE INDEX ({index}) WHERE id < ?");
-        for (column, is_filtered) in [("actor_id", filter.actor.is_some()), ("action", filter.action.is_some())] {
-            if is_filtered {
-                text.push_str(&format!(" AND {column} = ?"));
-            }
-        }
-        text.push_str(" ORDER BY id DESC LIMIT ?");
-        let rows = self
-            .rows_of_all(
-                "list_audit",
-                &text,
-                |statement| {
-                    let mut statement = statement.bind(below.map_or(i64::MAX, AuditId::signed));
-                    if let Some(actor) = filter.actor {
-                        statement = statement.bind(actor.signed());
-                    }
-                    if let Some(action) = &filter.action {
-                        statement = statement.bind(action.as_str());
-                    }
-                    statement.bind(count as i64)
-                },
-                |r| Ok(audit_id(number_at(r, 0)?)?.slot()),
-            )
-            .await?;
-        let mut found = rows.iter().map(audit_record).collect::<Result<Vec<_>>>()?;
+        let (rows, first) = try_join(self.rows_of_all("list_audit", &text, bind, slot), of_installation).await?;
+        let mut found = rows.iter().chain(&first).map(audit_record).collect::<Result<Vec<_>>>()?;
         found.sort_unstable_by_key(|record| std::cmp::Reverse(record.id));
         found.truncate(count);
         Ok(found)
@@ -58,7 +44,40 @@ impl AuditReader for MysqlStore {
         let (slot, part) = (id.slot(), self.part(id.slot()));
         let text = format!("SELECT {AUDIT_COLUMNS} FROM audit_{{n}} WHERE slot = ? AND id = ?");
         let statement = part.sql(&text).bind(slot.get()).bind(id.signed());
-        self.rows_of("read_audit", slot, statement).await?.first().map(audit_record).transpose()
+        if let Some(found) = self.rows_of("read_audit", slot, statement).await?.first() {
+            return audit_record(found).map(Some);
+        }
+        let text = format!("SELECT {INSTALLATION_COLUMNS} FROM installation_audit WHERE id = ?");
+        let found = self.first_pool().session("read_audit").await?.fetch_first(sql(text).bind(id.signed())).await?;
+        found.map(|r| audit_record(&r)).transpose()
+    }
+}
+
+impl AuditFilter {
+    /// The statement that lists entries of a table: below an id, the newest first. `by_id` is its index by id; the
+    /// others begin with `indexes`.
+    fn statement(&self, columns: &str, table: &str, by_id: &str, indexes: &str) -> String {
+        let index = match self {
+            Self { actor: Some(_), .. } => format!("{indexes}_actor"),
+            Self { action: Some(_), .. } => format!("{indexes}_action"),
+            Self { .. } => by_id.to_owned(),
+        };
+        let actor = self.actor.map_or("", |_| " AND actor_id = ?");
+        let action = self.action.as_ref().map_or("", |_| " AND action = ?");
+        format!(
+            "SELECT {columns} FROM {table} FORCE INDEX ({index}) WHERE id < ?{actor}{action} ORDER BY id DESC LIMIT ?"
+        )
+    }
+
+    fn bind(&self, statement: SqlStatement, below: Option<AuditId>, count: usize) -> SqlStatement {
+        let mut statement = statement.bind(below.map_or(i64::MAX, AuditId::signed));
+        if let Some(actor) = self.actor {
+            statement = statement.bind(actor.signed());
+        }
+        if let Some(action) = &self.action {
+            statement = statement.bind(action.as_str());
+        }
+        statement.bind(count as i64)
     }
 }
 

@@ -17,6 +17,7 @@ mod dirty_rows;
 mod error;
 mod health;
 mod installation;
+mod latest;
 mod member_data;
 mod member_names;
 mod members;

@@ -8,6 +8,7 @@ mod change_feed;
 mod comments;
 mod descendants;
 mod health;
+mod latest;
 mod member_data;
 mod member_names;
 mod members;

@@ -38,7 +38,7 @@ impl StoredSettings for SqliteStore {
     }
 }
 
-fn dictionary_version(c: &Connection) -> Result<u64> {
+pub(super) fn dictionary_version(c: &Connection) -> Result<u64> {
     let sql = "SELECT value FROM setting WHERE name = 'words_version'";
     Ok(c.query_row(sql, [], |r| r.get(0)).optional()?.map_or(0, count))
 }

@@ -126,7 +126,7 @@ impl Journal for ClusterJournal {
             Operation::Snapshot { slot, ref snapshot } => self.store_snapshot(slot, snapshot, &logged).await,
             Operation::Subject { .. }
             | Operation::LeaseReviews { .. }
-            | Operation::Dictionary(_)
+            | Operation::Dictionary { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

@@ -101,7 +101,7 @@ impl<'b> LoadedRows<'b> {
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
                 Operation::Snapshot { .. }
                 | Operation::LeaseReviews { .. }
-                | Operation::Dictionary(_)
+                | Operation::Dictionary { .. }
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }

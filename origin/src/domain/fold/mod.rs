@@ -242,7 +242,7 @@ impl<'b> BatchFold<'b> {
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. }
             | Operation::LeaseReviews { .. }
-            | Operation::Dictionary(_)
+            | Operation::Dictionary { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

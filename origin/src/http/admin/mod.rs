@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod comments;
 pub(super) mod queue;
 pub(super) mod subjects;
+pub(super) mod words;
 
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, header};

@@ -9,6 +9,7 @@
 mod body;
 mod client;
 mod idempotency_header;
+mod if_match;
 mod list_query;
 mod member;
 mod path;
@@ -18,6 +19,7 @@ mod rate_limit;
 pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
 pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
+pub(super) use if_match::IfMatch;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{AuthenticatedMember, Moderator, ModeratorRead};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};

@@ -4,6 +4,7 @@
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::wire::{Comment, PageInfo, Reaction, ReportReason, SubjectState};
+use gailou_shared::word_filter::Term;
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
@@ -79,6 +80,35 @@ pub(in crate::http) struct QueueLease {
     /// The comments.
     #[schema(min_items = 1, max_items = 100)]
     ids: Vec<CommentId>,
+}
+
+/// All terms of the word filter.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct TermsReplacement {
+    /// The terms, in place of all that are there.
+    data: Vec<Term>,
+}
+
+/// Terms to add and to remove.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct TermsChange {
+    /// Terms to add, in place of those with the same text.
+    #[schema(nullable = false)]
+    add: Option<Vec<Term>>,
+    /// The texts of terms to remove; one that is not there is no error.
+    #[schema(nullable = false)]
+    remove: Option<Vec<String>>,
+}
+
+/// A term to try.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct TermTest {
+    /// The text of the term.
+    #[schema(min_length = 1)]
+    term: String,
 }
 
 /// A reader's report.

@@ -18,6 +18,7 @@ mod erasures;
 mod error;
 mod health;
 mod idempotency;
+mod latest;
 mod member_data;
 mod member_names;
 mod members;
@@ -47,6 +48,7 @@ pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
+pub use latest::LatestReader;
 pub use member_data::MemberDataReader;
 pub use member_names::MemberNameReader;
 pub use members::MemberReader;
@@ -80,6 +82,7 @@ pub trait Tables:
     + ChangeFeedReader
     + ErasureReader
     + HealthCheck
+    + LatestReader
     + MemberDataReader
     + MemberNameReader
     + Reconciler
@@ -97,6 +100,7 @@ impl<
         + ChangeFeedReader
         + ErasureReader
         + HealthCheck
+        + LatestReader
         + MemberDataReader
         + MemberNameReader
         + Reconciler

@@ -183,7 +183,8 @@ async fn every_operation_leaves_its_rows() {
     let snapshot = Snapshot::rank(vec![(1, paths[0].id()), (2, paths[6].id())]);
     let keep = Operation::Snapshot { slot: keys[0].slot(), snapshot: snapshot.clone() };
     let term = |term: &str| Term { term: term.into(), category: "ads".into(), action: TermAction::Mask };
-    let words = Operation::Dictionary(vec![term("b"), term("a"), term("a")]);
+    let words =
+        Operation::Dictionary { terms: vec![term("b"), term("a"), term("a")], expected_version: None, audit: None };
     persist(&[
         LoggedOperation::new(NOW, keep),
         LoggedOperation::new(NOW, words.clone()),

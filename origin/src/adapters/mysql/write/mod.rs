@@ -23,6 +23,7 @@ use checkpoint_rows::Advances;
 use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::limits;
+use gailou_shared::wire::AuditTargetKind;
 use gailou_shared::word_filter::Term;
 use tokio::time::Instant;
 
@@ -30,10 +31,10 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::copies::put_erased_copies;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::pool::MysqlPool;
-use crate::adapters::mysql::rows::{damaged, number_at};
+use crate::adapters::mysql::rows::{count_at, damaged, number_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
-use crate::domain::audit::UNDO_WINDOW_MS;
+use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -71,7 +72,11 @@ pub(super) async fn persist(
     let mut remaining: Vec<usize> = Vec::with_capacity(batch.len());
     for (index, logged) in batch.iter().enumerate() {
         match &logged.operation {
-            Operation::Dictionary(terms) => replace_dictionary(db, terms).await?,
+            Operation::Dictionary { terms, expected_version, audit } => {
+                outcomes[index] =
+                    Some(replace_dictionary(db, terms, *expected_version, audit.as_ref(), logged.at).await?);
+                continue;
+            }
             Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
             Operation::DeleteExpired => delete_expired(db, logged.at).await?,
             Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
@@ -238,20 +243,31 @@ async fn write_snapshots(
     Ok(dirty)
 }
 
-async fn replace_dictionary(db: &MysqlStore, terms: &[Term]) -> Result<()> {
+async fn replace_dictionary(
+    db: &MysqlStore,
+    terms: &[Term],
+    expected_version: Option<u64>,
+    audit: Option<&AuditEntry>,
+    at: u64,
+) -> Result<OperationOutcome> {
     let mut session = db.first_pool().session("replace_dictionary").await?;
     session.begin().await?;
     let done = async {
-        let mut script = BatchScript::new(&mut session);
         // The version first: its lock puts concurrent replacements one after the other.
-        script
-            .add(
-                "INSERT INTO setting (name, value) VALUES ('words_version', '1') \
-                 ON DUPLICATE KEY UPDATE value = CAST(value AS SIGNED) + 1",
-            )
-            .await?;
+        session.execute_text("INSERT IGNORE INTO setting (name, value) VALUES ('words_version', '0')").await?;
+        let find = "SELECT CAST(value AS SIGNED) FROM setting WHERE name = 'words_version' FOR UPDATE";
+        let stored = session.fetch_first(sql(find)).await?.map_or(Ok(0), |row| count_at(&row, 0))?;
+        if expected_version.is_some_and(|expected| expected != stored) {
+            return Ok(OperationOutcome::Conflict);
+        }
+        let mut script = BatchScript::new(&mut session);
+        script.add("UPDATE setting SET value = CAST(value AS SIGNED) + 1 WHERE name = 'words_version'").await?;
         replace_terms(&mut script, terms).await?;
-        script.send().await
+        if let Some(audit) = audit {
+            moderation_rows::write_installation_audit(&mut script, audit, AuditTargetKind::Words, at).await?;
+        }
+        script.send().await?;
+        Ok(OperationOutcome::Done)
     };
     let done = done.await;
     session.finish(done).await
@@ -356,6 +372,8 @@ async fn erase_from_audit(db: &MysqlStore, member: MemberId) -> Result<()> {
             session.execute_text(text).await?;
         }
     }
+    let text = "UPDATE installation_audit SET actor_name = '' WHERE actor_id = ?";
+    db.first_pool().session("erase_from_audit").await?.execute(sql(text).bind(member.signed())).await?;
     Ok(())
 }
 

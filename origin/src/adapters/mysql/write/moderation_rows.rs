@@ -9,7 +9,7 @@ use crate::adapters::mysql::row_numbers::subject_slot;
 use crate::adapters::mysql::rows::{StoredEnum, damaged, id_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues, group_by_table, json_numbers, json_table};
-use crate::domain::audit::describe_comment;
+use crate::domain::audit::{AuditEntry, describe_comment};
 use crate::domain::fold::{AuditedChange, RowChanges};
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome};
 use crate::ports::store::Result;
@@ -91,6 +91,26 @@ async fn write_audit(
     script.add_rows(statement, group_by_table(db, audits)).await?;
     let statement = "INSERT INTO undo_{n} (audit_id, comment_id, record) VALUES {rows}";
     script.add_rows(statement, group_by_table(db, undos)).await
+}
+
+/// Writes an entry about what belongs to the installation and to no slot, in the first database.
+pub(super) async fn write_installation_audit(
+    script: &mut BatchScript<'_>,
+    audit: &AuditEntry,
+    kind: AuditTargetKind,
+    at: u64,
+) -> Result<()> {
+    let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    let (before, after) = (json(&audit.before), json(&audit.after));
+    let values = RowValues::new().number(audit.id.signed()).count(at).number(audit.actor.id.signed());
+    let values = values.text(audit.actor.name.as_str()).text(audit.action).number(kind.number()).text("");
+    let row = values.text(audit.reason.as_deref()).text(before.as_deref()).text(after.as_deref()).end();
+    script
+        .add(&format!(
+            "INSERT INTO installation_audit (id, at, actor_id, actor_name, action, kind, target, reason, before_json, \
+             after_json) VALUES {row}"
+        ))
+        .await
 }
 
 /// Carries out the leases of a batch. The rows that it wrote, for the copy of a slot that is moving.

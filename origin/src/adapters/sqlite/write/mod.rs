@@ -10,11 +10,13 @@ mod moderation;
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
 use gailou_shared::limits;
+use gailou_shared::wire::AuditTargetKind;
 use gailou_shared::word_filter::Term;
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
+use crate::adapters::sqlite::settings::dictionary_version;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
@@ -78,7 +80,15 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             )?
             .execute(params![snapshot.id(), snapshot.to_bytes(), logged.at])?;
         }
-        Operation::Dictionary(terms) => replace_dictionary(tx, terms)?,
+        Operation::Dictionary { terms, expected_version, audit } => {
+            if expected_version.is_some_and(|expected| dictionary_version(tx).is_ok_and(|stored| stored != expected)) {
+                return Ok(Some(OperationOutcome::Conflict));
+            }
+            replace_dictionary(tx, terms)?;
+            if let Some(audit) = audit {
+                moderation::write_installation_audit(tx, audit, AuditTargetKind::Words, logged.at)?;
+            }
+        }
         Operation::MemberName { digest, member } => {
             tx.prepare_cached(
                 "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?1, ?2, ?3) \

@@ -3,9 +3,10 @@
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{AuditTargetKind, MemberRef};
 use rusqlite::{OptionalExtension as _, Transaction, params};
+use serde_json::Value;
 
 use crate::adapters::sqlite::rows::{StoredEnum, damaged};
-use crate::domain::audit::describe_comment;
+use crate::domain::audit::{AuditEntry, describe_comment};
 use crate::domain::fold::{AuditedChange, RowChanges};
 use crate::ports::store::Result;
 
@@ -60,30 +61,52 @@ fn write_audit(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
             }
             AuditedChange::Subject(_) => (audit.before.clone(), audit.after.clone()),
         };
-        let (before, after) = (before.map(|json| json.to_string()), after.map(|json| json.to_string()));
-        tx.prepare_cached(
-            "INSERT INTO audit (id, at, actor_id, actor_name, action, kind, comment_id, target, reason, before, after) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )?
-        .execute(params![
-            audit.id.signed(),
-            row.at,
-            audit.actor.id.signed(),
-            audit.actor.name,
-            audit.action,
-            kind.number(),
-            comment,
-            target,
-            audit.reason,
-            before,
-            after
-        ])?;
+        insert_audit(tx, audit, row.at, (kind, comment, &target), (before, after))?;
         if let AuditedChange::Comment { id, undo, .. } = &row.change {
             let record = serde_json::to_string(undo).map_err(damaged)?;
             tx.prepare_cached("INSERT INTO undo (audit_id, comment_id, record) VALUES (?1, ?2, ?3)")?
                 .execute(params![audit.id.signed(), id.signed(), record])?;
         }
     }
+    Ok(())
+}
+
+/// Writes an entry about what belongs to the installation and to no slot.
+pub(super) fn write_installation_audit(
+    tx: &Transaction<'_>,
+    audit: &AuditEntry,
+    kind: AuditTargetKind,
+    at: u64,
+) -> Result<()> {
+    insert_audit(tx, audit, at, (kind, None, ""), (audit.before.clone(), audit.after.clone()))
+}
+
+/// Inserts an entry: its target, and what that was before and after.
+fn insert_audit(
+    tx: &Transaction<'_>,
+    audit: &AuditEntry,
+    at: u64,
+    (kind, comment, target): (AuditTargetKind, Option<i64>, &str),
+    (before, after): (Option<Value>, Option<Value>),
+) -> Result<()> {
+    let (before, after) = (before.map(|json| json.to_string()), after.map(|json| json.to_string()));
+    tx.prepare_cached(
+        "INSERT INTO audit (id, at, actor_id, actor_name, action, kind, comment_id, target, reason, before, after) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        audit.id.signed(),
+        at,
+        audit.actor.id.signed(),
+        audit.actor.name,
+        audit.action,
+        kind.number(),
+        comment,
+        target,
+        audit.reason,
+        before,
+        after
+    ])?;
     Ok(())
 }
 

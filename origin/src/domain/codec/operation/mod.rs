@@ -91,7 +91,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Subject { .. }
         | Operation::Snapshot { .. }
         | Operation::LeaseReviews { .. }
-        | Operation::Dictionary(_)
+        | Operation::Dictionary { .. }
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. }
