@@ -98,6 +98,7 @@ pub async fn run(state: Weak<AppState>) {
     let (mut known, mut passes) = (BTreeMap::new(), FuturesUnordered::new());
     loop {
         tokio::select! {
+            biased;
             Some((erasure, done)) = passes.next() => {
                 let ErasedMember { member, .. } = erasure;
                 if let Some(progress) = known.get_mut(&erasure) {

@@ -25,10 +25,12 @@ pub async fn run<T: SlotMoves>(tables: Arc<T>, stop: CancellationToken) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            biased;
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
         let settled = tokio::select! {
+            biased;
             () = stop.cancelled() => return,
             settled = settle(&*tables) => settled,
         };

@@ -58,6 +58,7 @@ pub async fn run(cached_store: Arc<CachedStore>, broker: Arc<dyn Broker>, stop: 
     };
     // A request that is cut off is appended again by the next reader of its list.
     tokio::select! {
+        biased;
         () = stop.cancelled() => {}
         () = work => {}
     }

@@ -32,6 +32,7 @@ pub async fn run(cached_store: Arc<CachedStore>, popularity: Arc<dyn Popularity>
         }
     };
     tokio::select! {
+        biased;
         () = stop.cancelled() => {}
         () = work => {}
     }

@@ -148,6 +148,23 @@ fn constants_say_what_they_bound() {
 }
 
 #[test]
+fn simulated_code_chooses_nothing_by_chance() {
+    let folders = ["origin/src/cluster/", "origin/src/jobs/", "origin/src/state/"];
+    let begins_by_chance = |text: &str| {
+        let mut lines = text.lines().skip_while(|line| !line.contains("select! {"));
+        let found = lines.next().is_some();
+        found && lines.next().is_none_or(|line| line.trim() != "biased;")
+    };
+    let wrong: Vec<_> = read_sources()
+        .into_iter()
+        .filter(|(name, _)| folders.iter().any(|folder| name.starts_with(folder)))
+        .filter(|(_, text)| text.match_indices("select! {").any(|(at, _)| begins_by_chance(&text[at..])))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(wrong.is_empty(), "a `select!` of code that the simulation runs begins with `biased;`: {wrong:?}");
+}
+
+#[test]
 fn words_are_the_fields_own() {
     let found = names::banned_words(&read_sources());
     assert!(found.is_empty(), "docs/glossary.md has the words instead:\n{}", found.join("\n"));

@@ -170,7 +170,10 @@ impl<'b> BatchFold<'b> {
         let mut subjects = Vec::with_capacity(loaded.subjects.len());
         let mut by_key = HashMap::with_capacity(loaded.subjects.len());
         let mut by_number = HashMap::with_capacity(loaded.subjects.len());
-        for (key, stored) in loaded.subjects {
+        // In an order of their own, so that what is written and said of them has one.
+        let mut loaded_subjects: Vec<_> = loaded.subjects.into_iter().collect();
+        loaded_subjects.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        for (key, stored) in loaded_subjects {
             by_key.insert(key.clone(), subjects.len());
             by_number.extend(stored.as_ref().map(|s| (s.number, subjects.len())));
             let (number, version) = (stored.as_ref().map(|s| s.number), stored.as_ref().map_or(0, |s| s.version));

@@ -73,17 +73,17 @@ pub(super) fn run_seed(seed: u64, is_verbose: bool) -> SeedReport {
     fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime");
-    let simulated = std::panic::AssertUnwindSafe(|| runtime.block_on(simulate(seed, is_verbose)));
+    let world = runtime.block_on(async { World::new(seed, is_verbose) });
+    let simulated = std::panic::AssertUnwindSafe(|| runtime.block_on(simulate(seed, is_verbose, world.clone())));
     let report = std::panic::catch_unwind(simulated);
     drop(runtime);
     let mut report =
-        report.unwrap_or_else(|_| SeedReport { seed, hash: 0, violations: vec![], lines: vec![], done: 0 });
+        report.unwrap_or_else(|_| SeedReport { seed, hash: 0, violations: vec![], lines: world.take_lines(), done: 0 });
     report.violations.extend(PANIC.take());
     report
 }
 
-async fn simulate(seed: u64, is_verbose: bool) -> SeedReport {
-    let world = World::new(seed, is_verbose);
+async fn simulate(seed: u64, is_verbose: bool, world: Arc<World>) -> SeedReport {
     let _logs = is_verbose.then(|| {
         let (writer, logs) = (world.clone(), tracing_subscriber::fmt().without_time().with_ansi(false));
         tracing::subscriber::set_default(logs.with_writer(move || TraceWriter(writer.clone())).finish())
