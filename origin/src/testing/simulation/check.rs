@@ -8,6 +8,7 @@ use gailou_shared::wire::CommentState;
 use tokio::time::{Instant, advance, sleep};
 
 use crate::cluster::accept_log;
+use crate::domain::operation::ChangeRow;
 use crate::domain::positions::OperationStream;
 use crate::domain::row::{CommentList, CommentRow, FloorRange, ReactionCounts};
 use crate::ports::broker::Topic;
@@ -145,7 +146,7 @@ impl FaultMaker {
     }
 
     /// What a server answers is what the tables hold, and its feed names what was taken down. `clock_error_ms`: how far
-    /// the time in a row may be from when it was made.
+    /// a clock may be from the right time.
     async fn check_server(&self, server: &ServeProcess, with_reactions: bool, clock_error_ms: u64) {
         let databases = lock(&self.cluster.databases).clone();
         let number = server.node.number;
@@ -174,9 +175,13 @@ impl FaultMaker {
             }
             let page = server.feed.page(Span::Full, server.node.clock().now(), 0);
             let named: BTreeSet<CommentId> = page.iter().flat_map(|page| &page.rows).map(|row| row.id).collect();
-            // What was made before `since`, where a database went back, is void.
-            let since = page.as_ref().map_or(0, |page| page.since) + clock_error_ms;
-            let made = of.changes.values().filter(|row| row.at >= since && !row.is_rewind()).filter_map(|row| row.id);
+            // Where a database went back everything is void that its feed names before it says so, whatever the clocks
+            // of those who wrote it; and of slots that have moved what was made before `since`.
+            let void = of.changes.values().filter(|row| row.is_rewind()).map(|row| row.seq).max().unwrap_or(0);
+            let since = page.as_ref().map_or(0, |page| page.since) + 2 * clock_error_ms;
+            let has_moved = |slot| databases.iter().any(|of| of.slots.status(slot).move_number > 0);
+            let is_made = |row: &&ChangeRow| row.seq > void && (row.at >= since || !has_moved(row.subject.slot()));
+            let made = of.changes.values().filter(is_made).filter_map(|row| row.id);
             let missing = made.into_iter().find(|id| !named.contains(id));
             failures.extend(missing.map(|id| format!("the change feed of {database} does not name {id}")));
         }
