@@ -370,7 +370,7 @@ impl Cluster {
         let (job, cached_store, stop) = (self.job.clone(), self.cached_store.clone(), self.stop_jobs.clone());
         self.jobs.spawn(rebuild::run(cached_store.clone(), job.broker.clone(), stop.clone()));
         self.jobs.spawn(warm::run(cached_store.clone(), popularity, stop.clone()));
-        self.jobs.spawn(finish_moves::run(self.tables.clone(), stop.clone()));
+        self.jobs.spawn(finish_moves::run(self.tables.clone(), job.clock.clone(), stop.clone()));
         let (tables, databases) = (self.tables.clone(), self.tables.count_databases());
         let (rewinds, clock) = (job.rewinds.clone(), job.clock.clone());
         self.jobs.spawn(invalidate_changed::run(cached_store, tables, rewinds, databases, clock, stop.clone()));

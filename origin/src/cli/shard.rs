@@ -52,12 +52,17 @@ pub(super) enum Shard {
         /// The database that shall have them, by its index in GAILOU_MYSQL_URLS; the rows in the others stay
         #[arg(long, value_name = "DATABASE", requires = "slots")]
         owner: Option<usize>,
+        /// Delete what --owner has of slots whose rows are not complete there, and read them from the log alone
+        #[arg(long, requires = "owner")]
+        discard: bool,
     },
 }
 
 #[cfg(feature = "cluster")]
 pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Console) -> anyhow::Result<u8> {
-    use crate::cluster::reshard::{count_as_rewound, decide_owner, delete_old_copies, relocate, settle_all};
+    use crate::cluster::reshard::{
+        IncompleteCopy, count_as_rewound, decide_owner, delete_old_copies, relocate, settle_all,
+    };
     use crate::ports::store::StoreError;
 
     let Some(cluster) = &process.cluster else { return refuse_without_cluster(console).await };
@@ -99,10 +104,11 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
             console.out(&format!("{} rows or slots are not where they belong\n", wrong.len())).await?;
             Ok(if wrong.is_empty() { 0 } else { crate::cli::EXIT_FAILED })
         }
-        Shard::Repair { slots: Some(slots), owner: Some(owner) } => {
+        Shard::Repair { slots: Some(slots), owner: Some(owner), discard } => {
+            let incomplete = if discard { IncompleteCopy::Discard } else { IncompleteCopy::Refuse };
             let mut decided = Ok(());
             for slot in slots.all() {
-                decided = decide_owner(tables, &*cluster.broker, slot, owner).await;
+                decided = decide_owner(tables, &*cluster.broker, slot, owner, incomplete).await;
                 if let Err(error) = decided {
                     decided = Err(StoreError::Database(format!("slot {}: {error}", slot.get()).into()));
                     break;
@@ -121,6 +127,9 @@ pub(super) async fn run(process: &Process, command: Shard, console: &mut dyn Con
             }
             for (slot, problem) in &settled.problems {
                 console.out(&format!("slot {}: {problem}\n", slot.get())).await?;
+            }
+            for database in &settled.given_back {
+                count_as_rewound(tables, *database, || process.clock.now()).await?;
             }
             let (done, left) = (settled.repairs.len(), settled.problems.len());
             console.out(&format!("{done} repairs, {left} slots left\n")).await?;

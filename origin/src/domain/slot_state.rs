@@ -81,7 +81,7 @@ impl SlotOwner {
 }
 
 /// How far a database has applied the streams of a slot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlotProgress {
     /// The next positions of the slot: of comments and of reactions.
     pub comments: u64,
@@ -91,6 +91,30 @@ pub struct SlotProgress {
 }
 
 impl SlotProgress {
+    /// Whether the rows of a former owner are all there. It has positions until the first of its rows is deleted.
+    pub fn is_complete(&self) -> bool {
+        (self.comments, self.reactions) != (0, 0)
+    }
+
+    /// With the positions that the checkpoints vouch for, and without checkpoints to lower. A database that has the slot
+    /// has applied everything of it that is before its checkpoints.
+    #[must_use]
+    pub fn raised_to_checkpoints(mut self) -> Self {
+        for (stream, _, next) in std::mem::take(&mut self.checkpoints) {
+            let position = if stream == OperationStream::Comments { &mut self.comments } else { &mut self.reactions };
+            *position = (*position).max(next);
+        }
+        self
+    }
+
+    /// With checkpoints that say nothing beyond the positions: what they have passed may have been applied elsewhere, and
+    /// lost there.
+    #[must_use]
+    pub fn lowered_to_positions(mut self) -> Self {
+        self.checkpoints.iter_mut().for_each(|(.., next)| *next = 0);
+        self
+    }
+
     /// The checkpoints that a database may have at most which takes the slot with this progress: what follows may not be
     /// applied.
     pub fn checkpoints_at_most(&self) -> impl Iterator<Item = (OperationStream, u32, u64)> {
@@ -104,6 +128,18 @@ impl SlotProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sealed_slot_is_applied_to_its_checkpoints_and_no_further() {
+        let (comments, reactions) = (OperationStream::Comments, OperationStream::Reactions);
+        let progress = |at, checkpoints| SlotProgress { comments: at, reactions: 9, checkpoints };
+        let open = progress(5, vec![(comments, 1, 7), (reactions, 1, 8)]);
+        assert_eq!(open.raised_to_checkpoints(), progress(7, vec![]));
+        // The checkpoints have passed what the next owner has applied.
+        let sealed = progress(7, vec![(comments, 1, 20), (reactions, 1, 21)]);
+        let at_most: Vec<_> = sealed.lowered_to_positions().checkpoints_at_most().collect();
+        assert_eq!(at_most, [(comments, 1, 7), (reactions, 1, 9)]);
+    }
 
     #[test]
     fn rows_name_one_owner_or_are_in_conflict() {

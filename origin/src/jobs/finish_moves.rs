@@ -3,6 +3,7 @@
 //! Promise: a slot takes writes again within 30 s after its mover was killed, without an operator. A living mover is
 //! left alone: it holds the lock of the movers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,17 +11,18 @@ use gailou_shared::id::Slot;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::cluster::reshard;
 use crate::outage_log::OutageLog;
-use crate::ports::store::{Result, SlotMoves};
+use crate::ports::store::{Result, Rewinds, SlotMoves};
 
 /// How often the states of the slots are looked at. The server frees the lock of a mover that was killed at once, and
 /// that of a machine that is gone after 20 s.
 const INTERRUPTED_MOVES_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Settles interrupted moves until `stop` is cancelled.
-pub async fn run<T: SlotMoves>(tables: Arc<T>, stop: CancellationToken) {
-    let (outage, mut known) = (OutageLog::default(), Vec::new());
+pub async fn run<T: SlotMoves + Rewinds>(tables: Arc<T>, clock: Clock, stop: CancellationToken) {
+    let (outage, mut known, mut given_back) = (OutageLog::default(), Vec::new(), BTreeSet::new());
     let mut tick = tokio::time::interval(INTERRUPTED_MOVES_POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -32,7 +34,7 @@ pub async fn run<T: SlotMoves>(tables: Arc<T>, stop: CancellationToken) {
         let settled = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            settled = settle(&*tables) => settled,
+            settled = settle(&*tables, &clock, &mut given_back) => settled,
         };
         match settled {
             Ok(problems) => {
@@ -47,9 +49,19 @@ pub async fn run<T: SlotMoves>(tables: Arc<T>, stop: CancellationToken) {
     }
 }
 
-/// One round; the slots that nothing can be done about, and why.
-async fn settle<T: SlotMoves>(tables: &T) -> Result<Vec<(Slot, String)>> {
+/// One round; the slots that nothing can be done about, and why. `given_back`: databases that are still to be counted as
+/// gone back.
+async fn settle<T: SlotMoves + Rewinds>(
+    tables: &T,
+    clock: &Clock,
+    given_back: &mut BTreeSet<usize>,
+) -> Result<Vec<(Slot, String)>> {
     let settled = reshard::settle_interrupted_moves(tables).await?;
+    given_back.extend(&settled.given_back);
+    while let Some(database) = given_back.first().copied() {
+        reshard::count_as_rewound(tables, database, || clock.now()).await?;
+        given_back.remove(&database);
+    }
     if !settled.moved.is_empty() {
         reshard::delete_old_copies(tables, &settled.moved).await?;
     }

@@ -30,8 +30,10 @@ pub(crate) use move_target::MoveTarget;
 #[cfg(test)]
 pub(crate) use mover::MOVE_STEPS;
 pub(crate) use mover::SlotMover;
+use settle::{GiveBack, settle_slot};
 pub use settle::{
-    SettledSlots, count_as_rewound, decide_owner, delete_old_copies, settle_all, settle_interrupted_moves,
+    IncompleteCopy, SettledSlots, count_as_rewound, decide_owner, delete_old_copies, settle_all,
+    settle_interrupted_moves,
 };
 use tokio::time::timeout;
 
@@ -55,13 +57,13 @@ pub async fn relocate<T: SlotMoves>(tables: &T, slot: Slot, to: usize) -> Result
         return Err(StoreError::Database(format!("there are {databases} databases, from 0").into()));
     }
     let mut lock = lock_moves(tables).await?;
-    let from = settle::settle_slot(tables, &mut lock, slot).await?.owner;
+    let from = settle_slot(tables, &mut lock, slot, GiveBack::Refuse).await?.owner;
     if from != to {
         let mover = SlotMover::begin(tables, &mut lock, slot, [from, to]).await?;
         for step in mover::MOVE_STEPS {
             if let Err(error) = mover.take_step(&mut lock, step).await {
                 // Dirty rows cost the writers time. If this fails too, a job settles the slot.
-                let _ = settle::settle_slot(tables, &mut lock, slot).await;
+                let _ = settle_slot(tables, &mut lock, slot, GiveBack::Refuse).await;
                 return Err(error);
             }
         }

@@ -3,7 +3,7 @@
 
 use gailou_shared::id::Slot;
 
-use crate::domain::slot_state::{SlotState, SlotStatus};
+use crate::domain::slot_state::{SlotProgress, SlotState, SlotStatus};
 use crate::ports::store::{CopiedSlot, MoveLock, MoveSession, Result, StoreError};
 
 /// A database into which a slot is copied, or from which an old copy is deleted.
@@ -62,8 +62,12 @@ impl<'m, L: MoveLock, S: MoveSession> MoveTarget<'m, L, S> {
         self.session.commit().await
     }
 
-    /// Deletes the slot's rows, a chunk at a time.
+    /// Deletes the slot's rows, a chunk at a time. What is left where that is interrupted is a copy without positions
+    /// ([`SlotProgress::is_complete`]).
     pub(crate) async fn delete_all<R: CopiedSlot<Session = S>>(&mut self, rows: &R) -> Result<()> {
+        self.begin().await?;
+        self.session.receive_progress(self.slot, &SlotProgress::default()).await?;
+        self.session.commit().await?;
         let (mut walk, mut has_more) = (R::Walk::default(), true);
         while has_more {
             self.begin().await?;

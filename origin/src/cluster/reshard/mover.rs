@@ -176,8 +176,11 @@ impl<'s, T: SlotMoves> SlotMover<'s, T> {
             while begun.elapsed() < MAX_WRITE_PAUSE {
                 let dirty = source.take_dirty_rows(self.slot, DIRTY_ROWS_PER_PASS / 2).await?;
                 if dirty.is_empty() {
-                    let open = self.status(SlotState::Copying);
-                    source.replace_status(self.slot, open, open.with(SlotState::Sealed)).await?;
+                    let (open, sealed) = (self.status(SlotState::Copying), self.status(SlotState::Sealed));
+                    source.replace_status(self.slot, open, sealed).await?;
+                    // From here on the checkpoints pass what the target applies.
+                    let applied = source.read_progress(self.slot, sealed).await?.raised_to_checkpoints();
+                    source.receive_progress(self.slot, &applied).await?;
                     source.commit().await?;
                     let (slot, pause_ms) = (self.slot.get(), begun.elapsed().as_millis() as u64);
                     tracing::info!(slot, pause_ms, "Sealed slot {slot} after blocking its writers for {pause_ms} ms");
@@ -194,7 +197,8 @@ impl<'s, T: SlotMoves> SlotMover<'s, T> {
     /// Makes the target the owner, with the positions of the sealed source.
     async fn give_to_target(&self) -> Result<()> {
         let (mut source, mut target) = (self.source().await?, self.target().await?);
-        let progress = source.read_progress(self.slot, self.status(SlotState::Sealed)).await?;
+        // It may be given a second time: the target may have gone back to its copy.
+        let progress = source.read_progress(self.slot, self.status(SlotState::Sealed)).await?.lowered_to_positions();
         target.begin().await?;
         let (copy, owned) = (self.status(SlotState::Incoming), self.status(SlotState::Owned));
         match target.replace_status(self.slot, copy, owned).await {

@@ -2,7 +2,7 @@
 //!
 //! The rows are believed, never the map. Where two databases say that they have a slot, nothing is changed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ const PASS_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 enum SlotRepair {
     MoveFinished { to: usize },
     MoveUndone { owner: usize },
+    GivenBack { owner: usize },
     MapCorrected { owner: usize },
 }
 
@@ -38,6 +39,9 @@ impl fmt::Display for SlotRepair {
         match self {
             Self::MoveFinished { to } => write!(f, "its interrupted move to database {to} is finished"),
             Self::MoveUndone { owner } => write!(f, "its interrupted move from database {owner} is undone"),
+            Self::GivenBack { owner } => {
+                write!(f, "its interrupted move from database {owner} is undone: the other database has gone back")
+            }
             Self::MapCorrected { owner } => write!(f, "the slot map names database {owner}, as its rows do"),
         }
     }
@@ -54,10 +58,20 @@ pub(super) struct SettledSlot {
 pub struct SettledSlots {
     /// Slots that have a new database, whose former one still has their rows.
     pub moved: Vec<Slot>,
+    /// Databases to which slots were given back that another one may have had meanwhile. Call [`count_as_rewound`] for
+    /// each.
+    pub given_back: BTreeSet<usize>,
     /// What was done, a sentence each.
     pub repairs: Vec<String>,
     /// Slots that nothing can be done about without a decision, and why.
     pub problems: Vec<(Slot, String)>,
+}
+
+/// Whether a caller may give a slot back: then it calls [`count_as_rewound`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GiveBack {
+    Allow,
+    Refuse,
 }
 
 /// Settles the slots whose rows, as last read, do not name one owner. Does nothing while another process moves slots.
@@ -109,7 +123,7 @@ pub async fn delete_old_copies<T: SlotMoves>(tables: &T, slots: &[Slot]) -> Resu
 
 /// Deletes the rows of a slot where it is no more. Its owner is seen alive, with at least as many comments, before.
 async fn delete_copies_of<T: SlotMoves>(tables: &T, lock: &mut T::Lock, slot: Slot) -> Result<()> {
-    let owner = settle_slot(tables, lock, slot).await?.owner;
+    let owner = settle_slot(tables, lock, slot, GiveBack::Refuse).await?.owner;
     let mut session = tables.move_session(owner).await?;
     if session.read_status(slot).await?.state != SlotState::Owned {
         return Err(StoreError::Moved);
@@ -143,14 +157,16 @@ async fn settle_into<T: SlotMoves>(
     slot: Slot,
     settled: &mut SettledSlots,
 ) -> Result<()> {
-    match settle_slot(tables, lock, slot).await {
+    match settle_slot(tables, lock, slot, GiveBack::Allow).await {
         Ok(SettledSlot { repairs, .. }) => {
             let number = slot.get();
             for repair in repairs {
                 tracing::info!(slot = number, "Settled slot {number}: {repair}");
                 settled.repairs.push(format!("slot {number}: {repair}"));
-                if matches!(repair, SlotRepair::MoveFinished { .. }) {
-                    settled.moved.push(slot);
+                match repair {
+                    SlotRepair::MoveFinished { .. } => settled.moved.push(slot),
+                    SlotRepair::GivenBack { owner } => _ = settled.given_back.insert(owner),
+                    SlotRepair::MoveUndone { .. } | SlotRepair::MapCorrected { .. } => {}
                 }
             }
         }
@@ -175,7 +191,12 @@ async fn read_statuses<T: SlotMoves>(tables: &T, slot: Slot) -> Vec<Option<SlotS
 }
 
 /// Finishes or undoes an interrupted move of a slot, whichever is safe, and corrects the stored map.
-pub(super) async fn settle_slot<T: SlotMoves>(tables: &T, lock: &mut T::Lock, slot: Slot) -> Result<SettledSlot> {
+pub(super) async fn settle_slot<T: SlotMoves>(
+    tables: &T,
+    lock: &mut T::Lock,
+    slot: Slot,
+    may_give_back: GiveBack,
+) -> Result<SettledSlot> {
     lock.check().await?;
     let statuses = read_statuses(tables, slot).await;
     let all_answer = statuses.iter().all(Option::is_some);
@@ -214,12 +235,14 @@ pub(super) async fn settle_slot<T: SlotMoves>(tables: &T, lock: &mut T::Lock, sl
                     repairs.push(SlotRepair::MoveFinished { to: owner });
                 }
                 _ if !all_answer => return Err(StoreError::Unavailable("its target does not answer".into())),
+                _ if may_give_back == GiveBack::Refuse => {
+                    return Err(StoreError::Unavailable("a job gives it back first; try again later".into()));
+                }
                 _ => {
                     // First, so that no process can make the copy the owner meanwhile.
                     retire_others(tables, slot, owner, &known).await?;
-                    let back = status.with(SlotState::Owned);
-                    tables.move_session(owner).await?.replace_status(slot, status, back).await?;
-                    repairs.push(SlotRepair::MoveUndone { owner });
+                    give_back(tables, slot, owner, status).await?;
+                    repairs.push(SlotRepair::GivenBack { owner });
                 }
             }
         }
@@ -245,6 +268,17 @@ async fn undo<T: SlotMoves>(tables: &T, slot: Slot, from: usize, open: SlotStatu
     session.commit().await
 }
 
+/// Gives a sealed slot back to its source, because the copy is not what was sealed: its database has gone back, maybe
+/// after it had the slot and applied records of it. They are read again.
+async fn give_back<T: SlotMoves>(tables: &T, slot: Slot, from: usize, sealed: SlotStatus) -> Result<()> {
+    let (mut session, owned) = (tables.move_session(from).await?, sealed.with(SlotState::Owned));
+    session.begin().await?;
+    session.replace_status(slot, sealed, owned).await?;
+    let progress = session.read_progress(slot, owned).await?.lowered_to_positions();
+    session.receive_progress(slot, &progress).await?;
+    session.commit().await
+}
+
 /// Takes the slot from every database but its owner: from copies, and from a source that is still sealed.
 /// Answers whether there was such a source.
 async fn retire_others<T: SlotMoves>(
@@ -264,16 +298,27 @@ async fn retire_others<T: SlotMoves>(
     Ok(was_sealed)
 }
 
+/// What becomes of the rows of a slot in a database that shall have it, where some of them were deleted, or were never
+/// copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncompleteCopy {
+    Refuse,
+    /// They are deleted: among rows that are read again from the log they would be counted wrong.
+    Discard,
+}
+
 /// Says which database has a slot, where the rows of two say so, or of none. The rows of the others stay. It may be
 /// repeated. Call [`count_as_rewound`] after the last slot.
 ///
 /// # Errors
-/// When a database or the broker does not answer, another database has the slot, or it is being moved.
+/// When a database or the broker does not answer, another database has the slot, it is being moved, or its rows are not
+/// complete there and may not be discarded.
 pub async fn decide_owner<T: SlotMoves>(
     tables: &T,
     broker: &dyn PartitionOffsets,
     slot: Slot,
     owner: usize,
+    incomplete: IncompleteCopy,
 ) -> Result<()> {
     let mut lock = lock_moves(tables).await?;
     let statuses = read_statuses(tables, slot).await.into_iter().collect::<Option<Vec<SlotStatus>>>();
@@ -289,10 +334,28 @@ pub async fn decide_owner<T: SlotMoves>(
             return Err(StoreError::Database("it is being moved; `shard repair` ends the move".into()));
         }
         SlotOwner::One(_) => {}
-        _ => give(tables, broker, &mut lock, slot, owner, &all).await?,
+        _ => {
+            if !is_complete(tables, slot, owner, *chosen).await? {
+                if incomplete == IncompleteCopy::Refuse {
+                    let text = "some of its rows were deleted there, or never copied: restore that database, choose \
+                                another one, or discard what is left";
+                    return Err(StoreError::Database(text.into()));
+                }
+                let mut session = tables.move_session(owner).await?;
+                let rows = tables.rows_of_slot(&mut session, slot).await?;
+                MoveTarget::new(&mut session, &mut lock, slot, *chosen)?.delete_all(&rows).await?;
+            }
+            give(tables, broker, &mut lock, slot, owner, &all).await?;
+        }
     }
     lock.correct_map(slot, owner).await?;
     lock.release().await
+}
+
+/// Whether a database has all rows of a slot that it had as its owner.
+async fn is_complete<T: SlotMoves>(tables: &T, slot: Slot, database: usize, status: SlotStatus) -> Result<bool> {
+    Ok(status.state.is_readable()
+        || tables.move_session(database).await?.read_progress(slot, status).await?.is_complete())
 }
 
 /// Gives a slot to a database, and takes it from all others.
@@ -334,8 +397,9 @@ async fn give<T: SlotMoves>(
     session.commit().await
 }
 
-/// Treats a database to which slots were given as one that has gone back: rows of histories and changes of these slots
-/// were written in another one, so versions rise, and jobs deliver histories again. `now`: Unix milliseconds.
+/// Treats a database to which slots were given, or given back, as one that has gone back: rows of histories and changes
+/// of these slots were written in another one, so versions rise, and jobs deliver histories again. `now`: Unix
+/// milliseconds.
 ///
 /// # Errors
 /// When the database does not answer, or another process raises its versions for longer than this waits.

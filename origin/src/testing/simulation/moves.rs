@@ -6,7 +6,7 @@ use std::time::Duration;
 use gailou_shared::id::Slot;
 use tokio::time::{Instant, sleep};
 
-use crate::cluster::reshard::{count_as_rewound, decide_owner, delete_old_copies, relocate};
+use crate::cluster::reshard::{IncompleteCopy, count_as_rewound, decide_owner, delete_old_copies, relocate};
 use crate::domain::slot_state::{SlotOwner, SlotState};
 use crate::ports::store::Result;
 use crate::testing::faults::lock;
@@ -104,7 +104,8 @@ impl FaultMaker {
             let owner = choose_owner(&lock(&self.cluster.databases), slot);
             self.world.explain(|| format!("an operator gives slot {} to database {owner}", slot.get()));
             let decide = async |tables: &SimulatedTables, broker: &SimulatedBroker| {
-                decide_owner(tables, broker, slot, owner).await?;
+                // The log has everything.
+                decide_owner(tables, broker, slot, owner, IncompleteCopy::Discard).await?;
                 count_as_rewound(tables, owner, || tables.node.clock().now()).await
             };
             self.command("decide", decide).await;

@@ -230,7 +230,7 @@ impl Cluster {
         for database in 0..databases {
             tokio::spawn(deliver_outboxes::run(tables.clone(), erased_members.clone(), database, stop.clone()));
         }
-        tokio::spawn(finish_moves::run(tables.clone(), stop.clone()));
+        tokio::spawn(finish_moves::run(tables.clone(), node.clock(), stop.clone()));
         let invalidation = cached_store.clone();
         let clock = node.clock();
         let rewinds = RewindPasser::new(tables.clone(), clock.clone());

@@ -7,7 +7,7 @@ use crate::adapters::mysql::rows::StoredEnum as _;
 use crate::adapters::mysql::slot_state::SlotState;
 use crate::adapters::mysql::tests::write::{comment, count_rows, publish};
 use crate::adapters::mysql::tests::{TestDatabases, key};
-use crate::cluster::reshard::{decide_owner, relocate};
+use crate::cluster::reshard::{IncompleteCopy, decide_owner, relocate};
 use crate::domain::checkpoint::{Checkpoint, CheckpointAdvance, LogSample, LogSamples};
 use crate::domain::operation::LoggedOperation;
 use crate::domain::positions::OperationStream::Comments;
@@ -135,7 +135,7 @@ async fn slot_that_comes_lowers_the_checkpoint_of_its_partition() {
     broker.delete_before(Topic::Comments, 1, 30);
     let forget = format!("UPDATE slot SET state = {} WHERE slot = 5", SlotState::Elsewhere.number());
     store.session("test", 1).await.unwrap().execute_text(forget).await.unwrap();
-    decide_owner(&store, &broker, slot, 0).await.unwrap();
+    decide_owner(&store, &broker, slot, 0, IncompleteCopy::Refuse).await.unwrap();
     let decided = [read(&store, 0, 1).await, read(&store, 0, 2).await].map(|is| (is.next, is.moves));
     assert_eq!(decided, [(30, 1), (40, 0)]);
     databases.drop_all().await;

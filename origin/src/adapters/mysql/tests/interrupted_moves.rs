@@ -1,5 +1,7 @@
 //! Moves of slots that stall or die, maps that are wrong, and databases that went back.
 
+use std::collections::BTreeSet;
+
 use gailou_shared::id::{CommentId, Slot};
 use tokio::time::Instant;
 
@@ -8,7 +10,8 @@ use crate::adapters::mysql::named_lock::NamedLock;
 use crate::adapters::mysql::slot_state::{SlotState, SlotStatus};
 use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, put_comment};
 use crate::cluster::reshard::{
-    MOVE_STEPS, MoveTarget, SlotMover, decide_owner, delete_old_copies, relocate, settle_interrupted_moves,
+    IncompleteCopy, MOVE_STEPS, MoveTarget, SlotMover, decide_owner, delete_old_copies, relocate,
+    settle_interrupted_moves,
 };
 use crate::domain::positions::OperationStream;
 use crate::ports::store::{CommentReader as _, HealthCheck as _, Sharding as _, SlotPositions as _, StoreError};
@@ -93,7 +96,9 @@ async fn interrupted_move_is_finished_or_undone() {
     set_status(&store, from, slot, SlotState::Sealed, number + 1).await;
     set_status(&store, to, slot, SlotState::Incoming, number + 1).await;
     store.refresh_slot_map().await.unwrap();
-    assert_eq!(settle_interrupted_moves(&store).await.unwrap().moved, []);
+    assert!(matches!(relocate(&store, slot, from).await, Err(StoreError::Unavailable(_))), "a job gives it back");
+    let settled = settle_interrupted_moves(&store).await.unwrap();
+    assert_eq!((settled.moved.len(), settled.given_back), (0, BTreeSet::from([from])));
     assert_owner(&store, slot, from, &ids[..3], "back").await;
     // With a copy that has as many comments, but lost an edit.
     relocate(&store, slot, to).await.unwrap();
@@ -272,10 +277,13 @@ async fn slot_that_two_databases_claim_is_named_and_left_alone() {
     };
     assert_eq!((count(from).await, count(to).await), (1, 2), "nothing was deleted");
     for _ in 0..2 {
-        decide_owner(&store, &MemoryBroker::new(4), slot, to).await.unwrap();
+        decide_owner(&store, &MemoryBroker::new(4), slot, to, IncompleteCopy::Refuse).await.unwrap();
         assert_owner(&store, slot, to, &ids, "decided").await;
     }
-    assert!(decide_owner(&store, &MemoryBroker::new(4), slot, from).await.is_err(), "there is nothing to decide");
+    assert!(
+        decide_owner(&store, &MemoryBroker::new(4), slot, from, IncompleteCopy::Refuse).await.is_err(),
+        "there is nothing to decide"
+    );
     // Rows that the owner does not have are not deleted.
     relocate(&store, slot, from).await.unwrap();
     set_status(&store, from, slot, SlotState::Elsewhere, 0).await;
@@ -302,9 +310,19 @@ async fn slot_that_no_database_has_is_an_error_and_no_empty_answer() {
     assert!(matches!(store.read_subjects(std::slice::from_ref(&key)).await, Err(StoreError::Moved)));
     assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
     assert_eq!(settle_interrupted_moves(&store).await.unwrap().problems.len(), 1);
-    decide_owner(&store, &MemoryBroker::new(4), slot, owner).await.unwrap();
+    let broker = MemoryBroker::new(4);
+    let decide = |incomplete| decide_owner(&store, &broker, slot, owner, incomplete);
+    decide(IncompleteCopy::Refuse).await.unwrap();
     // A database that did not have the slot may lack rows: the log is applied to it from its first record on.
     assert_owner_at(&store, slot, owner, &[id(slot, 0)], 0, "decided").await;
+    // It has no positions any more, as where a part of its rows was deleted.
+    set_status(&store, owner, slot, SlotState::Elsewhere, 1).await;
+    store.refresh_slot_map().await.unwrap();
+    assert!(matches!(decide(IncompleteCopy::Refuse).await, Err(StoreError::Database(_))));
+    assert_eq!(settle_interrupted_moves(&store).await.unwrap().problems.len(), 1, "nothing was changed");
+    decide(IncompleteCopy::Discard).await.unwrap();
+    assert_owner_at(&store, slot, owner, &[], 0, "discarded").await;
+    assert!(store.read_comments(&[id(slot, 0)]).await.unwrap().is_empty(), "what is left is not counted twice");
     databases.drop_all().await;
 }
 
