@@ -59,10 +59,10 @@ pub(super) struct ConsumeLoop {
 /// What is known of a partition that is read.
 #[derive(Default)]
 struct KnownPartition {
-    /// By database: the slots that came to it.
-    moves: Vec<u64>,
-    /// By database: the slots that had come to it when it had last stored what is committed.
-    moves_when_committed: Vec<u64>,
+    /// By database: the slots that came to it; `None` before it has answered.
+    moves: Vec<Option<u64>>,
+    /// By database: the slots that had come to it when it had last stored what is committed; `None` until then.
+    moves_when_committed: Vec<Option<u64>>,
     samples: LogSamples,
     /// An offset before which records were missing when it was last read.
     hole_before: Option<u64>,
@@ -145,7 +145,7 @@ impl ConsumeLoop {
             Some(CheckpointAdvance {
                 partition: *partition,
                 known_next: self.queue.stored(*partition).get(database).copied().flatten()?,
-                known_moves: known.moves.get(database).copied().unwrap_or(0),
+                known_moves: known.moves.get(database).copied().flatten()?,
                 next: *next,
                 applied: self.queue.applied(*partition, database, |slot| self.job.tables.database_of(slot)),
                 samples,
@@ -260,7 +260,7 @@ impl ConsumeLoop {
     fn begin_after(&mut self, partition: u32, delay: Duration) {
         let mut seen = self.queue.seen(partition);
         if let Some(known) = self.known.get_mut(&partition) {
-            known.moves_when_committed.resize(known.moves.len(), 0);
+            known.moves_when_committed.resize(known.moves.len(), None);
             for (database, moves) in known.moves.iter().enumerate() {
                 if self.queue.is_committed_stored(partition, database) {
                     known.moves_when_committed[database] = *moves;

@@ -27,8 +27,8 @@ const DELIVERED_LATER_RECORDS: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct FoundStart {
     pub(super) start: PartitionStart,
-    /// By database: [`Checkpoint::moves`].
-    pub(super) moves: Vec<u64>,
+    /// By database: [`Checkpoint::moves`]; `None` for one that does not answer.
+    pub(super) moves: Vec<Option<u64>>,
     pub(super) samples: LogSamples,
     pub(super) rewound: Vec<Rewound>,
 }
@@ -129,19 +129,26 @@ pub(super) async fn find_start(
         let stored = seen.checkpoints.get(database).copied().flatten().unwrap_or(0);
         let notified = stored.max(committed);
         // A slot that came to it has lowered its checkpoint.
-        let has_received = |moves: &[u64]| moves.get(database).is_some_and(|moves| *moves < answer.checkpoint.moves);
+        let has_received = |known: &[Option<u64>]| {
+            known.get(database).copied().flatten().is_some_and(|moves| moves < answer.checkpoint.moves)
+        };
         let has_lost_stored = next < stored && !has_received(&seen.moves);
         let has_lost_committed = next < committed && !has_received(&seen.moves_when_committed);
-        let has_less = |(slot, has): (&Slot, &u64)| {
-            let before = seen.positions.get(slot).copied().filter(|before| before > has)?;
-            Some(Rewound { database, next: *has, before })
+        let has_less = |(slot, before): (&Slot, &u64)| {
+            let has = answer.positions.get(slot).copied().filter(|has| has < before)?;
+            Some(Rewound { database, next: has, before: *before })
         };
-        if let Some(found) = answer.positions.iter().find_map(has_less) {
-            job.rewinds.note_found(database);
+        let note_less = || {
+            if seen.note_less(database) {
+                job.rewinds.note_found(database);
+            }
+        };
+        if let Some(found) = seen.positions.iter().find_map(has_less) {
+            note_less();
             rewound.push(found);
         } else if has_lost_stored || has_lost_committed {
             if has_lost_stored {
-                job.rewinds.note_found(database);
+                note_less();
             } else {
                 job.rewinds.note_behind_committed(database, stream, partition, committed);
             }
@@ -165,7 +172,7 @@ pub(super) async fn find_start(
         offset = offset.saturating_sub(DELIVERED_LATER_RECORDS).max(first);
         done_before.clear();
     }
-    let moves = answers.iter().map(|answer| answer.as_ref().map_or(0, |answer| answer.checkpoint.moves)).collect();
+    let moves = answers.iter().map(|answer| Some(answer.as_ref()?.checkpoint.moves)).collect();
     let checkpoints = answers.iter().map(|answer| answer.as_ref().map(|answer| answer.checkpoint.next)).collect();
     Ok(FoundStart { start: PartitionStart { offset, checkpoints, done_before }, moves, samples, rewound })
 }

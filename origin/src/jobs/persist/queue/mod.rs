@@ -82,6 +82,8 @@ struct PartitionProgress {
     done_before: HashMap<Slot, u64>,
     /// By slot: the offset after its last record that is done.
     done: BTreeMap<Slot, u64>,
+    /// What was seen stored before this assignment, which stands until it is started.
+    seen_before: SeenStored,
 }
 
 impl PartitionProgress {
@@ -150,6 +152,7 @@ impl RecordQueue {
     /// Begins a partition anew; the number of the assignment. Nothing of it is taken before [`Self::start`].
     pub(crate) fn assign(&mut self, partition: u32) -> u64 {
         let committed = self.partitions.get(&partition).map_or(0, |progress| progress.committed);
+        let seen_before = self.seen(partition);
         self.revoke(partition);
         self.assignments += 1;
         let progress = PartitionProgress {
@@ -163,6 +166,7 @@ impl RecordQueue {
             behind: BTreeMap::new(),
             done_before: HashMap::new(),
             done: BTreeMap::new(),
+            seen_before,
         };
         self.partitions.insert(partition, progress);
         self.assignments
@@ -172,6 +176,7 @@ impl RecordQueue {
     pub(crate) fn start(&mut self, partition: u32, start: PartitionStart) {
         let Some(progress) = self.partitions.get_mut(&partition) else { return };
         progress.is_started = true;
+        progress.seen_before = SeenStored::default();
         progress.next = start.offset;
         progress.done_before = start.done_before;
         let behind = start.checkpoints.iter().enumerate().filter(|(_, checkpoint)| checkpoint.is_none());
@@ -192,14 +197,17 @@ impl RecordQueue {
         beyond.map(|(slot, next)| (*slot, *next)).collect()
     }
 
-    /// What this process has seen stored of a partition since it was assigned; the moves are not known here.
+    /// What this process has seen stored of a partition since it was last started; the moves are not known here.
     pub(crate) fn seen(&self, partition: u32) -> SeenStored {
-        let progress = self.partitions.get(&partition);
-        progress.map_or_else(SeenStored::default, |progress| SeenStored {
-            checkpoints: progress.stored.clone(),
-            positions: progress.done.clone(),
-            ..SeenStored::default()
-        })
+        match self.partitions.get(&partition) {
+            None => SeenStored::default(),
+            Some(progress) if !progress.is_started => progress.seen_before.clone(),
+            Some(progress) => SeenStored {
+                checkpoints: progress.stored.clone(),
+                positions: progress.done.clone(),
+                ..SeenStored::default()
+            },
+        }
     }
 
     /// Whether a database has stored what is committed of a partition.

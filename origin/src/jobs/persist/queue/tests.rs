@@ -186,6 +186,30 @@ fn revoked_partition_is_forgotten_and_begins_again() {
 }
 
 #[test]
+fn what_was_seen_stored_stands_until_the_partition_is_started_again() {
+    let (mut queue, now) = (RecordQueue::new(2), Instant::now());
+    take(&mut queue, 0, 5);
+    let batch = queue.pick(now, shard).unwrap();
+    queue.mark_stored(batch);
+    for _ in 0..3 {
+        queue.assign(0);
+        let seen = queue.seen(0);
+        assert_eq!(
+            (&seen.checkpoints[..], seen.positions),
+            (&[Some(6), Some(5)][..], BTreeMap::from([(Slot::FIRST, 6)]))
+        );
+    }
+    assert_eq!([1, 1, 0].map(|database| queue.seen(0).note_less(database)), [true, false, true], "once for all begins");
+    begin(&mut queue, 0, &[Some(2), Some(5)]);
+    let seen = queue.seen(0);
+    assert_eq!((&seen.checkpoints[..], &seen.positions), (&[Some(2), Some(5)][..], &BTreeMap::new()));
+    assert!(seen.note_less(1), "it may go back once more");
+    queue.revoke(0);
+    queue.assign(0);
+    assert!(queue.seen(0).checkpoints.is_empty(), "another process may have had it");
+}
+
+#[test]
 fn nothing_is_taken_before_its_start_or_again_behind_it() {
     let mut queue = RecordQueue::new(10);
     queue.assign(0);
@@ -262,6 +286,6 @@ fn slots_that_are_applied_beyond_a_checkpoint_are_known_with_their_positions() {
     queue.mark_stored(second);
     assert_eq!(queue.applied(0, 0, shard), [], "the checkpoint says so");
     assert_eq!(queue.seen(0).positions.len(), 2);
-    queue.assign(0);
+    begin(&mut queue, 0, &[Some(0), Some(0)]);
     assert!(queue.seen(0).positions.is_empty());
 }

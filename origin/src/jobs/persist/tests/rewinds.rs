@@ -83,6 +83,33 @@ async fn database_that_went_back_while_no_job_ran_is_filled_again() {
     bed.runs(bed.until_liked(&[4, 604], 40)).await;
 }
 
+/// Slots that came to it before the job began explain nothing.
+#[tokio::test(start_paused = true)]
+async fn database_that_was_away_when_the_job_began_has_gone_back_where_it_lacks_what_is_committed() {
+    let bed = PersistTestBed::new(2);
+    let like_both = |by| [4, 604].map(|slot| bed.like(slot, by));
+    bed.tables.reset_checkpoint(1, OperationStream::Reactions, 0, 0).await.unwrap();
+    (1..=20).for_each(|by| _ = like_both(by));
+    bed.runs(bed.until_liked(&[4, 604], 20)).await;
+    let copy = bed.tables.copy();
+    (21..=40).for_each(|by| _ = like_both(by));
+    bed.runs(async {
+        bed.until_liked(&[4, 604], 40).await;
+        until_committed(&bed, 80).await;
+    })
+    .await;
+    bed.tables.rewind(1, &copy);
+    bed.tables.take_down(1);
+    bed.runs(async {
+        bed.like(4, 41);
+        bed.until_liked(&[4], 41).await;
+        bed.tables.heal();
+        bed.until_liked(&[604], 40).await;
+    })
+    .await;
+    assert_eq!(bed.tables.passed_rewinds(), [1]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn database_to_which_a_slot_came_has_not_gone_back() {
     let bed = PersistTestBed::new(2);
