@@ -376,7 +376,8 @@ impl Cluster {
         self.jobs.spawn(invalidate_changed::run(cached_store, tables, rewinds, databases, clock, stop.clone()));
         for database in 0..databases {
             let (outboxes, erased_members) = (self.tables.clone(), self.job.erased_members.clone());
-            self.jobs.spawn(deliver_outboxes::run(outboxes, erased_members, database, self.stop_jobs.clone()));
+            let (rewinds, stop) = (self.job.rewinds.clone(), self.stop_jobs.clone());
+            self.jobs.spawn(deliver_outboxes::run(outboxes, erased_members, rewinds, database, stop));
         }
         let failed = self.failed.clone();
         self.jobs.spawn(async move {

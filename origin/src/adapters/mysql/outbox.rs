@@ -15,12 +15,13 @@ use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::rows::{count_at, id_at, member_id, number_at, slot_at};
 use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::slot_state::READABLE_STATES;
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues, group_by_table};
 use crate::adapters::mysql::write::outbox_rows::DATABASE_NOW;
 use crate::adapters::mysql::write::slot_locks;
 use crate::domain::fold::HistoryRow;
-use crate::ports::store::{Outboxes, Result, Sharding as _, StoreError};
+use crate::ports::store::{Delivered, Outboxes, Result, Sharding as _, StoreError};
 
 /// Rows that are delivered in one transaction: 300 kB at most, with the longest names and pictures 3 MB.
 const ROWS_PER_DELIVERY: usize = 1_000;
@@ -57,7 +58,7 @@ impl Outboxes for MysqlStore {
         database: usize,
         recipient: usize,
         is_erased: &(dyn Fn(MemberId) -> bool + Send + Sync),
-    ) -> Result<usize> {
+    ) -> Result<Delivered> {
         let slots = self.list_slots_of(database, recipient).await?;
         match self.deliver_slots(database, recipient, &slots, is_erased).await {
             Err(StoreError::Moved) => {}
@@ -66,15 +67,28 @@ impl Outboxes for MysqlStore {
         // A slot of a member has moved, is moving, or has no owner: it holds up no other, and moves are watched
         // elsewhere.
         self.read_slot_map_again().await;
-        let mut delivered = 0;
+        let mut all = Delivered::default();
         for slot in self.list_slots_of(database, recipient).await? {
             match self.deliver_slots(database, recipient, &[slot], is_erased).await {
-                Ok(rows) => delivered += rows,
+                Ok(delivered) => all.add(delivered),
                 Err(StoreError::Moved) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(delivered)
+        Ok(all)
+    }
+
+    async fn has_history(&self, database: usize, member: MemberId, id: CommentId) -> Result<Option<bool>> {
+        let slot = member_slot(member);
+        // In one statement, so that a slot that leaves takes its rows with it.
+        let text = format!(
+            "SELECT CAST(EXISTS (SELECT 1 FROM member_comment_{} WHERE member_id = ? AND comment_id = ?) AS SIGNED) \
+             FROM slot WHERE slot = ? AND state IN {READABLE_STATES}",
+            self.table_number(slot)
+        );
+        let find = sql(text).bind(member.signed()).bind(id.signed()).bind(slot.get());
+        let found = self.session("has_history", database).await?.fetch_first(find).await?;
+        found.map(|r| Ok(number_at(&r, 0)? != 0)).transpose()
     }
 
     async fn read_outbox_age(&self, database: usize) -> Result<Option<u64>> {
@@ -115,28 +129,29 @@ impl MysqlStore {
         Ok(slots.into_iter().filter(|slot| self.database_of(*slot) == recipient).collect())
     }
 
-    /// Delivers some of the rows for members in these slots, all of which the recipient must have; how many.
+    /// Delivers some of the rows for members in these slots, all of which the recipient must have.
     async fn deliver_slots(
         &self,
         database: usize,
         recipient: usize,
         slots: &[Slot],
         is_erased: &(dyn Fn(MemberId) -> bool + Send + Sync),
-    ) -> Result<usize> {
+    ) -> Result<Delivered> {
         if slots.is_empty() {
-            return Ok(0);
+            return Ok(Delivered::default());
         }
         let mut session = self.session("take_from_outbox", database).await?;
         session.begin().await?;
         let done = async {
             let rows = take_rows(&mut session, slots).await?;
             if rows.is_empty() {
-                return Ok(0);
+                return Ok(Delivered::default());
             }
             self.write_member_rows(recipient, &rows, is_erased).await?;
             let numbers: Vec<String> = rows.iter().map(|row| row.seq.to_string()).collect();
             session.execute_text(format!("DELETE FROM outbox WHERE seq IN ({})", numbers.join(","))).await?;
-            Ok(rows.len())
+            let last = rows.last().map(|row| (row.history.member, row.history.id));
+            Ok(Delivered { rows: rows.len(), last })
         };
         let done = done.await;
         session.finish(done).await

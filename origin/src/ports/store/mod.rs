@@ -53,7 +53,7 @@ pub use member_data::MemberDataReader;
 pub use member_names::MemberNameReader;
 pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
-pub use outbox::Outboxes;
+pub use outbox::{Delivered, Outboxes};
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
 pub use reconcile::HistoryReconciler;

@@ -227,13 +227,14 @@ impl Cluster {
         let erased_members = Arc::<ErasedMembers>::default();
         let (watched, remembering, ending) = (broker.clone(), tables.clone(), node.clone());
         tokio::spawn(async move { broker_identity::watch(&watched, &*remembering, |_| ending.kill()).await });
+        let rewinds = RewindPasser::new(tables.clone(), node.clock());
         for database in 0..databases {
-            tokio::spawn(deliver_outboxes::run(tables.clone(), erased_members.clone(), database, stop.clone()));
+            let (rewinds, stop) = (rewinds.clone(), stop.clone());
+            tokio::spawn(deliver_outboxes::run(tables.clone(), erased_members.clone(), rewinds, database, stop));
         }
         tokio::spawn(finish_moves::run(tables.clone(), node.clock(), stop.clone()));
         let invalidation = cached_store.clone();
         let clock = node.clock();
-        let rewinds = RewindPasser::new(tables.clone(), clock.clone());
         let followed = rewinds.clone();
         tokio::spawn(invalidate_changed::run(
             invalidation,

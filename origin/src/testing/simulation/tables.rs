@@ -25,8 +25,8 @@ use crate::domain::operation::{ChangeRow, LoggedOperation, OperationOutcome, Per
 use crate::domain::positions::OperationStream;
 use crate::domain::reaction_state::ReactionState;
 use crate::ports::store::{
-    BatchWriter, BrokerStates, ChangeFeedReader, Checkpoints, Outboxes, ReactionStateReader, Result, Rewinds, Sharding,
-    SlotPositions, StoreError,
+    BatchWriter, BrokerStates, ChangeFeedReader, Checkpoints, Delivered, Outboxes, ReactionStateReader, Result,
+    Rewinds, Sharding, SlotPositions, StoreError,
 };
 use crate::testing::faults::lock;
 use crate::testing::simulation::database::{Database, member_slot};
@@ -407,7 +407,7 @@ impl Outboxes for SimulatedTables {
         database: usize,
         recipient: usize,
         _: &(dyn Fn(MemberId) -> bool + Send + Sync),
-    ) -> Result<usize> {
+    ) -> Result<Delivered> {
         let is_own = |slot: &Slot| self.known_database(*slot) == recipient;
         let slots: Vec<Slot> = self.list_member_slots(database).await?.into_iter().filter(is_own).collect();
         match self.deliver_to(database, recipient, &slots).await {
@@ -415,15 +415,23 @@ impl Outboxes for SimulatedTables {
             done => return done,
         }
         self.read_slot_map_again().await;
-        let mut delivered = 0;
+        let mut all = Delivered::default();
         for slot in self.list_member_slots(database).await?.into_iter().filter(is_own) {
             match self.deliver_to(database, recipient, &[slot]).await {
-                Ok(rows) => delivered += rows,
+                Ok(delivered) => all.add(delivered),
                 Err(StoreError::Moved) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(delivered)
+        Ok(all)
+    }
+
+    async fn has_history(&self, database: usize, member: MemberId, id: CommentId) -> Result<Option<bool>> {
+        let find = |of: &mut Database| {
+            let is_here = of.slots.status(member_slot(member)).state.is_readable();
+            is_here.then(|| of.histories.contains_key(&(member, id)))
+        };
+        self.transact(database, "has_history", find).await
     }
 
     async fn read_outbox_age(&self, _: usize) -> Result<Option<u64>> {
@@ -447,14 +455,14 @@ impl SimulatedTables {
 
     /// Takes rows for members in these slots, writes them to the recipient, and deletes them when that is committed. The
     /// locks between are left out: two processes may deliver the same rows, which changes nothing.
-    async fn deliver_to(&self, database: usize, recipient: usize, slots: &[Slot]) -> Result<usize> {
+    async fn deliver_to(&self, database: usize, recipient: usize, slots: &[Slot]) -> Result<Delivered> {
         let take = |of: &mut Database| -> Vec<(u64, HistoryRow)> {
             let rows = of.outbox.iter().filter(|(_, row)| slots.contains(&member_slot(row.member)));
             rows.map(|(number, row)| (*number, *row)).take(ROWS_PER_DELIVERY).collect()
         };
         let rows = self.transact(database, "take_from_outbox", take).await?;
         if rows.is_empty() {
-            return Ok(0);
+            return Ok(Delivered::default());
         }
         let histories: Vec<HistoryRow> = rows.iter().map(|(_, row)| *row).collect();
         let slots: Vec<Slot> = histories.iter().map(|row| member_slot(row.member)).collect();
@@ -462,6 +470,7 @@ impl SimulatedTables {
         self.transact_on_slots(recipient, "write_histories", Some(&slots), write).await??;
         let delete = |of: &mut Database| of.outbox.retain(|number, row| !rows.contains(&(*number, *row)));
         self.transact(database, "delete_from_outbox", delete).await?;
-        Ok(rows.len())
+        let last = histories.last().map(|row| (row.member, row.id));
+        Ok(Delivered { rows: rows.len(), last })
     }
 }

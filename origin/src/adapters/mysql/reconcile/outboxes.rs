@@ -9,7 +9,7 @@ use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::rows::{count_at, member_id, number_at};
 use crate::adapters::mysql::write::outbox_rows::DATABASE_NOW;
 use crate::domain::reconcile::{Difference, FoundDifference, OutboxDifference};
-use crate::ports::store::{Outboxes as _, Result, Sharding as _};
+use crate::ports::store::{Delivered, Outboxes as _, Result, Sharding as _};
 
 /// How long a row waits at most, in milliseconds, while its recipient answers: five minutes. A job delivers it in
 /// half a second.
@@ -53,11 +53,11 @@ impl MysqlStore {
     ) -> Result<bool> {
         loop {
             let delivered = self.deliver(database, recipient, is_erased).await;
-            if matches!(delivered, Ok(rows) if rows >= ROWS_PER_READ) {
+            if matches!(delivered, Ok(Delivered { rows, .. }) if rows >= ROWS_PER_READ) {
                 continue;
             }
             let is_left = self.find_late_rows(database, false).await?.contains_key(&recipient);
-            if !is_left || !matches!(delivered, Ok(rows) if rows > 0) {
+            if !is_left || !matches!(delivered, Ok(Delivered { rows: 1.., .. })) {
                 return Ok(!is_left);
             }
         }

@@ -39,7 +39,7 @@ async fn batch_waits_for_no_database_but_its_own() {
     cut.persist(&batch).await.unwrap();
     assert_eq!(cut.list_recipients(0).await.unwrap(), [0, 1]);
     cut.deliver(0, 1, &|_| false).await.unwrap_err();
-    assert_eq!(cut.deliver(0, 0, &|_| false).await.unwrap(), 1);
+    assert_eq!(cut.deliver(0, 0, &|_| false).await.unwrap().rows, 1);
     assert_eq!(cut.list_history(near, None, 10).await.unwrap().len(), 1, "it waits for no other");
     assert!(store.read_outbox_age(0).await.unwrap().is_some());
     // What is not delivered yet is found by an erasure.
@@ -47,7 +47,7 @@ async fn batch_waits_for_no_database_but_its_own() {
     assert_eq!(store.list_comments_of(far, None, 10).await.unwrap().len(), 1);
     // Two processes deliver at once.
     let (first, second) = tokio::join!(store.deliver(0, 1, &|_| false), store.deliver(0, 1, &|_| false));
-    assert_eq!(first.unwrap() + second.unwrap(), 1);
+    assert_eq!(first.unwrap().rows + second.unwrap().rows, 1);
     assert_eq!(store.list_history(far, None, 10).await.unwrap().len(), 1);
     assert_eq!(store.list_comments_of(far, None, 10).await.unwrap().len(), 1);
     assert_eq!(store.read_names(&[far]).await.unwrap()[&far], "Far");
@@ -70,12 +70,12 @@ async fn slot_without_an_owner_holds_up_no_member_of_another() {
         store.session("test", 1).await.unwrap().execute_text(text).await.unwrap();
     };
     set(SlotState::Elsewhere).await;
-    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap(), 1);
-    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap(), 0);
+    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap().rows, 1);
+    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap().rows, 0);
     assert_eq!(store.list_history(other, None, 10).await.unwrap().len(), 1);
     assert!(store.read_outbox_age(0).await.unwrap().is_some(), "the other is still owed");
     set(SlotState::Owned).await;
-    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap(), 1);
+    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap().rows, 1);
     assert_eq!(store.list_history(stuck, None, 10).await.unwrap().len(), 1);
     databases.drop_all().await;
 }
@@ -108,13 +108,17 @@ async fn comment_that_is_read_again_owes_its_row_of_the_history_again() {
     let new = comment_by(1, far, "Far");
     let read = LoggedOperation { position: Some(7), ..operation(&new) };
     store.persist(std::slice::from_ref(&read)).await.unwrap();
-    deliver_outboxes(&store, &[]).await;
+    let delivered = store.deliver(0, 1, &|_| false).await.unwrap();
+    assert_eq!(delivered, Delivered { rows: 1, last: Some((far, new.path.id())) });
+    let has = async |database| store.has_history(database, far, new.path.id()).await.unwrap();
+    assert_eq!((has(0).await, has(1).await), (None, Some(true)));
     // The database of the member goes back; that of the comment does not.
     for n in 0..TABLES {
         let lose = format!("DELETE FROM member_comment_{n}; DELETE FROM member_{n}");
         store.session("test", 1).await.unwrap().execute_text(lose).await.unwrap();
     }
     assert_eq!(store.list_history(far, None, 10).await.unwrap(), []);
+    assert_eq!(has(1).await, Some(false));
     let outcomes = store.persist(&[read]).await.unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Seen]), "{outcomes:?}");
     deliver_outboxes(&store, &[]).await;
