@@ -70,6 +70,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
                 .merge(patch(checked(RouteRule::MEMBER_JSON))),
         )
         .route("/v1/admin/words/test", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/admin/settings", get(checked(RouteRule::MEMBER_CALL)).merge(patch(checked(RouteRule::MEMBER_JSON))))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
         .route("/edge/push", post(receive_push))

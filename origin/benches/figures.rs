@@ -41,7 +41,7 @@ fn main() -> anyhow::Result<()> {
 async fn run() -> anyhow::Result<()> {
     let data = std::env::temp_dir().join(format!("gailou-bench-{}", std::process::id()));
     let mut config = Config { data: data.clone(), ..Config::default() };
-    config.limits.enabled = false;
+    config.adjustable.limits.enabled = false;
     let app = bootstrap::open(config).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let origin = listener.local_addr()?;

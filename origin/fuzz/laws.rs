@@ -67,7 +67,7 @@ impl FuzzedOrigin {
     fn start() -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let mut config = Config { data: tempfile::tempdir().expect("a directory").keep(), ..Config::default() };
-        config.limits.enabled = false;
+        config.adjustable.limits.enabled = false;
         config.auth.token_secret = Secret::new(SECRET);
         config.cursor_secret = Secret::new(SECRET);
         let process = runtime.block_on(bootstrap::open(config)).expect("the origin opens");

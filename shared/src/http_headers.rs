@@ -37,6 +37,22 @@ pub fn bearer_token(authorization: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
+/// Whether a body of this `Content-Type` is read as JSON: `application/json`, or `application/merge-patch+json` of RFC
+/// 7396; parameters do not matter.
+///
+/// ```
+/// use gailou_shared::http_headers::is_json_type;
+/// assert!(is_json_type("Application/JSON; charset=utf-8"));
+/// assert!(is_json_type("application/merge-patch+json"));
+/// assert!(!is_json_type("text/plain; application/json"));
+/// assert!(!is_json_type(""));
+/// ```
+#[must_use]
+pub fn is_json_type(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    ["application/json", "application/merge-patch+json"].iter().any(|json| kind.eq_ignore_ascii_case(json))
+}
+
 /// Longest request id of a caller, in bytes.
 const MAX_REQUEST_ID_BYTES: usize = 64;
 

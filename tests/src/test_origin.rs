@@ -74,7 +74,7 @@ impl TestOrigin {
     async fn start_in(databases: Option<OriginDatabases>, configure: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let mut config = Config { data: directory.path().join("data"), ..Config::default() };
-        config.limits.enabled = false;
+        config.adjustable.limits.enabled = false;
         config.auth.token_secret = Secret::new(TOKEN_SECRET);
         config.cluster = databases.as_ref().map(OriginDatabases::cluster_config);
         configure(&mut config);

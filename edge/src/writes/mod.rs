@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
+use gailou_shared::http_headers::is_json_type;
 use gailou_shared::limits::MAX_BODY_BYTES;
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::{http_headers, token};
@@ -136,8 +137,7 @@ fn check_token(isolate: &Isolate, ports: &Ports, headers: &HeaderMap) -> Result<
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = forward::header_text(headers, &CONTENT_TYPE);
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+    is_json_type(forward::header_text(headers, &CONTENT_TYPE))
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Snapshot { slot, .. } => format!("a snapshot in slot {}", slot.get()),
         Operation::LeaseReviews { ids, .. } => format!("a lease of {} comments", ids.len()),
         Operation::Dictionary { terms, .. } => format!("a dictionary of {} terms", terms.len()),
+        Operation::Settings { stored, .. } => format!("version {} of the settings", stored.version),
         Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
         Operation::Erasure { member, .. } => format!("the erasure of member {member}"),

@@ -37,7 +37,9 @@ use crate::domain::row::WeightsByType;
 use crate::jobs::keep_node_lease::NodeLeaseKeeper;
 use crate::jobs::pass_rewinds::RewindPasser;
 use crate::jobs::persist::PersistJob;
-use crate::jobs::{deliver_outboxes, finish_moves, follow_dictionary, invalidate_changed, persist, rebuild, warm};
+use crate::jobs::{
+    deliver_outboxes, finish_moves, follow_dictionary, follow_settings, invalidate_changed, persist, rebuild, warm,
+};
 use crate::ports::broker::{Broker as _, BrokerError, PartitionOffsets as _, Topic};
 use crate::ports::counters::CounterSlots as _;
 use crate::ports::dependencies::{Dependencies, DependencyStatus, ServerSettings};
@@ -359,6 +361,7 @@ impl Cluster {
         process.spawn(async move { recovery.recover_all().await });
         if state.role.serves() {
             process.spawn(follow_dictionary::run(Arc::downgrade(state)));
+            process.spawn(follow_settings::run(Arc::downgrade(state)));
             process.spawn(self.node_lease.clone().run(Arc::downgrade(state)));
         }
         if state.role.runs_jobs() {

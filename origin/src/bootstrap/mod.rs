@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::CommentId;
 use parking_lot::RwLock;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -46,6 +46,7 @@ use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
 use crate::state::redacted_store::RedactedStore;
+use crate::state::settings::CurrentSettings;
 use crate::state::taken_names::TakenNames;
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
@@ -130,17 +131,23 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let last_id = if config.cluster.is_some() { None } else { tables.read_last_id().await? };
     let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
     let mut collectors = adapters.collectors;
-    let degrade = Arc::new(DegradeSwitches::new(config.degrade.clone(), adapters.reads.clone()));
+    let degrade = Arc::new(DegradeSwitches::new(config.adjustable.degrade.clone(), adapters.reads.clone()));
     collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone(), degrade.clone()]);
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
-        rate_limits: RateLimits::new(&config.limits, Arc::new(MemoryRateCounters::default()), adapters.shared_rates),
-        taken_names: TakenNames::new(&config.names.reserved),
+        rate_limits: RateLimits::new(
+            &config.adjustable.limits,
+            Arc::new(MemoryRateCounters::default()),
+            adapters.shared_rates,
+        ),
+        taken_names: TakenNames::new(&config.adjustable.names.reserved),
         ids: IdGenerator::new(adapters.lease, last_id.map_or(0, CommentId::created_ms)),
         degrade,
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
+        current_settings: RwLock::new(Arc::new(CurrentSettings { version: 0, values: config.adjustable.clone() })),
+        settings_load: Mutex::default(),
         snapshots: RankedSnapshots::new(),
         subject_states: moka::sync::Cache::builder()
             .max_capacity(MAX_SUBJECT_STATES)
@@ -166,6 +173,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         role,
     });
     state.reload_dictionary().await?;
+    state.reload_settings().await.context("the settings that admins have changed")?;
     if let Err(error) = state.erased_members.follow(&*state.tables).await {
         if !error.is_away() {
             return Err(error.into());

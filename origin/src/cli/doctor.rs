@@ -122,7 +122,7 @@ fn edge(config: &Config) -> Finding {
 }
 
 fn limits(config: &Config) -> Finding {
-    if config.limits.enabled {
+    if config.adjustable.limits.enabled {
         Finding(Fine, "limits".into(), "on".into())
     } else {
         Finding(Warning, "limits".into(), "off: nothing is rate limited; set GAILOU_LIMITS=true".into())

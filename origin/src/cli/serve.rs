@@ -16,7 +16,7 @@ use crate::cli::data_lock;
 use crate::cli::data_lock::DataLock;
 use crate::cli::wait_for_stop;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{AdjustableSettings, Config};
 use crate::state::ProcessRole;
 use crate::{bootstrap, http};
 
@@ -31,8 +31,8 @@ pub(super) async fn run(config: Config, role: ProcessRole, listens: bool) -> any
     let listener = if listens { Some(listen(&config).await?) } else { None };
     let address = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     let stop = on_signals()?;
-    warn_of_settings(&config);
     let app = bootstrap::open_as(config, role, Clock::system()).await?;
+    warn_of_settings(&app.settings().values);
     if app.config.cluster.is_none() {
         match ControlSocket::open(&app.config.data) {
             Ok(socket) => drop(tokio::spawn(socket.serve(app.clone(), stop.clone()))),
@@ -103,16 +103,16 @@ fn on_signals() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
-fn warn_of_settings(config: &Config) {
+fn warn_of_settings(settings: &AdjustableSettings) {
     let degrade = [
-        ("degrade.hot_as_new", config.degrade.hot_as_new),
-        ("degrade.no_overlay", config.degrade.no_overlay),
-        ("degrade.no_previews", config.degrade.no_previews),
+        ("degrade.hot_as_new", settings.degrade.hot_as_new),
+        ("degrade.no_overlay", settings.degrade.no_overlay),
+        ("degrade.no_preview", settings.degrade.no_preview),
     ];
     for (setting, _) in degrade.into_iter().filter(|(_, is_on)| *is_on) {
         tracing::warn!(setting, "Setting {setting} is on: readers get less than they could");
     }
-    if !config.limits.enabled {
+    if !settings.limits.enabled {
         let setting = "limits.enabled";
         tracing::warn!(setting, "Setting {setting} is off: nothing is rate limited");
     }

@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for AllowedOrigins {
 }
 
 /// `cors`: which sites may write.
-#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorsSettings {
     /// Sites that may write, unless the subject type says otherwise: `https://blog.example`,
@@ -141,9 +141,9 @@ pub struct CorsSettings {
     pub origins: AllowedOrigins,
 }
 
-impl Default for CorsSettings {
+impl Default for AllowedOrigins {
     fn default() -> Self {
-        Self { origins: AllowedOrigins::localhost() }
+        Self::localhost()
     }
 }
 

@@ -9,7 +9,7 @@ use documented::DocumentedFields;
 use gailou_shared::token::TokenKey;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::values::{parse, switch};
+use crate::config::values::parse;
 use crate::config::{ConfigError, Secret};
 
 /// `auth`: how members prove who they are.
@@ -27,14 +27,11 @@ pub struct AuthSettings {
     /// What a token's `aud` must be.
     #[serde(deserialize_with = "audience")]
     pub audience: String,
-    /// Whether readers may write under a name of their choice.
-    #[serde(deserialize_with = "switch")]
-    pub guests: bool,
 }
 
 impl Default for AuthSettings {
     fn default() -> Self {
-        Self { token_secret: None, token_public_key: None, audience: "gailou".into(), guests: true }
+        Self { token_secret: None, token_public_key: None, audience: "gailou".into() }
     }
 }
 

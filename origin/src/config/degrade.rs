@@ -19,5 +19,5 @@ pub struct DegradeSettings {
     pub no_overlay: bool,
     /// Whether `/v1/preview` is refused with 503.
     #[serde(deserialize_with = "switch")]
-    pub no_previews: bool,
+    pub no_preview: bool,
 }

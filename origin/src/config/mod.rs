@@ -4,6 +4,7 @@
 //! name, an accepted one is within its bounds, and no `Debug` output shows a secret. The fields'
 //! comments are the reference of `config::reference`.
 
+mod adjustable;
 mod allowed_origins;
 mod auth;
 mod cluster;
@@ -24,12 +25,13 @@ mod tests;
 mod trusted_proxies;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{env, fs};
 
+pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
 pub use cluster::{
@@ -43,7 +45,7 @@ use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
 pub use names::NameSettings;
 pub use retention::RetentionSettings;
-pub use rules::RuleSettings;
+pub use rules::{GuestRule, RuleSettings};
 pub use secret::{Password, Secret};
 use settings::Settings;
 use sources::Sources;
@@ -62,6 +64,18 @@ impl ConfigError {
     fn new(name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { name: name.into(), reason: reason.into() }
     }
+
+    /// The setting.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is wrong with its value; never the value.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 /// The configuration of a process: all settings, checked against each other.
@@ -70,16 +84,15 @@ pub struct Config {
     pub bind: SocketAddr,
     pub data: PathBuf,
     pub trusted_proxies: TrustedProxies,
-    pub limits: LimitSettings,
+    /// What is in force where admins have changed nothing.
+    pub adjustable: AdjustableSettings,
+    /// What admins cannot change, because the operator has set it: dotted names as they write them.
+    pub fixed: BTreeSet<String>,
     pub connections: ConnectionSettings,
     pub retention: RetentionSettings,
-    pub degrade: DegradeSettings,
-    pub names: NameSettings,
-    pub rules: RuleSettings,
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
-    pub cors: CorsSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -146,7 +159,8 @@ impl Config {
         let settings: Settings = sources.read()?;
         let types = subject_types::from_settings(&settings, sources)?;
         let cluster = cluster::from_settings(&settings, sources)?;
-        let config = Self::assemble(settings, types, cluster);
+        let mut config = Self::assemble(settings, types, cluster);
+        config.fixed = sources.given().filter_map(adjustable::adjustable_name).collect();
         config.check_secrets()?;
         Ok(config)
     }
@@ -172,16 +186,13 @@ impl Config {
             bind,
             data,
             trusted_proxies,
-            limits,
+            adjustable: AdjustableSettings { sites: cors.origins, names, rules, degrade, limits },
+            fixed: BTreeSet::new(),
             connections,
             retention,
-            degrade,
-            names,
-            rules,
             auth,
             cursor_secret,
             edge,
-            cors,
             cluster,
             types,
         }
@@ -198,21 +209,9 @@ impl Config {
         self.types.get(kind).map(SubjectType::weights).unwrap_or_default()
     }
 
-    /// Whether guests may post on subjects of this type.
-    #[must_use]
-    pub fn guests(&self, kind: &str) -> bool {
-        self.auth.guests && self.types.get(kind).is_some_and(|kind| kind.guests)
-    }
-
     /// Whether sites that may write depend on the subject's type.
     #[must_use]
     pub fn origins_depend_on_type(&self) -> bool {
         self.types.values().any(|kind| kind.cors_origins.is_some())
-    }
-
-    /// Which sites may write on subjects of this type.
-    #[must_use]
-    pub fn origins(&self, kind: &str) -> &AllowedOrigins {
-        self.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()).unwrap_or(&self.cors.origins)
     }
 }

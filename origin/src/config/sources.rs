@@ -17,11 +17,12 @@ use crate::config::ConfigError;
 const VARIABLE_PREFIX: &str = "GAILOU_";
 
 /// Variables with a name of their own, without [`VARIABLE_PREFIX`], and the setting that they set.
-const SHORT_NAMES: [(&str, &str); 4] = [
+const SHORT_NAMES: [(&str, &str); 5] = [
     ("TOKEN_SECRET", "auth.token_secret"),
     ("EDGE_SECRET", "edge.secret"),
     ("EDGE_SECRET_PREVIOUS", "edge.secret_previous"),
     ("LIMITS", "limits.enabled"),
+    ("SITES", "cors.origins"),
 ];
 
 const UNKNOWN_SETTING: &str = "is not a setting that Gailou knows";
@@ -38,6 +39,22 @@ pub(super) fn variable_of(key: &str) -> String {
 fn written(path: &[String]) -> String {
     let names = path.iter().map(|name| if name.contains('.') { format!("'{name}'") } else { name.clone() });
     names.collect::<Vec<_>>().join(".")
+}
+
+/// What is wrong with a value; never the value.
+pub(super) fn refusal_reason(kind: Kind) -> String {
+    match kind {
+        Kind::UnknownField(..) => UNKNOWN_SETTING.to_owned(),
+        // A text where a section is expected: `GAILOU_EDGE`.
+        Kind::InvalidType(_, expected) if expected.starts_with("struct ") => UNKNOWN_SETTING.to_owned(),
+        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) | Kind::InvalidLength(_, expected) => {
+            format!("must be {expected}")
+        }
+        Kind::UnknownVariant(_, variants) => format!("must be one of {}", variants.join(", ")),
+        Kind::Message(reason) => reason,
+        Kind::MissingField(_) => "is missing".to_owned(),
+        _ => "cannot be read".to_owned(),
+    }
 }
 
 /// All settings that were given; a later source replaces an earlier one.
@@ -122,6 +139,11 @@ impl Sources {
         self.names.keys().any(|given| given == path)
     }
 
+    /// The paths of all settings that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &[String]> {
+        self.names.keys().map(Vec::as_slice)
+    }
+
     /// What the operator called the setting; its variable if it was not given.
     pub(super) fn name_of(&self, key: &str) -> String {
         let path: Vec<String> = key.split('.').map(str::to_owned).collect();
@@ -129,19 +151,7 @@ impl Sources {
     }
 
     fn refuse(&self, error: figment::Error) -> ConfigError {
-        let reason = match error.kind {
-            Kind::UnknownField(..) => UNKNOWN_SETTING.to_owned(),
-            // A text where a section is expected: `GAILOU_EDGE`.
-            Kind::InvalidType(_, expected) if expected.starts_with("struct ") => UNKNOWN_SETTING.to_owned(),
-            Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) | Kind::InvalidLength(_, expected) => {
-                format!("must be {expected}")
-            }
-            Kind::UnknownVariant(_, variants) => format!("must be one of {}", variants.join(", ")),
-            Kind::Message(reason) => reason,
-            Kind::MissingField(_) => "is missing".to_owned(),
-            _ => "cannot be read".to_owned(),
-        };
-        ConfigError::new(self.name_at(&error.path), reason)
+        ConfigError::new(self.name_at(&error.path), refusal_reason(error.kind))
     }
 
     /// The name of the setting at a path, or of the first one below it.

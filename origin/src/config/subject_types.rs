@@ -44,7 +44,7 @@ pub struct SubjectType {
     /// Members below this level, from 0 to 255, cannot post.
     #[serde(deserialize_with = "within::<0, 255, _, _>")]
     pub min_level: u8,
-    /// Whether guests may post, if `auth.guests` allows guests at all.
+    /// Whether guests may post, if `rules.guests` allows guests at all.
     #[serde(deserialize_with = "switch")]
     pub guests: bool,
     /// Sites that may write on this type; without it, those of `cors.origins`.

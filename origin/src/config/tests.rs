@@ -1,5 +1,7 @@
 //! Tables: which settings are read, which are refused under which name, and what the reference says.
 
+use std::collections::BTreeSet;
+
 use gailou_shared::path::Mode;
 use gailou_shared::rank::HotWeights;
 
@@ -23,7 +25,7 @@ fn read_file(text: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigErr
 fn no_settings_is_the_embedded_mode() {
     let config = read(&[("PATH", "/bin"), ("GAILOUX", "1")]).unwrap();
     assert_eq!((config.bind.to_string().as_str(), config.data.to_str()), ("127.0.0.1:8080", Some("data")));
-    assert!(config.limits.enabled && config.auth.guests && config.auth.token_secret.is_none());
+    assert!(config.adjustable.limits.enabled && config.auth.token_secret.is_none());
     let modes: Vec<_> = config.types.iter().map(|(name, kind)| (name.as_str(), kind.mode, kind.level_limit)).collect();
     assert_eq!(
         modes,
@@ -64,16 +66,19 @@ fn variable_replaces_file_and_secret_is_text() {
     let config = read_file(file, &variables).unwrap();
     assert_eq!((config.bind.port(), config.data.to_str()), (0, Some("here")));
     assert_eq!(config.auth.token_secret.as_ref().map(Secret::expose), Some(GOOD));
-    assert_eq!((config.limits.enabled, config.limits.posts_per_minute_member), (false, 50));
+    assert_eq!((config.adjustable.limits.enabled, config.adjustable.limits.posts_per_minute_member), (false, 50));
     let video = &config.types["video"];
     assert_eq!((video.mode, video.max_chars, video.weights.like), (Mode::TwoLevel, 100, 2_000));
     assert_eq!(video.weights().half_life_ms, None);
     let qa = &config.types["qa"];
     assert_eq!(
-        (qa.threading().max_level(), qa.min_level, config.guests("qa"), config.guests("video")),
+        (qa.threading().max_level(), qa.min_level, qa.guests, config.types["video"].guests),
         (5, 2, false, true)
     );
-    assert!(config.origins("qa").allow("https://a.example") && !config.origins("qa").allow("http://localhost"));
+    let sites = &config.adjustable.sites;
+    assert!(sites.allow("https://a.example") && !sites.allow("http://localhost"));
+    let fixed = ["limits.enabled", "limits.posts_per_minute_member", "sites"];
+    assert_eq!(config.fixed, fixed.map(String::from).into());
     assert!(!format!("{config:?}").contains(GOOD));
 }
 
@@ -281,7 +286,7 @@ fn example_file_holds_the_defaults() {
         .map(|line| line.strip_prefix('#').filter(|setting| !setting.starts_with(' ')).unwrap_or(line))
         .filter(|line| !line.ends_with("= \"\""))
         .collect();
-    let config = read_file(&uncommented.join("\n"), &[]).unwrap();
+    let config = Config { fixed: BTreeSet::new(), ..read_file(&uncommented.join("\n"), &[]).unwrap() };
     assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
     assert!(read_file(&text, &[]).is_ok());
 }

@@ -12,7 +12,7 @@ use gailou_shared::word_filter::Term;
 use crate::domain::audit::AuditEntry;
 use crate::domain::name_digest::NameDigest;
 use crate::domain::review::NewReport;
-use crate::domain::row::NewCommentRow;
+use crate::domain::row::{NewCommentRow, StoredSettingChanges};
 
 /// A command to the tables.
 #[derive(Debug, Clone)]
@@ -53,6 +53,12 @@ pub enum Operation {
         expected_version: Option<u64>,
         audit: Option<AuditEntry>,
     },
+    /// Stores what admins have changed of the settings. Where the stored changes are not those of the version before,
+    /// nothing changes, and the outcome is [`OperationOutcome::Conflict`].
+    Settings {
+        stored: StoredSettingChanges,
+        audit: Box<AuditEntry>,
+    },
     /// Records that a member has a name with this digest.
     MemberName {
         digest: NameDigest,
@@ -81,6 +87,7 @@ impl Operation {
             Self::Subject { key, .. } => key.slot(),
             Self::Snapshot { slot, .. } | Self::LeaseReviews { slot, .. } => *slot,
             Self::Dictionary { .. }
+            | Self::Settings { .. }
             | Self::MemberName { .. }
             | Self::DeleteExpired
             | Self::DeleteEditHistory { .. }

@@ -247,6 +247,15 @@ pub struct StoredDictionary {
     pub terms: Vec<Term>,
 }
 
+/// What admins have changed of the settings, as it is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredSettingChanges {
+    /// Grows by one with each change; 0 before the first.
+    pub version: u64,
+    /// An object that has what differs from the configuration, at its place.
+    pub changes: serde_json::Map<String, serde_json::Value>,
+}
+
 /// Weights by subject type; a type without an entry has the default weights.
 pub type WeightsByType = HashMap<String, HotWeights>;
 

@@ -36,7 +36,7 @@ pub(super) async fn preview_comment(
     _: LimitedMember<Previews>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Preview>, Refusal> {
-    if app.degrade.no_previews().is_some() {
+    if app.degrade.no_preview().is_some() {
         let detail = "previews are left out for the moment; comments can be posted without one";
         return Err(Refusal::left_out(detail));
     }

@@ -103,6 +103,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::audit::undo))
         .routes(routes!(admin::words::list_words, admin::words::put_words, admin::words::patch_words))
         .routes(routes!(admin::words::test_word))
+        .routes(routes!(admin::settings::read_settings, admin::settings::change_settings))
         .routes(routes!(admin::subjects::put_subject))
         .routes(routes!(edge::get_changes))
 }

@@ -75,7 +75,7 @@ pub(super) async fn list_comments(
     let asked = query.page;
     let build = || async {
         let roots = page::list_roots(&app, &key, asked, read.audience()).await?;
-        let is_passing = roots.page.sort != asked.sort && !app.config.degrade.hot_as_new;
+        let is_passing = roots.page.sort != asked.sort && !app.settings().values.degrade.hot_as_new;
         let page = json_page(&roots, vec![key.clone()])?;
         // Only a first page is one of the lists that may be pushed to the edge.
         let list = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit));

@@ -9,6 +9,7 @@ pub mod follow_change_feed;
 #[cfg(feature = "cluster")]
 pub mod follow_dictionary;
 pub mod follow_erasures;
+pub mod follow_settings;
 #[cfg(feature = "cluster")]
 pub mod invalidate_changed;
 #[cfg(feature = "cluster")]

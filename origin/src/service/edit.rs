@@ -12,7 +12,7 @@ use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
 use crate::service::filter::filter_and_render;
 use crate::service::subject::SubjectAudience;
-use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, publish, subject};
+use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, publish, rules, subject};
 use crate::state::AppState;
 
 /// Replaces the text of a comment. Its author may do so for 15 minutes after posting. An edit that the filter holds
@@ -38,7 +38,8 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     if let Some(too_long) = check_length(&content, publish::max_chars(app, before.subject.kind())) {
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
-    let filtered = filter_and_render(&app.dictionary(), content).await?;
+    let mut filtered = filter_and_render(&app.dictionary(), content).await?;
+    rules::apply(app, member, &mut filtered);
     let held = (filtered.state == CommentState::Review).then(|| HeldEdit {
         content: filtered.content.clone(),
         html: filtered.html.clone(),
@@ -51,7 +52,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         original_text: filtered.original_text,
         state: filtered.state,
         reasons: filtered.reasons,
-        max_edits: u64::from(app.config.limits.edits_per_comment),
+        max_edits: u64::from(app.settings().values.limits.edits_per_comment),
     };
     let after = append_change(app, id, change, None).await?;
     let comment = comment_view::for_author(&after, subject::threading_around(app, &after)?);

@@ -3,6 +3,8 @@
 //! The text of a variant is for the reader. The ports' own errors are for the log: their texts are
 //! never sent.
 
+use std::borrow::Cow;
+
 use gailou_shared::wire::FieldError;
 
 use crate::ports::journal::JournalError;
@@ -76,7 +78,7 @@ pub enum ServiceError {
 
 impl ServiceError {
     /// One wrong field.
-    pub(crate) fn wrong_field(field: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+    pub(crate) fn wrong_field(field: impl Into<Cow<'static, str>>, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::WrongFields(vec![FieldError::new(field, detail)])
     }
 }

@@ -8,6 +8,7 @@ use gailou_shared::wire::{GuestCreated, MemberRef};
 use gailou_shared::word_filter::FilterVerdict;
 use gailou_shared::{limits, visible_text};
 
+use crate::config::GuestRule;
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -17,7 +18,10 @@ use crate::state::AppState;
 /// # Errors
 /// [`ServiceError::GuestsNotAllowed`].
 pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
-    if app.config.auth.guests { Ok(()) } else { Err(ServiceError::GuestsNotAllowed("guests are not allowed here")) }
+    match app.settings().values.rules.guests {
+        GuestRule::Allowed | GuestRule::Held => Ok(()),
+        GuestRule::Off => Err(ServiceError::GuestsNotAllowed("guests are not allowed here")),
+    }
 }
 
 /// Makes a guest of this name, or without one. It counts for the network that asks.

@@ -84,7 +84,7 @@ pub async fn read_overlay(
         rows.retain(|_, row| !hidden.contains(&row.subject));
     }
     if let Some(site) = site.filter(|_| app.config.origins_depend_on_type()) {
-        rows.retain(|_, row| app.config.origins(row.subject.kind()).allow(site));
+        rows.retain(|_, row| app.may_write(row.subject.kind(), site));
     }
     let owners = owners(app, rows.values()).await?;
     // What is pending although every reader sees it is an edit of it.

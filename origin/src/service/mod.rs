@@ -24,6 +24,8 @@ pub mod react;
 mod readable_text;
 pub mod report;
 pub mod review_queue;
+mod rules;
+pub mod settings;
 pub mod subject;
 pub mod subject_events;
 pub mod thread;

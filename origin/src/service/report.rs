@@ -30,7 +30,7 @@ pub async fn report(
     }
     check_seen(app, &row.subject, SubjectAudience::of(member)).await?;
     let reporter = MemberRef { id: member.id, name: member.name.clone() };
-    let threshold = u64::from(app.config.rules.report_threshold);
+    let threshold = u64::from(app.settings().values.rules.report_threshold);
     let report = NewReport { reporter, reason, note, threshold };
     append_change(app, id, CommentChange::Report(Box::new(report)), None).await?;
     Ok(())

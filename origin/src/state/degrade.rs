@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use metrics::{describe_gauge, gauge};
+use parking_lot::RwLock;
 
 use crate::config::DegradeSettings;
 use crate::state::admission::Admission;
@@ -15,7 +16,7 @@ use crate::telemetry::Collector;
 /// Why something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DegradeCause {
-    /// The configuration says so.
+    /// The settings say so.
     ByHand,
     /// Reads are refused, or were a moment ago.
     ByMeasure,
@@ -24,32 +25,41 @@ pub enum DegradeCause {
 /// The switches of one process.
 #[derive(Debug)]
 pub struct DegradeSwitches {
-    by_hand: DegradeSettings,
+    by_hand: RwLock<DegradeSettings>,
     reads: Arc<Admission>,
 }
 
 impl DegradeSwitches {
     pub fn new(by_hand: DegradeSettings, reads: Arc<Admission>) -> Self {
-        Self { by_hand, reads }
+        Self { by_hand: RwLock::new(by_hand), reads }
+    }
+
+    /// Puts other settings in force.
+    pub fn change(&self, by_hand: DegradeSettings) {
+        *self.by_hand.write() = by_hand;
     }
 
     /// Whether `hot` lists are answered newest first.
     pub fn hot_as_new(&self) -> Option<DegradeCause> {
-        self.cause(self.by_hand.hot_as_new)
+        self.cause(|by_hand| by_hand.hot_as_new)
     }
 
     /// Whether readers get no layer of their own.
     pub fn no_overlay(&self) -> Option<DegradeCause> {
-        self.cause(self.by_hand.no_overlay)
+        self.cause(|by_hand| by_hand.no_overlay)
     }
 
     /// Whether no text is previewed.
-    pub fn no_previews(&self) -> Option<DegradeCause> {
-        self.cause(self.by_hand.no_previews)
+    pub fn no_preview(&self) -> Option<DegradeCause> {
+        self.cause(|by_hand| by_hand.no_preview)
     }
 
-    fn cause(&self, by_hand: bool) -> Option<DegradeCause> {
-        if by_hand { Some(DegradeCause::ByHand) } else { self.reads.is_overloaded().then_some(DegradeCause::ByMeasure) }
+    fn cause(&self, is_on: impl Fn(&DegradeSettings) -> bool) -> Option<DegradeCause> {
+        if is_on(&self.by_hand.read()) {
+            Some(DegradeCause::ByHand)
+        } else {
+            self.reads.is_overloaded().then_some(DegradeCause::ByMeasure)
+        }
     }
 }
 
@@ -57,7 +67,7 @@ impl Collector for DegradeSwitches {
     fn collect(&self) {
         describe_gauge!("gailou_degraded", "Whether something is left out to spare the databases.");
         let switches =
-            [("hot_as_new", self.hot_as_new()), ("no_overlay", self.no_overlay()), ("no_previews", self.no_previews())];
+            [("hot_as_new", self.hot_as_new()), ("no_overlay", self.no_overlay()), ("no_preview", self.no_preview())];
         for (switch, cause) in switches {
             gauge!("gailou_degraded", "switch" => switch).set(f64::from(u8::from(cause.is_some())));
         }

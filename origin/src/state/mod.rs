@@ -12,6 +12,7 @@ pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
 pub mod redacted_store;
+pub mod settings;
 pub mod taken_names;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_gauge, gauge};
 use parking_lot::RwLock;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -43,6 +44,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::settings::CurrentSettings;
 use crate::state::taken_names::TakenNames;
 use crate::telemetry;
 use crate::telemetry::Collector;
@@ -113,6 +115,10 @@ pub struct AppState {
     pub collectors: Vec<Arc<dyn Collector>>,
     /// A mutex that is held to clone the `Arc`, never across an await.
     pub(crate) current_dictionary: RwLock<Arc<Dictionary>>,
+    /// The same for the settings that admins change.
+    pub(crate) current_settings: RwLock<Arc<CurrentSettings>>,
+    /// Held while they are loaded: an older answer of the tables never replaces a newer one.
+    pub(crate) settings_load: Mutex<()>,
 }
 
 impl AppState {
@@ -155,6 +161,39 @@ impl AppState {
         let dictionary = Arc::new(Dictionary::build(version, &terms)?);
         *self.current_dictionary.write() = dictionary;
         Ok(())
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<CurrentSettings> {
+        self.current_settings.read().clone()
+    }
+
+    /// Loads what admins have changed of the settings from the tables, and puts it in force. Returns whether anything
+    /// changed.
+    ///
+    /// # Errors
+    /// When the tables do not answer, or contain a setting that is refused.
+    pub async fn reload_settings(&self) -> anyhow::Result<bool> {
+        let _loading = self.settings_load.lock().await;
+        let stored = self.tables.read_setting_changes().await?;
+        if stored.version == self.settings().version {
+            return Ok(false);
+        }
+        let current = CurrentSettings::new(&self.config, &stored)?;
+        self.rate_limits.change(&current.values.limits);
+        self.degrade.change(current.values.degrade.clone());
+        self.taken_names.reserve(&current.values.names.reserved);
+        *self.current_settings.write() = Arc::new(current);
+        self.tables.copy_setting_changes(&stored).await;
+        Ok(true)
+    }
+
+    /// Whether a page of this web origin may write on subjects of this type.
+    pub fn may_write(&self, kind: &str, origin: &str) -> bool {
+        match self.config.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()) {
+            Some(sites) => sites.allow(origin),
+            None => self.settings().values.sites.allow(origin),
+        }
     }
 
     /// How the threads of a subject are built: by its own mode, or by its type's; `None` for a type

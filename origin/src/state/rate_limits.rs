@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use parking_lot::RwLock;
 
 use crate::config::LimitSettings;
 use crate::outage_log::OutageLog;
@@ -35,9 +36,9 @@ pub enum WriteKind {
     Report,
 }
 
-/// The limits in force; `None` where there is no limit.
+/// The limits of some settings; `None` where there is no limit.
 #[derive(Debug)]
-pub struct RateLimits {
+struct RatePolicies {
     posts_member: Option<RatePolicy>,
     posts_network: Option<RatePolicy>,
     posts_subject: Option<RatePolicy>,
@@ -54,15 +55,11 @@ pub struct RateLimits {
     guests_network: Option<RatePolicy>,
     reads_network: Option<RatePolicy>,
     reads_all: Option<RatePolicy>,
-    local: Arc<dyn RateCounters>,
-    /// Those of all processes; `None` where this process is alone.
-    shared: Option<Arc<dyn RateCounters>>,
-    shared_outage: OutageLog,
 }
 
-impl RateLimits {
-    /// The limits of these settings; none where limits are off.
-    pub fn new(settings: &LimitSettings, local: Arc<dyn RateCounters>, shared: Option<Arc<dyn RateCounters>>) -> Self {
+impl RatePolicies {
+    /// None where limits are off.
+    fn new(settings: &LimitSettings) -> Self {
         let limit = |name, count, window| RatePolicy::new(name, if settings.enabled { count } else { 0 }, window);
         Self {
             posts_member: limit("posts-member", settings.posts_per_minute_member, ONE_MINUTE),
@@ -81,10 +78,35 @@ impl RateLimits {
             guests_network: limit("guests-address", settings.guests_per_hour_address, ONE_HOUR),
             reads_network: limit("reads-address", settings.reads_per_minute_address, ONE_MINUTE),
             reads_all: limit("reads", settings.reads_per_second, ONE_SECOND),
-            local,
-            shared,
-            shared_outage: OutageLog::default(),
         }
+    }
+}
+
+/// The limits in force, and the counts.
+#[derive(Debug)]
+pub struct RateLimits {
+    /// A mutex that is held to clone the `Arc`, never across an await.
+    policies: RwLock<Arc<RatePolicies>>,
+    local: Arc<dyn RateCounters>,
+    /// Those of all processes; `None` where this process is alone.
+    shared: Option<Arc<dyn RateCounters>>,
+    shared_outage: OutageLog,
+}
+
+impl RateLimits {
+    /// The limits of these settings; none where limits are off.
+    pub fn new(settings: &LimitSettings, local: Arc<dyn RateCounters>, shared: Option<Arc<dyn RateCounters>>) -> Self {
+        let policies = RwLock::new(Arc::new(RatePolicies::new(settings)));
+        Self { policies, local, shared, shared_outage: OutageLog::default() }
+    }
+
+    /// Puts the limits of other settings in force. This process counts anew for a limit that is another one.
+    pub fn change(&self, settings: &LimitSettings) {
+        *self.policies.write() = Arc::new(RatePolicies::new(settings));
+    }
+
+    fn policies(&self) -> Arc<RatePolicies> {
+        self.policies.read().clone()
     }
 
     /// Counts a post, refused or not.
@@ -97,11 +119,12 @@ impl RateLimits {
         network: Option<IpAddr>,
         subject: &SubjectKey,
     ) -> Result<(), RateLimited> {
+        let policies = self.policies();
         let checks = [
-            check(self.posts_member, Some(RateKey::Member(member))),
-            check(self.posts_network, network.map(RateKey::Network)),
-            check(self.posts_subject, Some(RateKey::Subject(subject.clone()))),
-            check(self.writes_all, Some(RateKey::Process)),
+            check(policies.posts_member, Some(RateKey::Member(member))),
+            check(policies.posts_network, network.map(RateKey::Network)),
+            check(policies.posts_subject, Some(RateKey::Subject(subject.clone()))),
+            check(policies.writes_all, Some(RateKey::Process)),
         ];
         self.count(checks).await
     }
@@ -116,18 +139,19 @@ impl RateLimits {
         member: MemberId,
         network: Option<IpAddr>,
     ) -> Result<(), RateLimited> {
+        let policies = self.policies();
         let by_member = match kind {
-            WriteKind::Reaction => self.reactions_member,
-            WriteKind::Edit => self.edits_member,
-            WriteKind::Deletion => self.deletions_member,
-            WriteKind::Decision => self.decisions_member,
-            WriteKind::Preview => self.previews_member,
-            WriteKind::Report => self.reports_member,
+            WriteKind::Reaction => policies.reactions_member,
+            WriteKind::Edit => policies.edits_member,
+            WriteKind::Deletion => policies.deletions_member,
+            WriteKind::Decision => policies.decisions_member,
+            WriteKind::Preview => policies.previews_member,
+            WriteKind::Report => policies.reports_member,
         };
         let checks = [
             check(by_member, Some(RateKey::Member(member))),
-            check(self.writes_network, network.map(RateKey::Network)),
-            check(self.writes_all, Some(RateKey::Process)),
+            check(policies.writes_network, network.map(RateKey::Network)),
+            check(policies.writes_all, Some(RateKey::Process)),
         ];
         self.count(checks).await
     }
@@ -137,7 +161,8 @@ impl RateLimits {
     /// # Errors
     /// [`RateLimited`] with the time to wait.
     pub async fn count_edit_of(&self, id: CommentId) -> Result<(), RateLimited> {
-        self.count([check(self.edits_comment, Some(RateKey::Comment(id)))]).await
+        let check = check(self.policies().edits_comment, Some(RateKey::Comment(id)));
+        self.count([check]).await
     }
 
     /// Counts an export of a member's data.
@@ -145,9 +170,10 @@ impl RateLimits {
     /// # Errors
     /// [`RateLimited`] with the time to wait.
     pub async fn count_export(&self, member: MemberId, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let policies = self.policies();
         let checks = [
-            check(self.exports_member, Some(RateKey::Member(member))),
-            check(self.reads_network, network.map(RateKey::Network)),
+            check(policies.exports_member, Some(RateKey::Member(member))),
+            check(policies.reads_network, network.map(RateKey::Network)),
         ];
         self.count(checks).await
     }
@@ -157,8 +183,11 @@ impl RateLimits {
     /// # Errors
     /// [`RateLimited`] with the time to wait.
     pub async fn count_guest(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
-        let checks =
-            [check(self.guests_network, network.map(RateKey::Network)), check(self.writes_all, Some(RateKey::Process))];
+        let policies = self.policies();
+        let checks = [
+            check(policies.guests_network, network.map(RateKey::Network)),
+            check(policies.writes_all, Some(RateKey::Process)),
+        ];
         self.count(checks).await
     }
 
@@ -167,8 +196,11 @@ impl RateLimits {
     /// # Errors
     /// [`RateLimited`] with the time to wait.
     pub async fn count_read(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
-        let checks =
-            [check(self.reads_network, network.map(RateKey::Network)), check(self.reads_all, Some(RateKey::Process))];
+        let policies = self.policies();
+        let checks = [
+            check(policies.reads_network, network.map(RateKey::Network)),
+            check(policies.reads_all, Some(RateKey::Process)),
+        ];
         self.count(checks).await
     }
 
@@ -285,6 +317,19 @@ mod tests {
         for is_admitted in [true, true, false] {
             assert_eq!(post(&limits, 1).await.is_ok(), is_admitted);
         }
+    }
+
+    #[tokio::test]
+    async fn changed_limits_are_in_force_at_once() {
+        let (limits, _) = limits();
+        post(&limits, 1).await.unwrap();
+        post(&limits, 1).await.unwrap();
+        post(&limits, 1).await.unwrap_err();
+        limits.change(&LimitSettings { enabled: false, ..<_>::default() });
+        post(&limits, 1).await.unwrap();
+        limits.change(&LimitSettings { posts_per_minute_member: 1, ..<_>::default() });
+        post(&limits, 1).await.unwrap();
+        assert_eq!(post(&limits, 1).await.unwrap_err().policy.count.get(), 1);
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use gailou_shared::id::MemberKind;
 use gailou_shared::token::Member;
 use moka::sync::Cache;
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::domain::name_digest::NameDigest;
@@ -26,7 +27,7 @@ const MAX_RECORDINGS: usize = 32;
 /// Which names are taken, but for those in the tables.
 #[derive(Debug)]
 pub struct TakenNames {
-    reserved: HashSet<NameDigest>,
+    reserved: RwLock<HashSet<NameDigest>>,
     recorded: Cache<(u64, Box<str>), ()>,
     permits: Arc<Semaphore>,
 }
@@ -35,15 +36,20 @@ impl TakenNames {
     /// With these names reserved.
     pub fn new(reserved: &[String]) -> Self {
         Self {
-            reserved: reserved.iter().map(|name| NameDigest::of(name)).collect(),
+            reserved: RwLock::new(digests(reserved)),
             recorded: Cache::builder().max_capacity(MAX_RECORDED_NAMES).time_to_live(RECORD_INTERVAL).build(),
             permits: Arc::new(Semaphore::new(MAX_RECORDINGS)),
         }
     }
 
+    /// Reserves other names.
+    pub fn reserve(&self, names: &[String]) {
+        *self.reserved.write() = digests(names);
+    }
+
     /// Whether a name like this one is reserved.
     pub fn is_reserved(&self, digest: NameDigest) -> bool {
-        self.reserved.contains(&digest)
+        self.reserved.read().contains(&digest)
     }
 
     /// Records the name of a member that the host has named.
@@ -64,4 +70,8 @@ impl TakenNames {
             }
         });
     }
+}
+
+fn digests(names: &[String]) -> HashSet<NameDigest> {
+    names.iter().map(|name| NameDigest::of(name)).collect()
 }

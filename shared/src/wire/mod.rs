@@ -21,9 +21,9 @@ use crate::token::Role;
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 pub use moderation::{
-    AuditPage, AuditRecord, AuditTarget, AuditTargetKind, DecisionOutcome, DecisionOutcomes, DictionaryPage,
-    DictionaryVersion, FormerText, FormerTextPage, LeasedComments, ListPageInfo, QueueEntry, QueuePage, Report,
-    ReportPage, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
+    AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind, DecisionOutcome, DecisionOutcomes,
+    DictionaryPage, DictionaryVersion, FormerText, FormerTextPage, LeasedComments, ListPageInfo, QueueEntry, QueuePage,
+    Report, ReportPage, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
 pub use problem::{Code, FieldError, Problem};
 

@@ -274,6 +274,19 @@ pub struct DictionaryVersion {
     pub count: u64,
 }
 
+/// The settings that admins change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AdminSettings {
+    /// Grows by one with each change; 0 before the first.
+    pub version: u64,
+    /// What is in force, by section.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub settings: serde_json::Value,
+    /// Dotted names of those that the configuration of the server fixes.
+    pub fixed: Vec<String>,
+}
+
 /// A comment with a term.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -18,7 +18,7 @@ async fn start_two_behind_proxy() -> (TestOrigin, TestOrigin, TcpProxy) {
     let port = servers.redis.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
     let proxy = TcpProxy::start(port).await;
     let addresses = ServerAddresses { redis: format!("redis://127.0.0.1:{}", proxy.port()), ..servers.clone() };
-    let one = TestOrigin::start_on(&addresses, |config| config.limits.enabled = true).await;
+    let one = TestOrigin::start_on(&addresses, |config| config.adjustable.limits.enabled = true).await;
     let other = one.start_second().await;
     (one, other, proxy)
 }

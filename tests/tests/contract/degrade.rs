@@ -8,7 +8,7 @@ const TEST_SUBJECT: &str = "article/degraded";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hot_list_as_new_shows_each_comment_once() {
-    let origin = TestOrigin::start_with(|config| config.degrade.hot_as_new = true).await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.degrade.hot_as_new = true).await;
     let mut roots = Vec::new();
     for n in 0..12 {
         roots.push(origin.post(&member(100 + n), TEST_SUBJECT, &format!("root {n}")).await);
@@ -51,7 +51,7 @@ async fn empty_subject_has_the_sort_that_was_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn overlay_that_is_switched_off_is_503() {
-    let origin = TestOrigin::start_with(|config| config.degrade.no_overlay = true).await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.degrade.no_overlay = true).await;
     let root = origin.post(&ann(), TEST_SUBJECT, "root").await;
     let request = origin.request(&format!("GET /v1/me/overlay?ids={}", id(&root))).by(&ann());
     let refused = request.try_send().await.expect("a response");
@@ -62,7 +62,7 @@ async fn overlay_that_is_switched_off_is_503() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn preview_that_is_switched_off_is_503() {
-    let origin = TestOrigin::start_with(|config| config.degrade.no_previews = true).await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.degrade.no_preview = true).await;
     let request = origin.request("POST /v1/preview").by(&ann()).json(&json!({ "content": "hi" }));
     let refused = request.try_send().await.expect("a response");
     assert_eq!((refused.status, &refused.json["code"]), (503, &"overloaded".into()));

@@ -7,7 +7,7 @@ use gailou_tests::{TestOrigin, ann, comments_path, id};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn edit_beyond_the_bound_is_409() {
-    let origin = TestOrigin::start_with(|config| config.limits.edits_per_comment = 5).await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.limits.edits_per_comment = 5).await;
     let comment = origin.post(&ann(), "article/1", "first").await;
     origin.with_floor(&comment).await;
     let (origin, by) = (&origin, &ann());
@@ -44,8 +44,8 @@ async fn edit_beyond_the_bound_is_409() {
 async fn sixty_edits_are_the_default_and_none_is_no_bound() {
     for (bound, last) in [(None, 409), (Some(0), 200)] {
         let origin = TestOrigin::start_with(|config| {
-            assert_eq!(config.limits.edits_per_comment, 60);
-            config.limits.edits_per_comment = bound.unwrap_or(60);
+            assert_eq!(config.adjustable.limits.edits_per_comment, 60);
+            config.adjustable.limits.edits_per_comment = bound.unwrap_or(60);
         })
         .await;
         let comment = origin.post(&ann(), "article/1", "first").await;

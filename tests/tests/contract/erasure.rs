@@ -110,8 +110,8 @@ async fn export_has_everything_of_its_member() {
 #[tokio::test(flavor = "multi_thread")]
 async fn exports_of_a_member_are_limited() {
     let origin = TestOrigin::start_with(|config| {
-        config.limits.enabled = true;
-        config.limits.exports_per_hour_member = 2;
+        config.adjustable.limits.enabled = true;
+        config.adjustable.limits.exports_per_hour_member = 2;
     })
     .await;
     for expected in [200, 200, 429] {

@@ -24,7 +24,7 @@ async fn count_until_limited(most: u32, mut send: impl AsyncFnMut(u32) -> ApiRes
 
 #[tokio::test(flavor = "multi_thread")]
 async fn posts_of_a_member_are_limited_refused_ones_included() {
-    let origin = TestOrigin::start_with(|config| config.limits.enabled = true).await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.limits.enabled = true).await;
     origin.load_terms(&[("blockme", TermAction::Block)]).await;
     let ann = ann();
     let accepted =
@@ -48,14 +48,14 @@ async fn posts_of_a_member_are_limited_refused_ones_included() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_other_write_of_a_member_is_limited() {
     let origin = TestOrigin::start_with(|config| {
-        config.limits.enabled = true;
-        config.limits.posts_per_minute_member = 0;
-        config.limits.reactions_per_minute_member = 6;
-        config.limits.edits_per_minute_comment = 3;
-        config.limits.edits_per_minute_member = 6;
-        config.limits.deletions_per_minute_member = 6;
-        config.limits.decisions_per_minute_member = 6;
-        config.limits.previews_per_minute_member = 6;
+        config.adjustable.limits.enabled = true;
+        config.adjustable.limits.posts_per_minute_member = 0;
+        config.adjustable.limits.reactions_per_minute_member = 6;
+        config.adjustable.limits.edits_per_minute_comment = 3;
+        config.adjustable.limits.edits_per_minute_member = 6;
+        config.adjustable.limits.deletions_per_minute_member = 6;
+        config.adjustable.limits.decisions_per_minute_member = 6;
+        config.adjustable.limits.previews_per_minute_member = 6;
     })
     .await;
     let (ann, moderator) = (ann(), moderator());
@@ -84,8 +84,8 @@ async fn every_other_write_of_a_member_is_limited() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_that_no_page_in_memory_answers_are_limited() {
     let origin = TestOrigin::start_with(|config| {
-        config.limits.enabled = true;
-        config.limits.reads_per_minute_address = 10;
+        config.adjustable.limits.enabled = true;
+        config.adjustable.limits.reads_per_minute_address = 10;
     })
     .await;
     let list = comments_path("post/1");
@@ -101,8 +101,8 @@ async fn reads_that_no_page_in_memory_answers_are_limited() {
 async fn finding_out_the_sites_of_a_call_counts_for_its_sender() {
     let site = "https://video.example";
     let origin = TestOrigin::start_with(|config| {
-        config.limits.enabled = true;
-        config.limits.reads_per_minute_address = 5;
+        config.adjustable.limits.enabled = true;
+        config.adjustable.limits.reads_per_minute_address = 5;
         config.edge.secret = Secret::new(EDGE_SECRET);
         config.types.get_mut("video").unwrap().cors_origins = Some(AllowedOrigins::parse([site]).unwrap());
     })
@@ -130,8 +130,8 @@ async fn finding_out_the_sites_of_a_call_counts_for_its_sender() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_addresses_of_an_ipv6_64_are_one_client() {
     let origin = TestOrigin::start_with(|config| {
-        config.limits.enabled = true;
-        config.limits.guests_per_hour_address = 5;
+        config.adjustable.limits.enabled = true;
+        config.adjustable.limits.guests_per_hour_address = 5;
         config.edge.secret = Secret::new(EDGE_SECRET);
     })
     .await;
@@ -149,8 +149,8 @@ async fn address_of_a_trusted_proxy_alone_is_believed() {
     let start = async |proxies: &str| {
         let proxies = TrustedProxies::parse(proxies).unwrap();
         TestOrigin::start_with(|config| {
-            config.limits.enabled = true;
-            config.limits.guests_per_hour_address = 4;
+            config.adjustable.limits.enabled = true;
+            config.adjustable.limits.guests_per_hour_address = 4;
             config.trusted_proxies = proxies;
         })
         .await

@@ -75,7 +75,7 @@ fn every_bound_of_the_contract_has_a_row() {
 
 #[test]
 fn every_rate_has_a_row_with_its_setting() {
-    let defaults = serde_json::to_value(&Config::default().limits).expect("settings are JSON");
+    let defaults = serde_json::to_value(&Config::default().adjustable.limits).expect("settings are JSON");
     let code = read("origin/src/state/rate_limits.rs");
     let expected: Vec<_> = code
         .split("limit(\"")

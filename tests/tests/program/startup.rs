@@ -95,7 +95,7 @@ async fn server_accepts_only_tokens_of_its_own_secret() {
     let data = directory.path().join("data");
     let secret = "0123456789abcdef0123456789abcdef";
     let mut command = command_on(&data, &["--bind", "0.0.0.0:0"]);
-    command.env("GAILOU_TOKEN_SECRET", secret).env("GAILOU_AUTH__GUESTS", "false");
+    command.env("GAILOU_TOKEN_SECRET", secret).env("GAILOU_RULES__GUESTS", "off");
     let server = GailouProcess::spawn(command).await;
     assert!(server.ready_line.starts_with("gailou listening on http://0.0.0.0:"));
     let stranger = ann();

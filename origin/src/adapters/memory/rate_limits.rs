@@ -48,8 +48,11 @@ impl RateCounters for MemoryRateCounters {
     }
 
     fn forget_idle(&self) {
-        for limiter in self.0.read().values() {
+        let mut limiters = self.0.write();
+        for limiter in limiters.values() {
             limiter.retain_recent();
         }
+        // A limit that is no longer in force counts nothing.
+        limiters.retain(|_, limiter| !limiter.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! Single values, which are in the first database and copied to the others: the dictionary of the word filter, and
-//! secrets.
+//! Single values, which are in the first database and copied to the others: the dictionary of the word filter, what
+//! admins have changed of the settings, and secrets.
 
 use async_trait::async_trait;
 use gailou_shared::word_filter::Term;
@@ -9,10 +9,10 @@ use sqlx::Row as _;
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::copies::{read_copied, read_setting};
 use crate::adapters::mysql::pool::MysqlPool;
-use crate::adapters::mysql::rows::{count_at, damaged};
+use crate::adapters::mysql::rows::{count_at, damaged, json_at};
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::write::copy_dictionary;
-use crate::domain::row::StoredDictionary;
+use crate::adapters::mysql::write::installation_rows::{copy_dictionary, copy_settings};
+use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::store::{Result, StoredSettings};
 
 #[async_trait]
@@ -32,6 +32,17 @@ impl StoredSettings for MysqlStore {
 
     async fn read_dictionary_version(&self) -> Result<u64> {
         Ok(read_version_of(self.first_pool()).await?.unwrap_or(0))
+    }
+
+    async fn read_setting_changes(&self) -> Result<StoredSettingChanges> {
+        match read_changes_of(self.first_pool()).await {
+            Ok(found) => Ok(found.unwrap_or_default()),
+            Err(away) => self.read_copy(away, |pool| async move { read_changes_of(&pool).await }).await,
+        }
+    }
+
+    async fn copy_setting_changes(&self, changes: &StoredSettingChanges) {
+        self.copy("the changes of settings", |pool| async move { copy_settings(&pool, changes).await }).await;
     }
 
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
@@ -65,6 +76,12 @@ async fn read_dictionary_of(pool: &MysqlPool) -> Result<Option<StoredDictionary>
         terms.push(Term { term, category: r.try_get(1)?, action });
     }
     Ok(Some(StoredDictionary { version, terms }))
+}
+
+async fn read_changes_of(pool: &MysqlPool) -> Result<Option<StoredSettingChanges>> {
+    let text = "SELECT version, changes_json FROM setting_changes WHERE id = 1";
+    let found = pool.session("read_setting_changes").await?.fetch_first(sql(text)).await?;
+    found.map(|r| Ok(StoredSettingChanges { version: count_at(&r, 0)?, changes: json_at(&r, 1)? })).transpose()
 }
 
 async fn read_version_of(pool: &MysqlPool) -> Result<Option<u64>> {

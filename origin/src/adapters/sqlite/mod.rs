@@ -97,6 +97,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0008_member_name_member.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0009_root_keys.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0010_moderation.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0011_setting_changes.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

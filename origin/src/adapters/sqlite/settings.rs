@@ -1,4 +1,4 @@
-//! Single values: the dictionary of the word filter, and secrets.
+//! Single values: the dictionary of the word filter, what admins have changed of the settings, and secrets.
 
 use async_trait::async_trait;
 use gailou_shared::word_filter::Term;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{count, damaged};
-use crate::domain::row::StoredDictionary;
+use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::store::{Result, StoredSettings};
 use crate::telemetry::CallTimer;
 
@@ -28,6 +28,20 @@ impl StoredSettings for SqliteStore {
 
     async fn read_dictionary_version(&self) -> Result<u64> {
         self.read("read_dictionary_version", dictionary_version).await
+    }
+
+    async fn read_setting_changes(&self) -> Result<StoredSettingChanges> {
+        self.read("read_setting_changes", |c| {
+            let text = "SELECT version, changes FROM setting_changes WHERE id = 1";
+            let found = c.query_row(text, [], |r| Ok((count(r.get(0)?), r.get::<_, String>(1)?))).optional()?;
+            let Some((version, json)) = found else { return Ok(StoredSettingChanges::default()) };
+            Ok(StoredSettingChanges { version, changes: serde_json::from_str(&json).map_err(damaged)? })
+        })
+        .await
+    }
+
+    async fn copy_setting_changes(&self, _: &StoredSettingChanges) {
+        // There is one database.
     }
 
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {

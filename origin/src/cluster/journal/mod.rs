@@ -127,6 +127,7 @@ impl Journal for ClusterJournal {
             Operation::Subject { .. }
             | Operation::LeaseReviews { .. }
             | Operation::Dictionary { .. }
+            | Operation::Settings { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

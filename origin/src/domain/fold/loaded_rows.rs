@@ -102,6 +102,7 @@ impl<'b> LoadedRows<'b> {
                 Operation::Snapshot { .. }
                 | Operation::LeaseReviews { .. }
                 | Operation::Dictionary { .. }
+                | Operation::Settings { .. }
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }

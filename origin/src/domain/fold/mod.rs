@@ -246,6 +246,7 @@ impl<'b> BatchFold<'b> {
             Operation::Snapshot { .. }
             | Operation::LeaseReviews { .. }
             | Operation::Dictionary { .. }
+            | Operation::Settings { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

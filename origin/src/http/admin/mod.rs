@@ -3,6 +3,7 @@
 pub(super) mod audit;
 pub(super) mod comments;
 pub(super) mod queue;
+pub(super) mod settings;
 pub(super) mod subjects;
 pub(super) mod words;
 

@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
+use gailou_shared::http_headers::is_json_type;
 use gailou_shared::limits;
 use gailou_shared::wire::Code;
 
@@ -59,6 +60,5 @@ fn check_declared_size(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/json")
+    is_json_type(headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default())
 }

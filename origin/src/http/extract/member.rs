@@ -44,7 +44,7 @@ impl FromRequestParts<HttpState> for Moderator {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let member = moderator(parts, state).await?;
+        let member = with_role(parts, state, Role::Moderator).await?;
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
         state.app.taken_names.record(&state.app.journal, &member);
@@ -60,16 +60,45 @@ impl FromRequestParts<HttpState> for ModeratorRead {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        moderator(parts, state).await?;
+        with_role(parts, state, Role::Moderator).await?;
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_read(client.network).await?;
         Ok(Self)
     }
 }
 
-async fn moderator(parts: &mut Parts, state: &HttpState) -> Result<Member, Refusal> {
+/// An admin, else also `403 forbidden`; the decision is counted.
+#[derive(Debug)]
+pub(in crate::http) struct Admin(pub(in crate::http) Member);
+
+impl FromRequestParts<HttpState> for Admin {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        with_role(parts, state, Role::Admin).await?;
+        let Moderator(member) = Moderator::from_request_parts(parts, state).await?;
+        Ok(Self(member))
+    }
+}
+
+/// An admin who reads, else also `403 forbidden`; the read is counted for its network.
+#[derive(Debug)]
+pub(in crate::http) struct AdminRead;
+
+impl FromRequestParts<HttpState> for AdminRead {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        with_role(parts, state, Role::Admin).await?;
+        ModeratorRead::from_request_parts(parts, state).await?;
+        Ok(Self)
+    }
+}
+
+/// The member of the token, who has this role at least.
+async fn with_role(parts: &mut Parts, state: &HttpState, role: Role) -> Result<Member, Refusal> {
     let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
-    if member.role < Role::Moderator {
+    if member.role < role {
         return Err(Refusal::new(Code::Forbidden, "your role does not allow this"));
     }
     Ok(member)

@@ -21,7 +21,7 @@ pub(super) use client::RequestClient;
 pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use if_match::IfMatch;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
-pub(super) use member::{AuthenticatedMember, Moderator, ModeratorRead};
+pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Previews, Reactions, Reports};

@@ -38,7 +38,7 @@ pub(super) const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
 async fn answer(state: &HttpState, method: &Method, path: &str, request: Request, next: Next) -> (HeaderMap, Response) {
     let app = &state.app;
     if has_dot_segment(path) {
-        let cors = cors::headers(&app.config, method, path, "", request.headers());
+        let cors = cors::headers(|site| app.may_write("", site), method, path, request.headers());
         return (cors, Refusal::field("path", DOT_SEGMENT_DETAIL).into_response());
     }
     let socket = network_of_socket(app, &request);
@@ -46,7 +46,8 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
     // What the edge did not sign counts for the socket's network: unsigned preflights, and forgeries.
     let network = sender.as_ref().map_or(socket, RequestSender::network);
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
-    let cors = cors::headers(&app.config, method, path, kind.as_deref().unwrap_or_default(), request.headers());
+    let may_write = |site: &str| app.may_write(kind.as_deref().unwrap_or_default(), site);
+    let cors = cors::headers(may_write, method, path, request.headers());
     let response = match kind {
         Err(refused) => refused.into_response(),
         Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),

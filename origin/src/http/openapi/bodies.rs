@@ -102,6 +102,23 @@ pub(in crate::http) struct TermsChange {
     remove: Option<Vec<String>>,
 }
 
+/// Settings to change.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct SettingsPatch {
+    /// Sites that may write, unless the subject type says otherwise.
+    #[schema(nullable = true)]
+    sites: Option<Vec<String>>,
+    /// `names.*`, as the configuration has them.
+    names: Option<serde_json::Map<String, serde_json::Value>>,
+    /// `rules.*`
+    rules: Option<serde_json::Map<String, serde_json::Value>>,
+    /// `degrade.*`
+    degrade: Option<serde_json::Map<String, serde_json::Value>>,
+    /// `limits.*`
+    limits: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
 /// A term to try.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the handler parses it")]

@@ -18,7 +18,7 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, S
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::filter::filter_and_render;
-use crate::service::{ServiceError, ServiceResult, comment_view, subject};
+use crate::service::{ServiceError, ServiceResult, comment_view, guest, rules, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
@@ -88,7 +88,8 @@ async fn check_and_build_row(
     app.rate_limits.count_post(member.id, network, &key).await?;
     let mode = check_may_post(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
-    let filtered = filter_and_render(&app.dictionary(), new.content).await?;
+    let mut filtered = filter_and_render(&app.dictionary(), new.content).await?;
+    rules::apply(app, member, &mut filtered);
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
@@ -138,8 +139,11 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
         return Err(ServiceError::wrong_field("name", detail));
     }
     let is_guest = member.id.kind() == MemberKind::Guest;
-    if is_guest && !(app.config.auth.guests && kind.is_some_and(|kind| kind.guests)) {
-        return Err(ServiceError::GuestsNotAllowed("guests may not post here"));
+    if is_guest {
+        guest::check_allowed(app)?;
+        if !kind.is_some_and(|kind| kind.guests) {
+            return Err(ServiceError::GuestsNotAllowed("guests may not post here"));
+        }
     }
     let min_level = kind.map_or(0, |kind| kind.min_level);
     if member.level < min_level && member.role < Role::Moderator {

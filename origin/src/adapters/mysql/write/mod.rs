@@ -9,6 +9,7 @@ pub(super) mod batch_sql;
 pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
 mod flush;
+pub(super) mod installation_rows;
 mod load;
 mod moderation_rows;
 pub(super) mod outbox_rows;
@@ -23,18 +24,15 @@ use checkpoint_rows::Advances;
 use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::limits;
-use gailou_shared::wire::AuditTargetKind;
-use gailou_shared::word_filter::Term;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::copies::put_erased_copies;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
-use crate::adapters::mysql::pool::MysqlPool;
-use crate::adapters::mysql::rows::{count_at, damaged, number_at};
+use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
-use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
+use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -44,7 +42,6 @@ use crate::domain::operation::{
 };
 use crate::domain::positions::StreamPosition;
 use crate::domain::reaction_state::DeadReaction;
-use crate::domain::row::StoredDictionary;
 use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
 
 /// Expired rows that one statement deletes.
@@ -73,8 +70,14 @@ pub(super) async fn persist(
     for (index, logged) in batch.iter().enumerate() {
         match &logged.operation {
             Operation::Dictionary { terms, expected_version, audit } => {
-                outcomes[index] =
-                    Some(replace_dictionary(db, terms, *expected_version, audit.as_ref(), logged.at).await?);
+                outcomes[index] = Some(
+                    installation_rows::replace_dictionary(db, terms, *expected_version, audit.as_ref(), logged.at)
+                        .await?,
+                );
+                continue;
+            }
+            Operation::Settings { stored, audit } => {
+                outcomes[index] = Some(installation_rows::change_settings(db, stored, audit, logged.at).await?);
                 continue;
             }
             Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
@@ -241,75 +244,6 @@ async fn write_snapshots(
     }
     script.send().await?;
     Ok(dirty)
-}
-
-async fn replace_dictionary(
-    db: &MysqlStore,
-    terms: &[Term],
-    expected_version: Option<u64>,
-    audit: Option<&AuditEntry>,
-    at: u64,
-) -> Result<OperationOutcome> {
-    let mut session = db.first_pool().session("replace_dictionary").await?;
-    session.begin().await?;
-    let done = async {
-        // The version first: its lock puts concurrent replacements one after the other.
-        session.execute_text("INSERT IGNORE INTO setting (name, value) VALUES ('words_version', '0')").await?;
-        let find = "SELECT CAST(value AS SIGNED) FROM setting WHERE name = 'words_version' FOR UPDATE";
-        let stored = session.fetch_first(sql(find)).await?.map_or(Ok(0), |row| count_at(&row, 0))?;
-        if expected_version.is_some_and(|expected| expected != stored) {
-            return Ok(OperationOutcome::Conflict);
-        }
-        let mut script = BatchScript::new(&mut session);
-        script.add("UPDATE setting SET value = CAST(value AS SIGNED) + 1 WHERE name = 'words_version'").await?;
-        replace_terms(&mut script, terms).await?;
-        if let Some(audit) = audit {
-            moderation_rows::write_installation_audit(&mut script, audit, AuditTargetKind::Words, at).await?;
-        }
-        script.send().await?;
-        Ok(OperationOutcome::Done)
-    };
-    let done = done.await;
-    session.finish(done).await
-}
-
-/// Copies the dictionary to a database that has an older one.
-pub(super) async fn copy_dictionary(pool: &MysqlPool, dictionary: &StoredDictionary) -> Result<()> {
-    let mut session = pool.session("copy_dictionary").await?;
-    session.begin().await?;
-    let done = async {
-        // The row that is locked puts concurrent copies one after the other.
-        session.execute_text("INSERT IGNORE INTO setting (name, value) VALUES ('words_version', '-1')").await?;
-        let find = "SELECT CAST(value AS SIGNED) FROM setting WHERE name = 'words_version' FOR UPDATE";
-        let copied = session.fetch_first(sql(find)).await?.map_or(Ok(-1), |row| number_at(&row, 0))?;
-        if copied >= batch_sql::signed(dictionary.version) {
-            return Ok(());
-        }
-        let mut script = BatchScript::new(&mut session);
-        script
-            .add(&format!("UPDATE setting SET value = '{}' WHERE name = 'words_version'", dictionary.version))
-            .await?;
-        replace_terms(&mut script, &dictionary.terms).await?;
-        script.send().await
-    };
-    let done = done.await;
-    session.finish(done).await
-}
-
-async fn replace_terms(script: &mut BatchScript<'_>, terms: &[Term]) -> Result<()> {
-    script.add("DELETE FROM word").await?;
-    let mut rows = Vec::with_capacity(terms.len());
-    for term in terms {
-        let action = serde_json::to_value(term.action).map_err(damaged)?;
-        let row = RowValues::new().text(term.term.as_str()).text(term.category.as_str()).text(action.as_str());
-        rows.push(row.end());
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let statement = "INSERT INTO word (term, category, action) VALUES {rows} \
-                     ON DUPLICATE KEY UPDATE category = VALUES(category), action = VALUES(action)";
-    script.add_rows(statement, [(0, rows)].into()).await
 }
 
 /// Records the name of a member, in the first database.

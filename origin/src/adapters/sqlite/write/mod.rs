@@ -89,6 +89,16 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
                 moderation::write_installation_audit(tx, audit, AuditTargetKind::Words, logged.at)?;
             }
         }
+        Operation::Settings { stored, audit } => {
+            let current = "SELECT COALESCE(MAX(version), 0) + 1 FROM setting_changes";
+            if tx.query_row(current, [], |r| r.get::<_, u64>(0))? != stored.version {
+                return Ok(Some(OperationOutcome::Conflict));
+            }
+            let json = serde_json::to_string(&stored.changes).map_err(damaged)?;
+            let put = "INSERT OR REPLACE INTO setting_changes (id, version, changes) VALUES (1, ?1, ?2)";
+            tx.execute(put, params![stored.version, json])?;
+            moderation::write_installation_audit(tx, audit, AuditTargetKind::Settings, logged.at)?;
+        }
         Operation::MemberName { digest, member } => {
             tx.prepare_cached(
                 "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?1, ?2, ?3) \

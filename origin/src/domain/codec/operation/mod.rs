@@ -92,6 +92,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Snapshot { .. }
         | Operation::LeaseReviews { .. }
         | Operation::Dictionary { .. }
+        | Operation::Settings { .. }
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. }

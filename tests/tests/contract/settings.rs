@@ -1,0 +1,126 @@
+//! Settings that admins change while the program runs.
+
+use gailou_tests::{ApiResponse, TestOrigin, admin, ann, comments_path, moderator, poll_until};
+use serde_json::{Value, json};
+
+const SUBJECT: &str = "article/settings";
+
+async fn patch(origin: &TestOrigin, body: &Value, if_match: Option<&str>) -> ApiResponse {
+    let request = origin.request("PATCH /v1/admin/settings").by(&admin()).json(body);
+    if_match.into_iter().fold(request, |request, version| request.header("if-match", version)).send().await
+}
+
+async fn read(origin: &TestOrigin) -> Value {
+    origin.request("GET /v1/admin/settings").by(&admin()).send().await.expect(200)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn admins_change_settings_by_versions() {
+    let origin = TestOrigin::start().await;
+    let before = read(&origin).await;
+    assert_eq!((&before["version"], &before["fixed"]), (&json!(0), &json!([])));
+    assert_eq!(before["settings"]["rules"], json!({"guests": "allowed", "report_threshold": 3}));
+    assert_eq!(before["settings"]["degrade"], json!({"hot_as_new": false, "no_overlay": false, "no_preview": false}));
+    assert_eq!(before["settings"]["limits"]["posts_per_minute_member"], 5);
+    for method in ["GET", "PATCH"] {
+        let call = origin.request(&format!("{method} /v1/admin/settings")).by(&moderator()).json(&json!({}));
+        assert_eq!(call.send().await.expect(403)["code"], "forbidden");
+    }
+
+    let change = json!({"rules": {"report_threshold": 1}, "degrade": {"no_preview": "on"}});
+    let after = patch(&origin, &change, Some("\"0\"")).await.expect(200);
+    assert_eq!(after, read(&origin).await);
+    assert_eq!((&after["version"], &after["settings"]["degrade"]["no_preview"]), (&json!(1), &json!(true)));
+    assert_eq!(patch(&origin, &change, Some("0")).await.expect(409)["code"], "version_conflict");
+    // What changes nothing leaves no version behind.
+    assert_eq!(patch(&origin, &json!({"rules": {"report_threshold": 1}}), Some("1")).await.expect(200), after);
+    let preview = origin.request("POST /v1/preview").by(&ann()).json(&json!({"content": "x"}));
+    assert_eq!(preview.try_send().await.expect("a response").status, 503);
+    let comment = origin.post(&ann(), SUBJECT, "reported once").await;
+    let report = format!("POST /v1/comments/{}/reports", comment["id"].as_str().unwrap());
+    origin.request(&report).by(&moderator()).json(&json!({"reason": "spam"})).send().await.expect(202);
+    origin.wait_until_persisted().await;
+    let shown = origin.page(&comments_path(SUBJECT)).await;
+    assert_eq!(shown["data"], json!([]), "one report is enough now");
+
+    let back = patch(&origin, &json!({"rules": null, "degrade": {"no_preview": null}}), None).await.expect(200);
+    assert_eq!((&back["version"], &back["settings"]), (&json!(2), &before["settings"]));
+    let log = origin.request("GET /v1/admin/audit?action=settings").by(&moderator()).send().await.expect(200);
+    let [second, first] = log["data"].as_array().unwrap().as_slice() else { panic!("two entries: {log}") };
+    assert_eq!(first["target"], json!({"kind": "settings", "id": ""}));
+    assert_eq!(first["before"], json!({"rules.report_threshold": 3, "degrade.no_preview": false}));
+    assert_eq!(first["after"], json!({"rules.report_threshold": 1, "degrade.no_preview": true}));
+    assert_eq!((&second["before"], &second["after"]), (&first["after"], &first["before"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_and_fixed_settings_are_refused_by_name() {
+    let origin = TestOrigin::start_with(|config| {
+        config.adjustable.limits.posts_per_minute_member = 7;
+        config.fixed = ["limits.posts_per_minute_member".to_owned()].into();
+    })
+    .await;
+    assert_eq!(read(&origin).await["fixed"], json!(["limits.posts_per_minute_member"]));
+    for (body, field) in [
+        (json!({"limits": {"posts_per_minute_member": 9}}), "limits.posts_per_minute_member"),
+        (json!({"limits": {"posts_per_minute_member": null}}), "limits.posts_per_minute_member"),
+        (json!({"rules": {"report_threshold": -1}}), "rules.report_threshold"),
+        (json!({"rules": {"guests": "some"}}), "rules.guests"),
+        (json!({"rules": {"gusts": "off"}}), "rules.gusts"),
+        (json!({"sites": ["nonsense"]}), "sites"),
+        (json!({"colour": "red"}), "colour"),
+    ] {
+        let refused = patch(&origin, &body, None).await.expect(400);
+        assert_eq!((&refused["code"], &refused["errors"][0]["field"]), (&"invalid_request".into(), &field.into()));
+    }
+    let other = json!({"limits": {"posts_per_minute_member": 7, "edits_per_minute_member": 3}});
+    patch(&origin, &other, None).await.expect(400);
+    let changed = patch(&origin, &json!({"limits": {"edits_per_minute_member": 3}}), None).await.expect(200);
+    assert_eq!(changed["settings"]["limits"]["posts_per_minute_member"], 7);
+    assert_eq!(patch(&origin, &json!({"limits": null}), None).await.expect(200)["version"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sites_limits_names_and_guests_are_in_force_at_once() {
+    let origin = TestOrigin::start().await;
+    let allowed = async |site: &str| {
+        let call = origin.request("OPTIONS /v1/guests").header("origin", site);
+        let answer = call.header("access-control-request-method", "POST").send().await;
+        answer.headers.contains_key("access-control-allow-origin")
+    };
+    let guest = async |name: &str| origin.request("POST /v1/guests").json(&json!({"name": name})).send().await;
+    assert!(!allowed("https://blog.example").await && allowed("http://localhost:1").await);
+    guest("captain").await.expect(201);
+    let change = json!({
+        "sites": ["https://blog.example"],
+        "names": {"reserved": ["captain"]},
+        "limits": {"enabled": true, "posts_per_minute_member": 1},
+    });
+    patch(&origin, &change, None).await.expect(200);
+    assert!(allowed("https://blog.example").await && !allowed("http://localhost:1").await);
+    assert_eq!(guest("C a p t a i n").await.expect(422)["code"], "content_rejected");
+    guest("staff").await.expect(201);
+    origin.post(&ann(), SUBJECT, "one").await;
+    origin.try_post(&ann(), SUBJECT, &json!({"content": "two"})).await.expect(429);
+    patch(&origin, &json!({"limits": {"enabled": false}, "rules": {"guests": "off"}}), None).await.expect(200);
+    assert_eq!(guest("late").await.expect(403)["code"], "guests_not_allowed");
+    origin.post(&ann(), SUBJECT, "three").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_settings_survive_a_restart_and_reach_every_server() {
+    let mut origin = TestOrigin::start().await;
+    patch(&origin, &json!({"rules": {"report_threshold": 9}}), None).await.expect(200);
+    origin.restart().await;
+    assert_eq!(read(&origin).await["settings"]["rules"]["report_threshold"], 9);
+    if !origin.is_in_cluster() {
+        return;
+    }
+    let second = origin.start_second().await;
+    assert_eq!(read(&second).await, read(&origin).await);
+    let change = json!({"rules": {"report_threshold": 5}});
+    patch(&second, &change, Some("1")).await.expect(200);
+    assert_eq!(patch(&origin, &change, Some("1")).await.expect(409)["code"], "version_conflict");
+    let reached = poll_until(|| read(&origin), |settings| settings["version"] == 2).await;
+    assert_eq!(reached, read(&second).await);
+}
