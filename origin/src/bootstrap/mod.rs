@@ -146,7 +146,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
-        current_settings: RwLock::new(Arc::new(CurrentSettings { version: 0, values: config.adjustable.clone() })),
+        current_settings: RwLock::new(Arc::new(CurrentSettings::of(0, config.adjustable.clone()))),
         settings_load: Mutex::default(),
         snapshots: RankedSnapshots::new(),
         subject_states: moka::sync::Cache::builder()

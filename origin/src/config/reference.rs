@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
-    LimitSettings, NameSettings, RetentionSettings, RuleSettings, SubjectType,
+    AuthSettings, BlockedSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings,
+    HotWeightSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SubjectType,
 };
 
 /// One setting.
@@ -36,6 +36,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
+    entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));

@@ -5,21 +5,20 @@
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::config::values;
+use crate::config::Networks;
 
 /// Networks whose `X-Forwarded-For` is believed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TrustedProxies(Vec<IpNet>);
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub struct TrustedProxies(Networks);
 
 impl TrustedProxies {
     /// The networks between the commas: `10.0.0.0/8`, or one address; `None` when one of them is neither.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let texts = text.split(',').map(str::trim).filter(|text| !text.is_empty());
-        texts.map(network).collect::<Option<_>>().map(Self)
+        Networks::parse(text).map(Self)
     }
 
     /// Whether no proxy is trusted.
@@ -31,8 +30,7 @@ impl TrustedProxies {
     /// Whether the address is a trusted proxy's.
     #[must_use]
     pub fn trust(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.0.iter().any(|network| network.contains(&address))
+        self.0.contain(address)
     }
 
     /// The client of a connection from `socket`: the rightmost address of the `X-Forwarded-For` headers that
@@ -61,31 +59,11 @@ impl TrustedProxies {
     }
 }
 
-/// A network, or an address as the network of it alone. An IPv4 network may be written as IPv6.
-fn network(text: &str) -> Option<IpNet> {
-    let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(|one| IpNet::from(one.to_canonical())));
-    network.ok().map(|network| network.trunc())
-}
-
 /// An address as proxies write it: some append the port, and put an IPv6 address in brackets.
 fn forwarded_address(text: &str) -> Option<IpAddr> {
     let with_port = || text.parse().map(|socket: std::net::SocketAddr| socket.ip()).ok();
     let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
     text.parse().ok().or_else(with_port).or_else(in_brackets)
-}
-
-impl Serialize for TrustedProxies {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(IpNet::to_string))
-    }
-}
-
-impl<'de> Deserialize<'de> for TrustedProxies {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "addresses or networks such as 127.0.0.1 or 10.0.0.0/8, a list in a file, separated by commas \
-                        in a variable";
-        values::parse(deserializer, expected, Self::parse)
-    }
 }
 
 #[cfg(test)]

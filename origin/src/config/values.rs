@@ -44,7 +44,7 @@ pub(super) fn within<'de, const MIN_VALUE: u64, const MAX_VALUE: u64, T: TryFrom
         .map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &NumberVisitor::<MIN_VALUE, MAX_VALUE>))
 }
 
-/// A setting that may be absent, like [`within`].
+/// A setting that may be absent, like [`within`]: `null` and an empty text are no number.
 pub(super) fn optional_within<
     'de,
     const MIN_VALUE: u64,
@@ -54,7 +54,45 @@ pub(super) fn optional_within<
 >(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    within::<MIN_VALUE, MAX_VALUE, T, D>(deserializer).map(Some)
+    let number = deserializer.deserialize_option(OptionalVisitor::<MIN_VALUE, MAX_VALUE>)?;
+    let expected = NumberVisitor::<MIN_VALUE, MAX_VALUE>;
+    let convert =
+        |number| T::try_from(number).map_err(|_| D::Error::invalid_value(Unexpected::Other("a number"), &expected));
+    number.map(convert).transpose()
+}
+
+struct OptionalVisitor<const MIN_VALUE: u64, const MAX_VALUE: u64>;
+
+impl<'de, const MIN_VALUE: u64, const MAX_VALUE: u64> Visitor<'de> for OptionalVisitor<MIN_VALUE, MAX_VALUE> {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        NumberVisitor::<MIN_VALUE, MAX_VALUE>.expecting(f)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<u64>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<u64>, E> {
+        NumberVisitor::<MIN_VALUE, MAX_VALUE>.visit_u64(number).map(Some)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<u64>, E> {
+        NumberVisitor::<MIN_VALUE, MAX_VALUE>.visit_i64(number).map(Some)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Option<u64>, E> {
+        if text.is_empty() { Ok(None) } else { NumberVisitor::<MIN_VALUE, MAX_VALUE>.visit_str(text).map(Some) }
+    }
 }
 
 struct NumberVisitor<const MIN_VALUE: u64, const MAX_VALUE: u64>;

@@ -23,8 +23,11 @@ pub(crate) const FLAG_ERASED: i64 = 16;
 pub(crate) const FLAG_QUEUED: i64 = 32;
 /// An edit of it waits for a moderator. Readers do not see this flag.
 pub(crate) const FLAG_HELD_EDIT: i64 = 64;
+/// A moderator has approved it. Readers do not see this flag.
+pub(crate) const FLAG_APPROVED: i64 = 128;
 /// What a moderator's decision may change and undo.
-pub(crate) const DECIDED_FLAGS: i64 = FLAG_PINNED | FLAG_OWNER_PINNED | FLAG_FEATURED | FLAG_EDITED | FLAG_HELD_EDIT;
+pub(crate) const DECIDED_FLAGS: i64 =
+    FLAG_PINNED | FLAG_OWNER_PINNED | FLAG_FEATURED | FLAG_EDITED | FLAG_HELD_EDIT | FLAG_APPROVED;
 
 const FLAG_BITS: [(i64, CommentFlag); 4] = [
     (FLAG_PINNED, CommentFlag::Pinned),

@@ -39,7 +39,7 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
     let mut filtered = filter_and_render(&app.dictionary(), content).await?;
-    rules::apply(app, member, &mut filtered);
+    rules::apply(app, member, &mut filtered).await?;
     let held = (filtered.state == CommentState::Review).then(|| HeldEdit {
         content: filtered.content.clone(),
         html: filtered.html.clone(),

@@ -10,7 +10,7 @@ use gailou_shared::{limits, visible_text};
 
 use crate::config::GuestRule;
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
-use crate::service::{ServiceError, ServiceResult};
+use crate::service::{ServiceError, ServiceResult, rules};
 use crate::state::AppState;
 
 /// Whether guests are allowed here at all.
@@ -27,9 +27,10 @@ pub fn check_allowed(app: &AppState) -> ServiceResult<()> {
 /// Makes a guest of this name, or without one. It counts for the network that asks.
 ///
 /// # Errors
-/// [`ServiceError::RateLimited`], `NameRejected`, or the store's.
+/// [`ServiceError::RateLimited`], `NameRejected`, `Forbidden` for a blocked network, or the store's.
 pub async fn create(app: &AppState, network: Option<IpAddr>, name: Option<String>) -> ServiceResult<GuestCreated> {
     app.rate_limits.count_guest(network).await?;
+    rules::check_network(app, network)?;
     if let Some(name) = &name {
         check_name(app, name).await?;
     }
@@ -50,18 +51,22 @@ pub async fn rename(
         return Err(ServiceError::Forbidden("only guests choose their name here; yours is the site's"));
     }
     app.rate_limits.count_guest(network).await?;
+    rules::check_network(app, network)?;
     check_name(app, &name).await?;
     sign(app, guest.id, name)
 }
 
 /// Refuses a name that cannot be seen, that the word filter finds anything in (a name cannot be masked or wait
-/// for a moderator), or that passes for a member's or a reserved one.
+/// for a moderator), that is blocked, or that passes for a member's or a reserved one.
 async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
     visible_text::check_name(name).map_err(|problem| ServiceError::NameRejected(problem.detail()))?;
     if app.dictionary().check(name) != FilterVerdict::Pass {
         return Err(ServiceError::NameRejected("contains words that are not allowed here; choose another"));
     }
     let digest = NameDigest::of(name);
+    if app.settings().blocked_names.contains(&digest) {
+        return Err(ServiceError::NameRejected("is not allowed here; choose another"));
+    }
     let since = app.now().saturating_sub(NAME_TAKEN_MS);
     if app.taken_names.is_reserved(digest) || app.tables.is_name_seen(digest, since).await? {
         return Err(ServiceError::NameRejected("is taken, or looks like one that is; choose another"));

@@ -2,11 +2,12 @@
 //!
 //! Promise: changes of what the configuration fixes are left out, whatever is stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
 use crate::config::{AdjustableSettings, Config, ConfigError};
+use crate::domain::name_digest::NameDigest;
 use crate::domain::row::StoredSettingChanges;
 
 /// The settings in force.
@@ -14,6 +15,8 @@ use crate::domain::row::StoredSettingChanges;
 pub struct CurrentSettings {
     pub version: u64,
     pub values: AdjustableSettings,
+    /// Of `rules.blocked.names`.
+    pub blocked_names: HashSet<NameDigest>,
 }
 
 impl CurrentSettings {
@@ -24,7 +27,13 @@ impl CurrentSettings {
     pub fn new(config: &Config, stored: &StoredSettingChanges) -> Result<Self, ConfigError> {
         let mut changes = stored.changes.clone();
         remove_fixed(&mut changes, &config.fixed, "");
-        Ok(Self { version: stored.version, values: config.adjustable.with_changes(&changes)? })
+        Ok(Self::of(stored.version, config.adjustable.with_changes(&changes)?))
+    }
+
+    /// These settings, as they are used.
+    pub fn of(version: u64, values: AdjustableSettings) -> Self {
+        let blocked_names = values.rules.blocked.names.iter().map(|name| NameDigest::of(name)).collect();
+        Self { version, values, blocked_names }
     }
 }
 

@@ -24,6 +24,7 @@ mod paging_law;
 mod preview;
 mod rate_limits;
 mod reactions;
+mod rules;
 mod settings;
 mod shapes;
 mod signed_request;

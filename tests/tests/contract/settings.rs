@@ -19,7 +19,13 @@ async fn admins_change_settings_by_versions() {
     let origin = TestOrigin::start().await;
     let before = read(&origin).await;
     assert_eq!((&before["version"], &before["fixed"]), (&json!(0), &json!([])));
-    assert_eq!(before["settings"]["rules"], json!({"guests": "allowed", "report_threshold": 3}));
+    assert_eq!(
+        before["settings"]["rules"],
+        json!({
+            "guests": "allowed", "hold_first_guest_comment": false, "max_links": null, "close_after_days": null,
+            "report_threshold": 3, "blocked": {"names": [], "networks": []},
+        })
+    );
     assert_eq!(before["settings"]["degrade"], json!({"hot_as_new": false, "no_overlay": false, "no_preview": false}));
     assert_eq!(before["settings"]["limits"]["posts_per_minute_member"], 5);
     for method in ["GET", "PATCH"] {
@@ -67,6 +73,9 @@ async fn wrong_and_fixed_settings_are_refused_by_name() {
         (json!({"rules": {"report_threshold": -1}}), "rules.report_threshold"),
         (json!({"rules": {"guests": "some"}}), "rules.guests"),
         (json!({"rules": {"gusts": "off"}}), "rules.gusts"),
+        (json!({"rules": {"max_links": "many"}}), "rules.max_links"),
+        (json!({"rules": {"close_after_days": 0}}), "rules.close_after_days"),
+        (json!({"rules": {"blocked": {"networks": ["300.0.0.1"]}}}), "rules.blocked.networks"),
         (json!({"sites": ["nonsense"]}), "sites"),
         (json!({"colour": "red"}), "colour"),
     ] {

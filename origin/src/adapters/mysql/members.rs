@@ -62,6 +62,14 @@ pub(super) const HELD_CONDITION: HistoryFilter = HistoryFilter {
     max_lookup: MAX_HELD_LOOKUP,
 };
 
+pub(super) const APPROVED_CONDITION: HistoryFilter = HistoryFilter {
+    operation: "has_approved",
+    index: "PRIMARY",
+    row: "",
+    comment: "c.state = 0 AND c.visibility = 0 AND (c.flags & 128) <> 0",
+    max_lookup: MAX_HISTORY_LOOKUP,
+};
+
 #[async_trait]
 impl MemberReader for MysqlStore {
     async fn list_history(&self, member: MemberId, below: Option<CommentId>, count: usize) -> Result<Vec<CommentId>> {
@@ -91,7 +99,7 @@ impl MemberReader for MysqlStore {
 impl MysqlStore {
     /// A member's comments below an id that pass a filter, newest first. The member's history names
     /// comments in any slot; they are looked up there until there are enough.
-    async fn list_of_member(
+    pub(super) async fn list_of_member(
         &self,
         member: MemberId,
         below: Option<CommentId>,

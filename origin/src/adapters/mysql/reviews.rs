@@ -9,6 +9,7 @@ use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::members::APPROVED_CONDITION;
 use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::rows::{
@@ -96,6 +97,10 @@ impl ReviewReader for MysqlStore {
         let statement = part.sql(&text).bind(slot.get()).bind(id.signed()).bind(count as i64);
         let rows = self.rows_of("list_reports", slot, statement).await?;
         rows.iter().map(|r| report(r).map(|(_, report)| report)).collect()
+    }
+
+    async fn has_approved(&self, author: MemberId) -> Result<bool> {
+        Ok(!self.list_of_member(author, None, 1, &APPROVED_CONDITION).await?.is_empty())
     }
 
     async fn list_reports_of(

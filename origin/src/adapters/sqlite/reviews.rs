@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row, params};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, json_ids};
 use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, member_id, parse_json};
+use crate::domain::columns::FLAG_APPROVED;
 use crate::domain::review::{QueueCounts, QueuePosition, QueuedReview};
 use crate::ports::store::{Result, ReviewReader};
 
@@ -65,6 +66,17 @@ impl ReviewReader for SqliteStore {
             );
             let found = fetch_all(c, &sql, params![id.signed(), count as i64], report)?;
             Ok(found.into_iter().map(|(_, report)| report).collect())
+        })
+        .await
+    }
+
+    async fn has_approved(&self, author: MemberId) -> Result<bool> {
+        self.read("has_approved", move |c| {
+            let sql = format!(
+                "SELECT EXISTS (SELECT 1 FROM comment INDEXED BY comment_author WHERE author_id = ?1 AND state = 0 \
+                 AND visibility = 0 AND flags & {FLAG_APPROVED} <> 0)"
+            );
+            Ok(c.prepare_cached(&sql)?.query_row([author.signed()], |r| r.get(0))?)
         })
         .await
     }

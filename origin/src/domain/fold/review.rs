@@ -4,7 +4,7 @@ use gailou_shared::id::{AuditId, CommentId};
 use gailou_shared::wire::{CommentState, ReviewReason, ReviewReasonKind};
 
 use crate::domain::audit::{CurrentText, UNDO_WINDOW_MS, UndoRecord};
-use crate::domain::columns::{DECIDED_FLAGS, FLAG_EDITED, FLAG_HELD_EDIT};
+use crate::domain::columns::{DECIDED_FLAGS, FLAG_APPROVED, FLAG_EDITED, FLAG_HELD_EDIT};
 use crate::domain::damaged_data::Result;
 use crate::domain::fold::row_changes::{HistoryRow, ReportRow, TextEdit};
 use crate::domain::fold::{BatchFold, CommentFold};
@@ -68,6 +68,7 @@ impl<'b> BatchFold<'b> {
         let comment = self.comment_mut(id)?;
         let edit = comment.drop_edit();
         comment.end_review();
+        comment.row.flags |= FLAG_APPROVED;
         let is_edited = edit.is_some();
         if let Some(HeldEdit { content, html, original_text, at: edited_at }) = edit {
             comment.row.flags |= FLAG_EDITED;

@@ -29,6 +29,8 @@ pub trait ReviewReader: Send + Sync + Debug {
     async fn read_original_texts(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, String>>;
     /// The reports of a comment, the newest first.
     async fn list_reports(&self, id: CommentId, count: usize) -> Result<Vec<Report>>;
+    /// Whether readers see a comment of this member that a moderator has approved, among the newest ones.
+    async fn has_approved(&self, author: MemberId) -> Result<bool>;
     /// A member's reports, by the ids of the comments.
     async fn list_reports_of(
         &self,

@@ -86,10 +86,12 @@ async fn check_and_build_row(
 ) -> ServiceResult<(Threading, NewCommentRow)> {
     // In front of everything that costs: refused posts count.
     app.rate_limits.count_post(member.id, network, &key).await?;
+    rules::check_not_blocked(app, member, network)?;
     let mode = check_may_post(app, member, &key).await?;
+    rules::check_age(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
     let mut filtered = filter_and_render(&app.dictionary(), new.content).await?;
-    rules::apply(app, member, &mut filtered);
+    rules::apply(app, member, &mut filtered).await?;
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
