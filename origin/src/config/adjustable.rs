@@ -43,8 +43,12 @@ impl AdjustableSettings {
     /// assert_eq!(refused.name(), "limits.posts_per_minute_member");
     /// ```
     pub fn with_changes(&self, changes: &Map<String, Value>) -> Result<Self, ConfigError> {
-        let mut merged = self.to_json();
+        let before = self.to_json();
+        let mut merged = before.clone();
         merge(&mut merged, &Value::Object(changes.clone()));
+        if let Some(name) = replaced_section(&before, &merged) {
+            return Err(ConfigError::new(name, "must be an object"));
+        }
         let settings = Figment::from(Serialized::defaults(merged)).extract();
         settings.map_err(|error: figment::Error| ConfigError::new(error.path.join("."), refusal_reason(error.kind)))
     }
@@ -54,6 +58,15 @@ impl AdjustableSettings {
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
+}
+
+/// The first section that is none after a change.
+fn replaced_section(before: &Value, after: &Value) -> Option<String> {
+    before.as_object()?.iter().find_map(|(key, value)| {
+        let after = after.get(key).filter(|_| value.is_object())?;
+        let below = || replaced_section(value, after).map(|name| format!("{key}.{name}"));
+        if after.is_object() { below() } else { Some(key.clone()) }
+    })
 }
 
 /// The setting at this path of a configuration as admins name it; `None` where they cannot change it.
@@ -104,6 +117,8 @@ mod tests {
         check(json!({"degrade": {"hot_as_new": "perhaps"}}), "degrade.hot_as_new", "on or off");
         check(json!({"degrade": {"hot_as_old": true}}), "degrade.hot_as_old", "is not a setting");
         check(json!({"limit": {}}), "limit", "is not a setting");
-        check(json!({"rules": 7}), "rules", "is not a setting");
+        check(json!({"rules": 7}), "rules", "must be an object");
+        check(json!({"limits": []}), "limits", "must be an object");
+        check(json!({"rules": {"blocked": "all"}}), "rules.blocked", "must be an object");
     }
 }

@@ -44,8 +44,7 @@ pub async fn change(
     expected: Option<u64>,
 ) -> ServiceResult<AdminSettings> {
     let _place = app.writes.admit().await?;
-    let refused: Vec<_> = leaves(&patch).into_keys().filter(|name| app.config.fixed.contains(name)).collect();
-    if let Some(name) = refused.into_iter().next() {
+    if let Some(name) = app.config.fixed.iter().find(|name| is_in(&patch, name)).cloned() {
         return Err(ServiceError::wrong_field(name, "is fixed by the configuration of the server"));
     }
     for _ in 0..MAX_TRIES {
@@ -62,7 +61,7 @@ pub async fn change(
         let mut next = StoredSettingChanges { version: stored.version + 1, changes };
         let after = settings_with(app, &next)?.values.to_json();
         write_as_understood(&mut next.changes, &after);
-        if next.changes == stored.changes {
+        if before == after {
             return reload_and_read(app).await;
         }
         if serde_json::to_vec(&next.changes).map_or(true, |json| json.len() > MAX_CHANGES_BYTES) {
@@ -87,6 +86,14 @@ async fn reload_and_read(app: &AppState) -> ServiceResult<AdminSettings> {
 fn settings_with(app: &AppState, stored: &StoredSettingChanges) -> ServiceResult<CurrentSettings> {
     let settings = CurrentSettings::new(&app.config, stored);
     settings.map_err(|error| ServiceError::wrong_field(error.name().to_owned(), error.reason().to_owned()))
+}
+
+/// Whether a patch has something at this dotted name.
+fn is_in(patch: &Map<String, Value>, name: &str) -> bool {
+    match name.split_once('.') {
+        Some((section, rest)) => patch.get(section).and_then(Value::as_object).is_some_and(|inner| is_in(inner, rest)),
+        None => patch.contains_key(name),
+    }
 }
 
 /// Replaces each value by what it was understood as: `"on"` by `true`.

@@ -70,6 +70,8 @@ async fn wrong_and_fixed_settings_are_refused_by_name() {
     for (body, field) in [
         (json!({"limits": {"posts_per_minute_member": 9}}), "limits.posts_per_minute_member"),
         (json!({"limits": {"posts_per_minute_member": null}}), "limits.posts_per_minute_member"),
+        (json!({"limits": {"posts_per_minute_member": {"x": 1}}}), "limits.posts_per_minute_member"),
+        (json!({"limits": []}), "limits"),
         (json!({"rules": {"report_threshold": -1}}), "rules.report_threshold"),
         (json!({"rules": {"guests": "some"}}), "rules.guests"),
         (json!({"rules": {"gusts": "off"}}), "rules.gusts"),
