@@ -188,6 +188,17 @@ impl AppState {
         Ok(true)
     }
 
+    /// Copies what admins have changed to where it is read while the tables that have it are away. To be called at the
+    /// start, so that there is a copy before the first change.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn copy_settings(&self) -> anyhow::Result<()> {
+        let stored = self.tables.read_setting_changes().await?;
+        self.tables.copy_setting_changes(&stored).await;
+        Ok(())
+    }
+
     /// Whether a page of this web origin may write on subjects of this type.
     pub fn may_write(&self, kind: &str, origin: &str) -> bool {
         match self.config.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()) {
