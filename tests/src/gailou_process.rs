@@ -105,14 +105,15 @@ pub fn gailou_command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -
     command
 }
 
-/// How long a command may take before the test fails. Moving a slot that is written to waits for the disk once for
-/// every batch of its writers.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// Runs a command to its end.
 pub async fn run_command(command: Command) -> CommandOutput {
+    run_command_within(command, POLL_TIMEOUT * 2).await
+}
+
+/// Runs a command to its end, which it must reach in this time.
+pub async fn run_command_within(command: Command, limit: Duration) -> CommandOutput {
     let mut command = tokio::process::Command::from(command);
-    let output = timeout(COMMAND_TIMEOUT, command.kill_on_drop(true).output()).await;
+    let output = timeout(limit, command.kill_on_drop(true).output()).await;
     let output = output.expect("the command ends in time").expect("the command starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     CommandOutput { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }

@@ -28,7 +28,7 @@ pub use api_client::{ApiClient, ApiRequest, ApiResponse};
 pub use broker_records::{delete_topic, encoded_publication};
 pub use child_process::ChildProcess;
 pub use comments::{assert_floors_have_no_gap, comments_on, comments_path, floors, id, ids, replies_path, with_cursor};
-pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_command};
+pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_command, run_command_within};
 pub use persist_barrier::PersistBarrier;
 pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};

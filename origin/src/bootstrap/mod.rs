@@ -173,8 +173,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         role,
     });
     state.reload_dictionary().await?;
-    state.reload_settings().await.context("the settings that admins have changed")?;
-    state.copy_settings().await?;
+    state.load_settings().await.context("the settings that admins have changed")?;
     if let Err(error) = state.erased_members.follow(&*state.tables).await {
         if !error.is_away() {
             return Err(error.into());

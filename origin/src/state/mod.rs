@@ -30,7 +30,7 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::id_generator::IdGenerator;
-use crate::domain::row::StoredDictionary;
+use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
@@ -179,23 +179,28 @@ impl AppState {
         if stored.version == self.settings().version {
             return Ok(false);
         }
-        let current = CurrentSettings::new(&self.config, &stored)?;
+        self.put_settings_in_force(&stored).await?;
+        Ok(true)
+    }
+
+    /// The same at the start, where there must be a copy before the first change: a process starts with it while the
+    /// tables that have the changes are away.
+    ///
+    /// # Errors
+    /// As [`AppState::reload_settings`].
+    pub async fn load_settings(&self) -> anyhow::Result<()> {
+        let _loading = self.settings_load.lock().await;
+        let stored = self.tables.read_setting_changes().await?;
+        self.put_settings_in_force(&stored).await
+    }
+
+    async fn put_settings_in_force(&self, stored: &StoredSettingChanges) -> anyhow::Result<()> {
+        let current = CurrentSettings::new(&self.config, stored)?;
         self.rate_limits.change(&current.values.limits);
         self.degrade.change(current.values.degrade.clone());
         self.taken_names.reserve(&current.values.names.reserved);
         *self.current_settings.write() = Arc::new(current);
-        self.tables.copy_setting_changes(&stored).await;
-        Ok(true)
-    }
-
-    /// Copies what admins have changed to where it is read while the tables that have it are away. To be called at the
-    /// start, so that there is a copy before the first change.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
-    pub async fn copy_settings(&self) -> anyhow::Result<()> {
-        let stored = self.tables.read_setting_changes().await?;
-        self.tables.copy_setting_changes(&stored).await;
+        self.tables.copy_setting_changes(stored).await;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use gailou::config::KafkaServers;
 use gailou_tests::backing_servers::{BackingServers, ServerAddresses, ServerKind, free_port};
 use gailou_tests::{
     ApiClient, ChildProcess, CommandOutput, GailouProcess, PersistBarrier, TcpProxy, gailou_command, run_command,
+    run_command_within,
 };
 
 /// Numbered tables of each kind in each of the two databases.
@@ -21,6 +22,8 @@ const DATABASE_NAME: &str = "gailou";
 pub(crate) const CLUSTER_NAME: &str = "gailou";
 /// How long a client waits for a response. Every limit of the origin is shorter.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long a command beside the load may take: a slot that moves waits for each batch of its writers.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long the jobs may take to persist what has piled up.
 pub(crate) const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often it is asked whether a process has exited.
@@ -228,7 +231,7 @@ impl ChaosCluster {
 
     /// Runs a command of the program beside the running cluster.
     pub(crate) async fn run(&self, arguments: &[&str]) -> CommandOutput {
-        run_command(command(&self.proxied, arguments)).await
+        run_command_within(command(&self.proxied, arguments), COMMAND_TIMEOUT).await
     }
 
     /// Runs statements on one of the two databases; see [`ServerAddresses::sql`].

@@ -48,11 +48,14 @@ impl RateCounters for MemoryRateCounters {
     }
 
     fn forget_idle(&self) {
-        let mut limiters = self.0.write();
-        for limiter in limiters.values() {
+        let mut has_empty = false;
+        for limiter in self.0.read().values() {
             limiter.retain_recent();
+            has_empty |= limiter.is_empty();
         }
-        // A limit that is no longer in force counts nothing.
-        limiters.retain(|_, limiter| !limiter.is_empty());
+        if has_empty {
+            // A limit that is no longer in force counts nothing; one that a request holds is about to count.
+            self.0.write().retain(|_, limiter| Arc::strong_count(limiter) > 1 || !limiter.is_empty());
+        }
     }
 }
