@@ -8,6 +8,7 @@ use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
+use gailou_shared::word_filter::{MASK_CHARACTER, count_masked};
 
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::{AnswerRows, fitting};
@@ -91,6 +92,7 @@ pub async fn read_overlay(
     let edited = pending.iter().filter(|id| rows.get(id).is_some_and(CommentRow::is_visible)).copied();
     let edited: Vec<_> = edited.collect();
     let edits = if edited.is_empty() { HashMap::new() } else { app.tables.read_reviews(&edited).await? };
+    let masked = count_masked_of(app, reader, &rows).await?;
     let mut data = BTreeMap::new();
     for id in ids {
         if let Some(row) = rows.get(id).filter(|row| comment_view::is_readable_by_id(row) || row.author.id == reader.id)
@@ -100,6 +102,7 @@ pub async fn read_overlay(
                 reaction: reactions.get(id).copied(),
                 can_edit: may_edit(row, reader, app.now()),
                 can_delete: row.state != CommentState::Deleted && may_delete(row, reader, owner),
+                masked: masked.get(id).copied(),
             };
             data.insert(*id, own);
         }
@@ -113,6 +116,22 @@ pub async fn read_overlay(
         });
     }
     Ok(Overlay { data, pending: own })
+}
+
+/// How many passages of the reader's own texts the word filter has masked; those without one are left out.
+async fn count_masked_of(
+    app: &AppState,
+    reader: &Member,
+    rows: &HashMap<CommentId, CommentRow>,
+) -> ServiceResult<HashMap<CommentId, u32>> {
+    let may_be = |row: &&CommentRow| row.author.id == reader.id && row.content.contains(MASK_CHARACTER);
+    let ids: Vec<_> = rows.values().filter(may_be).map(CommentRow::id).collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let written = app.tables.read_original_texts(&ids).await?;
+    let count = |(id, text): (CommentId, String)| Some((id, count_masked(&text, &rows.get(&id)?.content)));
+    Ok(written.into_iter().filter_map(count).filter(|(_, passages)| *passages > 0).collect())
 }
 
 /// The owners of the subjects of these comments, for the subjects that have one.

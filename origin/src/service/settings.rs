@@ -12,6 +12,7 @@ use gailou_shared::wire::AdminSettings;
 use json_patch::merge;
 use serde_json::{Map, Value};
 
+use crate::config::ConfigError;
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::StoredSettingChanges;
@@ -47,19 +48,20 @@ pub async fn change(
     if let Some(name) = app.config.fixed.iter().find(|name| is_in(&patch, name)).cloned() {
         return Err(ServiceError::wrong_field(name, "is fixed by the configuration of the server"));
     }
+    app.config.adjustable.with_changes(&patch).map_err(|error| wrong_setting(&error))?;
     for _ in 0..MAX_TRIES {
         let stored = app.tables.read_setting_changes().await?;
         if expected.is_some_and(|expected| expected != stored.version) {
             return Err(ServiceError::VersionConflict("the settings have changed since; read them again"));
         }
-        let before = settings_with(app, &stored)?.values.to_json();
+        let before = settings_with(app, &stored)?;
         let mut changes = Value::Object(stored.changes.clone());
         merge(&mut changes, &Value::Object(patch.clone()));
         let Value::Object(changes) = changes else {
             return Err(ServiceError::Bug("a merged object is no object".into()));
         };
         let mut next = StoredSettingChanges { version: stored.version + 1, changes };
-        let after = settings_with(app, &next)?.values.to_json();
+        let after = settings_with(app, &next)?;
         write_as_understood(&mut next.changes, &after);
         if before == after {
             return reload_and_read(app).await;
@@ -83,9 +85,13 @@ async fn reload_and_read(app: &AppState) -> ServiceResult<AdminSettings> {
     Ok(read(app))
 }
 
-fn settings_with(app: &AppState, stored: &StoredSettingChanges) -> ServiceResult<CurrentSettings> {
-    let settings = CurrentSettings::new(&app.config, stored);
-    settings.map_err(|error| ServiceError::wrong_field(error.name().to_owned(), error.reason().to_owned()))
+fn settings_with(app: &AppState, stored: &StoredSettingChanges) -> ServiceResult<Value> {
+    let (settings, _) = CurrentSettings::new(&app.config, stored).map_err(|error| wrong_setting(&error))?;
+    Ok(settings.values.to_json())
+}
+
+fn wrong_setting(error: &ConfigError) -> ServiceError {
+    ServiceError::wrong_field(error.name().to_owned(), error.reason().to_owned())
 }
 
 /// Whether a patch has something at this dotted name.

@@ -172,7 +172,7 @@ impl AppState {
     /// changed.
     ///
     /// # Errors
-    /// When the tables do not answer, or contain a setting that is refused.
+    /// When the tables do not answer.
     pub async fn reload_settings(&self) -> anyhow::Result<bool> {
         let _loading = self.settings_load.lock().await;
         let stored = self.tables.read_setting_changes().await?;
@@ -195,7 +195,16 @@ impl AppState {
     }
 
     async fn put_settings_in_force(&self, stored: &StoredSettingChanges) -> anyhow::Result<()> {
-        let current = CurrentSettings::new(&self.config, stored)?;
+        let (current, left_out) = CurrentSettings::new(&self.config, stored)?;
+        for refused in &left_out {
+            let (version, setting) = (stored.version, refused.name());
+            tracing::warn!(
+                version,
+                setting,
+                reason = refused.reason(),
+                "Left out {setting} of version {version} of the settings"
+            );
+        }
         self.rate_limits.change(&current.values.limits);
         self.degrade.change(current.values.degrade.clone());
         self.taken_names.reserve(&current.values.names.reserved);

@@ -408,6 +408,10 @@ pub struct OverlayEntry {
     pub can_edit: bool,
     /// Whether the reader may delete it.
     pub can_delete: bool,
+    /// How many passages of the reader's own text the word filter has masked; absent where it has masked none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub masked: Option<u32>,
 }
 
 /// The reader's own layer over the pages that all readers share.

@@ -68,6 +68,7 @@ mod skeleton;
 mod tsv;
 
 #[cfg(feature = "lookalikes")]
+pub use scan::{MASK_CHARACTER, count_masked};
 pub use skeleton::name_skeleton;
 pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 

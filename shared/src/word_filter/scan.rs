@@ -292,6 +292,27 @@ fn find_marks(mut gap: impl Iterator<Item = (usize, char)>, marks: impl Iterator
     place
 }
 
+/// What the filter writes for each character that it masks.
+pub const MASK_CHARACTER: char = '*';
+
+/// How many passages of `written` are masked in `shown`, which the filter made of it.
+///
+/// ```
+/// use gailou_shared::word_filter::count_masked;
+/// assert_eq!(count_masked("a darn, damn * day", "a ****, **** * day"), 2);
+/// assert_eq!(count_masked("a day", "a day"), 0);
+/// ```
+#[must_use]
+pub fn count_masked(written: &str, shown: &str) -> u32 {
+    let (mut passages, mut is_inside) = (0, false);
+    for (as_written, as_shown) in written.chars().zip(shown.chars()) {
+        let is_masked = as_written != as_shown;
+        passages += u32::from(is_masked && !is_inside);
+        is_inside = is_masked;
+    }
+    passages
+}
+
 /// `text` with a `*` for each character of every grapheme cluster that one of `spans` touches:
 /// half an emoji sequence or an accent without its letter would be neither masked nor as written.
 fn mask(text: &str, mut spans: Vec<(usize, usize)>) -> String {
@@ -305,7 +326,7 @@ fn mask(text: &str, mut spans: Vec<(usize, usize)>) -> String {
             covered_to = covered_to.max(to);
         }
         if covered_to > start {
-            out.extend(cluster.chars().map(|_| '*'));
+            out.extend(cluster.chars().map(|_| MASK_CHARACTER));
         } else {
             out.push_str(cluster);
         }

@@ -1,7 +1,7 @@
 //! The word filter decides by what readers see, however it was written.
 
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{TestOrigin, ann, bob};
+use gailou_tests::{TestMember, TestOrigin, ann, bob, id};
 use serde_json::json;
 
 /// Texts that readers see as a text with `casino`, or that lead them there.
@@ -94,4 +94,24 @@ async fn text_that_deceives_is_refused_and_every_language_is_not() {
     {
         assert_eq!(origin.post(&ann(), "post/words", text).await["content"], *text);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn author_alone_reads_how_many_passages_are_masked() {
+    let origin = TestOrigin::start().await;
+    origin.load_terms(&[("darn", TermAction::Mask), ("damn", TermAction::Mask)]).await;
+    let masked = origin.post(&bob(), "post/words", "darn, that * was a damn day").await;
+    let plain = origin.post(&bob(), "post/words", "a * day").await;
+    origin.wait_until_persisted().await;
+    let overlay = async |by: TestMember| {
+        let path = format!("GET /v1/me/overlay?ids={},{}", id(&masked), id(&plain));
+        origin.request(&path).by(&by).send().await.expect(200)["data"].clone()
+    };
+    let own = overlay(bob()).await;
+    assert_eq!((&own[id(&masked)]["masked"], &own[id(&plain)]["masked"]), (&json!(2), &json!(null)));
+    assert_eq!(overlay(ann()).await[id(&masked)]["masked"], json!(null));
+    // Nothing of the new text is masked.
+    origin.edit(&bob(), &masked, "a fine day").await.expect(200);
+    origin.wait_until_persisted().await;
+    assert_eq!(overlay(bob()).await[id(&masked)]["masked"], json!(null));
 }

@@ -107,6 +107,8 @@ export interface OverlayEntry {
   reaction: Reaction | null;
   can_edit: boolean;
   can_delete: boolean;
+  /** How many passages of the reader's own text the word filter has masked. */
+  masked?: number;
 }
 
 export interface Overlay {

@@ -90,6 +90,7 @@ export class CommentView implements OwningComment {
   /** Takes over what the overlay says about the reader and this comment. */
   applyOverlay(entry: Readonly<OverlayEntry>): void {
     this.own = { ...this.own, ...entry };
+    this.#renderState();
     this.renderActions();
   }
 
@@ -174,8 +175,7 @@ export class CommentView implements OwningComment {
     this.#avatar.replaceWith(avatar);
     this.#avatar = avatar;
     this.#header.render(comment, this.isPinned);
-    this.#state.textContent = this.#stateText();
-    this.#state.hidden = !this.#state.textContent;
+    this.#renderState();
     const body = bodyOf(comment, locale);
     body.hidden = this.#body.hidden;
     this.#body.replaceWith(body);
@@ -184,12 +184,18 @@ export class CommentView implements OwningComment {
     this.renderActions();
   }
 
+  #renderState(): void {
+    this.#state.textContent = this.#stateText();
+    this.#state.hidden = !this.#state.textContent;
+  }
+
   #stateText(): string {
     const { text } = this.#thread;
     const { state, visibility } = this.comment;
     if (state === 'sending') return text.sending;
     if (state === 'review') return text.review;
     if (state === 'rejected') return text.rejected;
-    return visibility === 'self' ? text.selfOnly : '';
+    if (visibility === 'self') return text.selfOnly;
+    return state === 'published' && this.own.masked ? text.masked(this.own.masked) : '';
   }
 }

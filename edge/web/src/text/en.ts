@@ -51,6 +51,8 @@ export const en = {
   review: 'Awaiting review · only you can see this',
   rejected: 'Not published · only you can see this',
   selfOnly: 'Only you can see this',
+  masked: (n: number) =>
+    `${n} ${plural(n, 'passage was', 'passages were')} masked · only you can see this note`,
   deleted: 'This comment was deleted',
   deletedNow: 'Your comment was deleted.',
   deletedAuthor: 'Deleted',

@@ -51,6 +51,7 @@ export const zh: Strings = {
   review: '等待审核 · 仅自己可见',
   rejected: '未通过审核 · 仅自己可见',
   selfOnly: '仅自己可见',
+  masked: (n) => `有 ${n} 处被打码 · 仅自己可见此提示`,
   deleted: '该评论已删除',
   deletedNow: '评论已删除。',
   deletedAuthor: '已删除',
