@@ -30,6 +30,8 @@ const OPTIONS = {
   outdir: DIST,
   write: false,
   logLevel: 'warning',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
 };
 
 /** A module that imports a style sheet gets its text, bundled and minified. */
@@ -67,6 +69,8 @@ async function buildFiles() {
       { in: join(SOURCE, 'gailou.ts'), out: 'gailou' },
       { in: join(SOURCE, 'demo/demo.ts'), out: 'demo' },
       { in: join(SOURCE, 'demo/demo.css'), out: 'demo' },
+      { in: join(SOURCE, 'console/console.tsx'), out: 'console' },
+      { in: join(SOURCE, 'console/console.css'), out: 'console' },
     ],
     plugins: [styleSheetAsText],
   });

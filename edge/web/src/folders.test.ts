@@ -17,6 +17,7 @@ const FOLDERS = [
   'comment', // one comment on the page, with everything that opens under it
   'thread', // the list of comments, and what keeps it up to date
   '.', // the custom element and the script tag
+  'console', // the moderators' page: it uses the HTTP contract and safe HTML, and nothing of the element
 ];
 
 /** The demo page uses the element as any host page does: by its tag, not by an import. */
@@ -26,7 +27,7 @@ const ROOT = import.meta.dirname;
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 
 const FILES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter((name) =>
-  name.endsWith('.ts'),
+  /\.tsx?$/.test(name),
 );
 
 /** The folders that a file imports from. */

@@ -11,6 +11,8 @@ export interface ApiRequest {
   body?: unknown;
   token?: string | null;
   idempotencyKey?: string;
+  /** The version that a change expects. */
+  ifMatch?: string;
   /** Asks every cache on the way to revalidate. */
   pastCaches?: boolean;
   signal?: AbortSignal;
@@ -60,10 +62,11 @@ async function fetchJson(request: ApiRequest): Promise<{ response: Response; dat
   }
 }
 
-function headersOf({ body, token, idempotencyKey }: ApiRequest): Record<string, string> {
+function headersOf({ body, token, idempotencyKey, ifMatch }: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey;
+  if (ifMatch) headers['If-Match'] = ifMatch;
   if (token) headers.Authorization = `Bearer ${token}`;
   return headers;
 }

@@ -58,6 +58,7 @@ fn find(path: &str) -> Option<WebFile> {
     let name = match path.strip_prefix('/')? {
         "" => "index.html",
         HEADER_RULES_FILE => return None,
+        "console" => "console.html",
         name => name,
     };
     let file = WebFiles::get(name)?;

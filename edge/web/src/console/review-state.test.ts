@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  addPage,
+  chosen,
+  EMPTY,
+  lastUndoable,
+  moveByKey,
+  open,
+  putBack,
+  type ReviewState,
+  step,
+  take,
+  toggleMark,
+  UNDO_OFFER_MS,
+} from './review-state.ts';
+import type { QueueEntry } from './wire.ts';
+
+const entry = (id: string) => ({ comment: { id } }) as QueueEntry;
+const page = (...ids: string[]) => ({
+  data: ids.map(entry),
+  page: { next: null, has_more: false },
+  count: ids.length,
+});
+const ids = (state: ReviewState) => state.entries.map(({ comment }) => comment.id).join('');
+const queue = (...names: string[]) => addPage(EMPTY, page(...names));
+
+test('the first entry is open, and a page more brings nothing twice', () => {
+  const state = queue('a', 'b');
+  assert.equal(state.current, 'a');
+  assert.equal(ids(addPage(state, page('b', 'c', 'd'), new Set(['d']))), 'abc');
+});
+
+test('a decision opens the next entry, at the end the one before', () => {
+  const { state, taken } = take(open(queue('a', 'b', 'c'), 'b'), ['b']);
+  assert.deepEqual([ids(state), state.current, state.count], ['ac', 'c', 2]);
+  const end = take(state, ['c']);
+  assert.equal(end.state.current, 'a');
+  assert.equal(take(end.state, ['a']).state.current, null);
+  assert.deepEqual([taken[0]?.index, taken.length], [1, 1]);
+});
+
+test('marked entries are decided together and come back to their places', () => {
+  let state = toggleMark(toggleMark(queue('a', 'b', 'c', 'd'), 'd'), 'b');
+  assert.deepEqual(chosen(state), ['b', 'd']);
+  const done = take(state, chosen(state));
+  assert.deepEqual([ids(done.state), done.state.marked.size], ['ac', 0]);
+  state = putBack(done.state, done.taken);
+  assert.deepEqual([ids(state), state.current, state.count], ['abcd', 'b', 4]);
+  assert.equal(ids(putBack(state, done.taken)), 'abcd');
+  assert.deepEqual(chosen(state), ['b']);
+});
+
+test('steps stop at both ends', () => {
+  assert.equal(step(queue('a', 'b'), 5).current, 'b');
+  assert.equal(step(queue('a', 'b'), -1).current, 'a');
+  assert.equal(step(EMPTY, 1).current, null);
+});
+
+test('shift marks the open entry and goes on', () => {
+  const state = moveByKey(queue('a', 'b'), 'j', true);
+  assert.deepEqual([[...(state?.marked ?? [])], state?.current], [['a'], 'b']);
+  assert.equal(moveByKey(EMPTY, 'x', false)?.marked.size, 0);
+  assert.equal(moveByKey(EMPTY, 'q', false), null);
+});
+
+test('a decision can be undone for ten seconds, once the server has carried it out', () => {
+  const decided = { action: 'hide' as const, taken: [], auditIds: ['1'], at: 1_000 };
+  const waiting = { ...decided, auditIds: [] };
+  assert.equal(lastUndoable([decided, waiting], 1_000), decided);
+  assert.equal(lastUndoable([decided], 1_000 + UNDO_OFFER_MS), null);
+  assert.equal(lastUndoable([waiting], 1_000), null);
+});

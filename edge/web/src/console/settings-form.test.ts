@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fieldsOf, patchOf, typedList, typedNumber } from './settings-form.ts';
+import type { SettingValue } from './wire.ts';
+
+const SETTINGS = {
+  sites: ['https://a.example'],
+  rules: {
+    guests: 'allowed',
+    max_links: null,
+    hold_first_guest_comment: false,
+    blocked: { names: [] },
+  },
+  limits: { enabled: true, posts_per_minute_member: 5 },
+};
+
+test('each setting is a field of its kind', () => {
+  const kinds = fieldsOf(SETTINGS).map(({ name, kind }) => `${name} ${kind}`);
+  assert.deepEqual(kinds, [
+    'sites list',
+    'rules.guests choice',
+    'rules.max_links number',
+    'rules.hold_first_guest_comment switch',
+    'rules.blocked.names list',
+    'limits.enabled switch',
+    'limits.posts_per_minute_member number',
+  ]);
+});
+
+test('the patch has what was changed and nothing else', () => {
+  const changed = new Map<string, SettingValue>([
+    ['rules.max_links', 3],
+    ['rules.blocked.names', ['x']],
+    ['limits.enabled', true],
+    ['sites', ['https://a.example']],
+  ]);
+  assert.deepEqual(patchOf(fieldsOf(SETTINGS), changed), {
+    rules: { max_links: 3, blocked: { names: ['x'] } },
+  });
+  assert.equal(patchOf(fieldsOf(SETTINGS), new Map()), null);
+});
+
+test('an empty number is none, and empty lines are no entries', () => {
+  assert.deepEqual([typedNumber(' '), typedNumber('7')], [null, 7]);
+  assert.deepEqual(typedList(' a \n\n b'), ['a', 'b']);
+});

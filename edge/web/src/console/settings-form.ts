@@ -1,0 +1,73 @@
+/** Settings as fields of a form, and the patch that says what was changed. Pure. */
+
+import type { SettingSection, SettingValue } from './wire.ts';
+
+/** Of settings that may be absent the answer has no type. */
+const NUMBERS_THAT_MAY_BE_ABSENT = ['rules.max_links', 'rules.close_after_days'];
+const CHOICES: Record<string, string[]> = { 'rules.guests': ['allowed', 'held', 'off'] };
+
+export type SettingKind = 'switch' | 'number' | 'choice' | 'list';
+
+export interface SettingField {
+  /** Dotted: `rules.guests`. */
+  name: string;
+  kind: SettingKind;
+  value: SettingValue;
+  choices: string[];
+}
+
+/** The fields of all settings, in the order of the answer. */
+export function fieldsOf(settings: SettingSection, prefix = ''): SettingField[] {
+  return Object.entries(settings).flatMap(([key, value]) => {
+    const name = prefix + key;
+    if (isSection(value)) return fieldsOf(value, `${name}.`);
+    return [{ name, kind: kindOf(name, value), value, choices: CHOICES[name] ?? [] }];
+  });
+}
+
+function isSection(value: SettingValue | SettingSection | undefined): value is SettingSection {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function kindOf(name: string, value: SettingValue): SettingKind {
+  if (CHOICES[name]) return 'choice';
+  if (typeof value === 'boolean') return 'switch';
+  if (Array.isArray(value)) return 'list';
+  return typeof value === 'number' || NUMBERS_THAT_MAY_BE_ABSENT.includes(name) ? 'number' : 'list';
+}
+
+/** What is typed into the field of a number; null for none. NaN is what the server refuses by name. */
+export function typedNumber(text: string): number | null {
+  return text.trim() === '' ? null : Number(text);
+}
+
+/** The lines of a list, without empty ones. */
+export function typedList(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+}
+
+/** The merge patch of what was changed; null where nothing was. */
+export function patchOf(
+  fields: readonly SettingField[],
+  changed: ReadonlyMap<string, SettingValue>,
+): SettingSection | null {
+  const patch: SettingSection = {};
+  for (const { name, value } of fields) {
+    const now = changed.get(name);
+    if (now === undefined || JSON.stringify(now) === JSON.stringify(value)) continue;
+    const path = name.split('.');
+    const last = path.pop() ?? name;
+    let section = patch;
+    for (const key of path) {
+      const inner = section[key];
+      const next: SettingSection = isSection(inner) ? inner : {};
+      section[key] = next;
+      section = next;
+    }
+    section[last] = now;
+  }
+  return Object.keys(patch).length > 0 ? patch : null;
+}
