@@ -17,6 +17,9 @@ const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
 const DIST = join(import.meta.dirname, 'dist');
 
+/** The largest that a file may be, in bytes gzipped. */
+const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
+
 const { values: flags } = parseArgs({ options: { dev: { type: 'boolean', default: false } } });
 
 /** @type {import('esbuild').BuildOptions} */
@@ -99,4 +102,9 @@ await writeFiles(files);
 for (const [name, contents] of files) {
   const gzipped = gzipSync(contents, { level: 9 }).length;
   console.log(`${name.padEnd(16)} ${contents.length} bytes, ${gzipped} gzipped`);
+  const bound = SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY;
+  if (gzipped > bound && !flags.dev) {
+    console.error(`${name} may have ${bound} bytes gzipped`);
+    process.exitCode = 1;
+  }
 }

@@ -305,6 +305,12 @@ test('static files have their headers and need no origin', async () => {
     page.headers.get('content-security-policy'),
     /^default-src 'none'; script-src 'self';/,
   );
+  const console = await call('/console');
+  assert.deepEqual([console.status, console.headers.get('cache-control')], [200, 'no-cache']);
+  assert.match(
+    console.headers.get('content-security-policy'),
+    /^default-src 'none'; script-src 'self'; style-src 'self';/,
+  );
   const element = await call('/gailou.js');
   assert.equal(element.headers.get('access-control-allow-origin'), '*');
   assert.equal(element.headers.get('cross-origin-resource-policy'), 'cross-origin');

@@ -7,3 +7,4 @@ import './safety.test.mjs';
 import './live.test.mjs';
 import './event-stream.test.mjs';
 import './html.test.mjs';
+import './console.test.mjs';

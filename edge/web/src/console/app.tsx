@@ -13,6 +13,8 @@ import { Words } from './words.tsx';
 const SECTIONS = ['held', 'reported', 'words', 'audit', 'settings'] as const;
 type Section = (typeof SECTIONS)[number];
 
+/** How often the numbers beside the sections are read. */
+const COUNT_INTERVAL_MS = 20_000;
 const LANGUAGE_KEY = 'gailou.console.language';
 /** How long a message stays. */
 const MESSAGE_MS = 6_000;
@@ -117,6 +119,27 @@ function SignIn({ text, onSession }: { text: ConsoleText; onSession: (session: S
   );
 }
 
+/** How many wait in each part of the queue. */
+function useQueueCounts(client: ConsoleClient) {
+  const [counts, setCounts] = useState<Partial<Record<Section, number>>>({});
+  const countAgain = useCallback(() => {
+    const parts = ['held', 'reported'] as const;
+    for (const part of parts) {
+      // A count that cannot be read stays what it was; the list itself says what is wrong.
+      client.countQueue(part).then(
+        (count) => setCounts((before) => ({ ...before, [part]: count })),
+        () => {},
+      );
+    }
+  }, [client]);
+  useEffect(() => {
+    countAgain();
+    const timer = setInterval(countAgain, COUNT_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, [countAgain]);
+  return { counts, countAgain };
+}
+
 function SignedIn({
   session,
   language,
@@ -137,9 +160,11 @@ function SignedIn({
     timer.current = setTimeout(() => setMessage(''), MESSAGE_MS);
   }, []);
   const text = TEXTS[language];
+  const client = useMemo(() => new ConsoleClient(session.token), [session]);
+  const { counts, countAgain } = useQueueCounts(client);
   const context = useMemo<ConsoleContext>(
-    () => ({ client: new ConsoleClient(session.token), session, text, language, say }),
-    [session, text, language, say],
+    () => ({ client, session, text, language, say, countAgain }),
+    [client, session, text, language, say, countAgain],
   );
   return (
     <ConsoleProvider value={context}>
@@ -156,7 +181,7 @@ function SignedIn({
       <nav aria-label={text.sections}>
         {SECTIONS.map((one) => (
           <a key={one} href={`#/${one}`} aria-current={one === section ? 'page' : undefined}>
-            {text[one]}
+            {text[one]} <small>{counts[one]}</small>
           </a>
         ))}
       </nav>

@@ -33,6 +33,15 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/queue?${query({ kind, cursor })}`);
   }
 
+  /** How many wait in a part of the queue. */
+  async countQueue(kind: QueuePart): Promise<number> {
+    const page: QueuePage = await this.#send(
+      'GET',
+      `/v1/admin/queue?${query({ kind, limit: '1' })}`,
+    );
+    return page.count;
+  }
+
   lease(ids: string[]): Promise<{ leased: string[] }> {
     return this.#send('POST', '/v1/admin/queue/lease', { body: { ids } });
   }

@@ -24,6 +24,8 @@ export interface ConsoleContext {
   language: Language;
   /** Says something in the live region at the foot of the page. */
   say: (message: string) => void;
+  /** Reads again how many wait. */
+  countAgain: () => void;
 }
 
 const Context = createContext<ConsoleContext | null>(null);

@@ -37,7 +37,7 @@ const DECISIONS: { action: Decision; key: string; look: string }[] = [
 
 /** The queue with what can be done in it. */
 function useQueue(kind: QueuePart) {
-  const { client, say, text } = useConsole();
+  const { client, say, text, countAgain } = useConsole();
   const [state, setState] = useState<ReviewState>(EMPTY);
   const [decided, setDecided] = useState<Decided[]>([]);
   const [isLoading, setLoading] = useState(false);
@@ -94,6 +94,7 @@ function useQueue(kind: QueuePart) {
       setDecided((all) =>
         all.map((other) => (other.at === done.at ? { ...other, auditIds } : other)),
       );
+      countAgain();
       if (failed.size > 0) {
         const back = taken.filter(({ entry }) => failed.has(entry.comment.id));
         for (const id of failed) gone.current.delete(id);
@@ -113,6 +114,7 @@ function useQueue(kind: QueuePart) {
     try {
       for (const id of last.auditIds) await client.undo(id);
       say(text.undone);
+      countAgain();
     } catch (error) {
       say(isConflict(error) ? text.notUndone : `${text.failed} ${problemText(error)}`);
       void reload();
@@ -162,6 +164,11 @@ export function Review({ kind }: { kind: QueuePart }) {
           onMark={(id) => setState(toggleMark(state, id))}
         />
         {isLoading && <p class="quiet">{text.loading}</p>}
+        {state.next && !isLoading && (
+          <button type="button" class="more" onClick={() => void load(state.next)}>
+            {text.loadMore}
+          </button>
+        )}
         {!isLoading && state.entries.length === 0 && !queue.problem && (
           <p class="quiet">{text.nothingWaits}</p>
         )}
@@ -186,7 +193,7 @@ function useKeys(act: (key: string, isShifted: boolean) => boolean): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const target = event.target as Element | null;
-      const isTyping = target?.closest('input, textarea, select, [contenteditable]');
+      const isTyping = target?.closest('input:not([type="checkbox"]), textarea, select');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (latest.current(event.key.toLowerCase(), event.shiftKey)) event.preventDefault();
     };
@@ -276,11 +283,11 @@ function OpenEntry({ entry }: { entry: QueueEntry }) {
         {comment.author?.guest && <span class="tag">{text.guest}</span>}
         <CommentHtml html={comment.html} />
       </div>
-      <h3>{text.whyHere}</h3>
+      <h2 class="label">{text.whyHere}</h2>
       <p>{why.map((reason) => reasonText(text, reason)).join(' · ')}</p>
       {published !== null && (
         <>
-          <h3>{text.published}</h3>
+          <h2 class="label">{text.published}</h2>
           <p class="plain" dir="auto">
             {published}
           </p>
@@ -288,7 +295,7 @@ function OpenEntry({ entry }: { entry: QueueEntry }) {
       )}
       {written !== comment.content && (
         <>
-          <h3>{text.written}</h3>
+          <h2 class="label">{text.written}</h2>
           <p class="plain" dir="auto">
             {written}
           </p>

@@ -3,11 +3,12 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
 import { isConflict, Problem, useConsole } from './parts.tsx';
+import { inOrder, sectionName, settingName } from './setting-names.ts';
 import { fieldsOf, patchOf, type SettingField, typedList, typedNumber } from './settings-form.ts';
 import type { AdminSettings, SettingValue } from './wire.ts';
 
 export function Settings() {
-  const { client, session, text, say } = useConsole();
+  const { client, session, text, language, say } = useConsole();
   const [settings, setSettings] = useState<AdminSettings | null>(null);
   const [changed, setChanged] = useState<ReadonlyMap<string, SettingValue>>(new Map());
   const [problem, setProblem] = useState<unknown>(null);
@@ -48,7 +49,7 @@ export function Settings() {
     }
   };
   const sectionOf = ({ name }: SettingField) => name.split('.')[0] ?? name;
-  const sections = [...new Set(fields.map(sectionOf))];
+  const sections = inOrder([...new Set(fields.map(sectionOf))]);
   return (
     <form class="page" onSubmit={(event) => void save(event)}>
       <h2>
@@ -56,7 +57,7 @@ export function Settings() {
       </h2>
       {sections.map((section) => (
         <fieldset key={section}>
-          <legend>{section}</legend>
+          <legend>{sectionName(section, language)}</legend>
           {fields
             .filter((field) => sectionOf(field) === section)
             .map((field) => (
@@ -90,7 +91,7 @@ interface FieldProps {
 }
 
 function Field(props: FieldProps) {
-  const { text } = useConsole();
+  const { text, language } = useConsole();
   const { field, isFixed, problem } = props;
   const noteId = `note-${field.name}`;
   const notes = [isFixed && text.fixed, field.kind === 'list' && text.onePerLine, problem];
@@ -98,7 +99,7 @@ function Field(props: FieldProps) {
   return (
     <div class={`field setting ${field.kind}`}>
       <label for={`setting-${field.name}`}>
-        <code>{field.name}</code>
+        {settingName(field.name, language)} <code class="quiet">{field.name}</code>
       </label>
       <Input {...props} noteId={noteId} />
       <small id={noteId} class={problem ? 'bad-text' : 'quiet'}>
