@@ -22,7 +22,7 @@ quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "fai
 
 # page FILE: runs one file of browser tests.
 page() {
-  env E2E_BASE="$edge_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
+  env E2E_BASE="$edge_url" E2E_ORIGIN="$origin_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
     node --test --test-reporter=spec "$1"
 }
 

@@ -9,6 +9,7 @@ import { newContext } from './support/browser.mjs';
 import {
   BASE,
   DESKTOP,
+  ORIGIN,
   PHONE,
   skipWithout,
   TOKEN_SECRET,
@@ -103,6 +104,17 @@ describe('console', {
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
     await context.close();
+  });
+
+  const skipsOwn = skipWithout({ E2E_ORIGIN: ORIGIN });
+  test('the program serves the same page as the Worker', { skip: skipsOwn }, async () => {
+    for (const path of ['/console', '/console.js', '/console.css']) {
+      const [own, worker] = await Promise.all([ORIGIN, BASE].map((host) => fetch(host + path)));
+      assert.deepEqual([own.status, worker.status], [200, 200], path);
+      assert.equal(await own.text(), await worker.text(), path);
+      const policies = [own, worker].map(({ headers }) => headers.get('content-security-policy'));
+      assert.equal(policies[0], policies[1], path);
+    }
   });
 
   test('what a word held and what readers reported wait with their reasons', async () => {

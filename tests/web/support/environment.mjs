@@ -1,6 +1,7 @@
 // The environment of the tests. scripts/web-test.sh sets these variables:
 //
 //   E2E_BASE                  the address of the server; without it the tests skip themselves
+//   E2E_ORIGIN                the address of the origin behind it
 //   E2E_CHROMIUM              the browser
 //   E2E_TOKEN_SECRET          the server's GAILOU_TOKEN_SECRET
 //   E2E_BLOCKED_WORD          a word that the server's dictionary blocks …
@@ -14,6 +15,7 @@
 import { readFileSync } from 'node:fs';
 
 export const BASE = (process.env.E2E_BASE || '').replace(/\/$/, '');
+export const ORIGIN = process.env.E2E_ORIGIN;
 export const CHROMIUM = process.env.E2E_CHROMIUM || '/usr/bin/chromium';
 export const TOKEN_SECRET = process.env.E2E_TOKEN_SECRET;
 export const BLOCKED_WORD = process.env.E2E_BLOCKED_WORD;
