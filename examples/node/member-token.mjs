@@ -14,8 +14,8 @@ const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
  * "moderator" or "admin". A token may be good for 30 days at most; an hour is a good choice.
  */
 function claims({ id, name, role = 'member', level = 0, avatar }, seconds) {
-  const exp = Math.floor(Date.now() / 1000) + seconds;
-  return { sub: String(id), name, role, level, avatar, aud: 'gailou', exp };
+  const iat = Math.floor(Date.now() / 1000);
+  return { sub: String(id), name, role, level, avatar, aud: 'gailou', iat, exp: iat + seconds };
 }
 
 /** HS256: `secret` is the server's GAILOU_TOKEN_SECRET, 32 bytes or more. */

@@ -17,13 +17,15 @@ import time
 def member_token(member_id, name, secret, role="member", level=0, seconds=3600):
     """`member_id` is your own id of the member, a number below 2^62; `secret` is the server's
     GAILOU_TOKEN_SECRET, 32 bytes or more. A token may be good for 30 days at most."""
+    now = int(time.time())
     claims = {
         "sub": str(member_id),
         "name": name,
         "role": role,
         "level": level,
         "aud": "gailou",
-        "exp": int(time.time()) + seconds,
+        "iat": now,
+        "exp": now + seconds,
     }
     signed = part({"alg": "HS256", "typ": "JWT"}) + "." + part(claims)
     return signed + "." + text(hmac.digest(secret.encode(), signed.encode(), hashlib.sha256))

@@ -160,7 +160,8 @@ async fn read_ids(app: &Arc<AppState>, subject: &SubjectKey) -> anyhow::Result<V
 fn token(app: &AppState, n: u64) -> String {
     let a = author(n);
     let member = Member { id: a.id, name: a.name, avatar: None, level: 1, role: Role::Member };
-    app.member_keys.host().sign(&member, "gailou", app.now() / 1_000 + 3_600).unwrap_or_default()
+    let now = app.now() / 1_000;
+    app.member_keys.host().sign(&member, "gailou", now..now + 3_600).unwrap_or_default()
 }
 
 fn get_request(path: &str) -> Vec<u8> {

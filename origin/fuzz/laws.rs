@@ -74,7 +74,7 @@ impl FuzzedOrigin {
         let id = MemberId::new(7).expect("a member id");
         let ann = Member { id, name: "Ann".into(), avatar: None, level: 9, role: Role::Admin };
         let now = process.state.now() / 1_000;
-        let token = process.state.member_keys.host().sign(&ann, "gailou", now + 86_400).expect("a secret signs");
+        let token = process.state.member_keys.host().sign(&ann, "gailou", now..now + 86_400).expect("a secret signs");
         let routes = http::routes(process.state.clone());
         // The store lives as long as the fuzzer.
         std::mem::forget(process);

@@ -7,7 +7,7 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use crate::id::MemberKind;
-use crate::token::{Member, TokenError, TokenKey, claimed_member};
+use crate::token::{Member, TokenError, TokenKey, VerifiedToken, claimed_member};
 
 /// Separates the guests' key from everything else that a host may derive from its secret.
 const GUEST_KEY_LABEL: &[u8] = b"gailou guests' tokens, version 1";
@@ -30,7 +30,7 @@ impl MemberKeys {
     /// let secret = b"0123456789abcdef0123456789abcdef";
     /// let keys = MemberKeys::from_secret(secret).unwrap();
     /// let guest = Member { id: MemberId::guest(5), name: "Bo".into(), avatar: None, level: 0, role: Role::Member };
-    /// let token = keys.guests().unwrap().sign(&guest, "gailou", 1_800_000_060).unwrap();
+    /// let token = keys.guests().unwrap().sign(&guest, "gailou", 1_800_000_000..1_800_000_060).unwrap();
     /// assert_eq!(keys.verify(&token, "gailou", 1_800_000_000), Ok(guest));
     /// assert!(TokenKey::secret(secret).unwrap().verify(&token, "gailou", 1_800_000_000).is_err());
     /// ```
@@ -72,8 +72,16 @@ impl MemberKeys {
     /// # Errors
     /// [`TokenError`]; [`TokenError::Signature`] also where the key is not known here.
     pub fn verify(&self, token: &str, audience: &str, now: u64) -> Result<Member, TokenError> {
+        self.verify_token(token, audience, now).map(|verified| verified.member)
+    }
+
+    /// The same with what else the token says. See [`TokenKey::verify_token`].
+    ///
+    /// # Errors
+    /// As [`MemberKeys::verify`].
+    pub fn verify_token(&self, token: &str, audience: &str, now: u64) -> Result<VerifiedToken, TokenError> {
         let key = if claims_guest(token) { self.guests.as_ref() } else { Some(&self.host) };
-        key.ok_or(TokenError::Signature)?.verify(token, audience, now)
+        key.ok_or(TokenError::Signature)?.verify_token(token, audience, now)
     }
 }
 
@@ -92,7 +100,7 @@ mod tests {
 
     fn token(key: &TokenKey, id: MemberId) -> alloc::string::String {
         let member = Member { id, name: "Bo".into(), avatar: None, level: 0, role: Role::Member };
-        key.sign(&member, "gailou", NOW + 60).unwrap()
+        key.sign(&member, "gailou", NOW..NOW + 60).unwrap()
     }
 
     #[test]

@@ -6,7 +6,9 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use jwt_compact::alg::{Ed25519, Hs256, Hs256Key, VerifyingKey};
 use jwt_compact::{AlgorithmExt, Claims, Header, Token, UntrustedToken};
@@ -21,6 +23,7 @@ const CLOCK_LEEWAY_SECONDS: i64 = 30;
 
 /// What a member may do beyond writing comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Reads, posts and reacts.
@@ -47,10 +50,19 @@ pub struct Member {
     pub role: Role,
 }
 
+/// What a valid token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedToken {
+    /// Who sent it.
+    pub member: Member,
+    /// When it was issued (`iat`), in Unix seconds; `None` where the host does not say.
+    pub issued_at: Option<u64>,
+}
+
 /// What the header of a token may hold beside its algorithm.
 #[derive(Debug, Clone, Deserialize)]
 struct TokenHeader {
-    crit: Option<alloc::vec::Vec<String>>,
+    crit: Option<Vec<String>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,14 +81,14 @@ struct MemberClaims {
 
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-struct Audience(alloc::vec::Vec<String>);
+struct Audience(Vec<String>);
 
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Audience, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Either {
         One(String),
-        Many(alloc::vec::Vec<String>),
+        Many(Vec<String>),
     }
     Ok(Audience(match Either::deserialize(deserializer)? {
         Either::One(name) => alloc::vec![name],
@@ -151,8 +163,7 @@ impl TokenKey {
         VerifyingKey::from_slice(bytes).ok().map(Self::Public)
     }
 
-    /// Verifies a token at `now` (Unix seconds) and returns its member. A guest has the role `member`,
-    /// whatever the token says.
+    /// Verifies a token as [`TokenKey::verify_token`], and returns its member.
     ///
     /// # Errors
     /// [`TokenError`] says which rule the token breaks.
@@ -161,11 +172,19 @@ impl TokenKey {
     /// use gailou_shared::token::{Member, Role, TokenError, TokenKey};
     /// let key = TokenKey::secret(b"0123456789abcdef0123456789abcdef").unwrap();
     /// let ann = Member { id: "7".parse().unwrap(), name: "Ann".into(), avatar: None, level: 3, role: Role::Member };
-    /// let token = key.sign(&ann, "gailou", 1_800_000_060).unwrap();
+    /// let token = key.sign(&ann, "gailou", 1_800_000_000..1_800_000_060).unwrap();
     /// assert_eq!(key.verify(&token, "gailou", 1_800_000_000), Ok(ann));
     /// assert_eq!(key.verify(&token, "gailou", 1_800_000_100), Err(TokenError::Expired));
     /// ```
     pub fn verify(&self, token: &str, audience: &str, now: u64) -> Result<Member, TokenError> {
+        self.verify_token(token, audience, now).map(|verified| verified.member)
+    }
+
+    /// Verifies a token at `now` (Unix seconds). A guest has the role `member`, whatever the token says.
+    ///
+    /// # Errors
+    /// [`TokenError`] says which rule the token breaks.
+    pub fn verify_token(&self, token: &str, audience: &str, now: u64) -> Result<VerifiedToken, TokenError> {
         if token.len() > limits::MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed);
         }
@@ -193,13 +212,14 @@ impl TokenKey {
         if !custom.aud.0.iter().any(|name| name == audience) {
             return Err(TokenError::Audience);
         }
-        member_of(custom)
+        let issued_at = claims.issued_at.and_then(|at| u64::try_from(at.timestamp()).ok());
+        Ok(VerifiedToken { member: member_of(custom)?, issued_at })
     }
 
-    /// A token for `member` that expires at `expires` (Unix seconds); `None` for a public key, which
-    /// cannot sign, and for a time that a token cannot express.
+    /// A token for `member` that is issued at the start of `validity` and expires at its end (Unix seconds); `None`
+    /// for a public key, which cannot sign, and for a time that a token cannot express.
     #[must_use]
-    pub fn sign(&self, member: &Member, audience: &str, expires: u64) -> Option<String> {
+    pub fn sign(&self, member: &Member, audience: &str, validity: Range<u64>) -> Option<String> {
         let Self::Secret(key) = self else { return None };
         let mut claims = Claims::new(MemberClaims {
             sub: alloc::format!("{}", member.id),
@@ -209,7 +229,8 @@ impl TokenKey {
             role: member.role,
             aud: Audience(alloc::vec![audience.to_owned()]),
         });
-        claims.expiration = chrono::DateTime::from_timestamp(i64::try_from(expires).ok()?, 0);
+        claims.issued_at = chrono::DateTime::from_timestamp(i64::try_from(validity.start).ok()?, 0);
+        claims.expiration = chrono::DateTime::from_timestamp(i64::try_from(validity.end).ok()?, 0);
         Hs256.token(&Header::empty(), &claims, key).ok()
     }
 }
@@ -282,7 +303,7 @@ mod tests {
 
     #[test]
     fn token_is_valid_until_it_expires() {
-        let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
+        let token = key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap();
         let check = |audience, now, expected| assert_eq!(key().verify(&token, audience, now), expected);
         check("gailou", NOW, Ok(member(7)));
         check("gailou", NOW + 91, Err(TokenError::Expired));
@@ -291,8 +312,17 @@ mod tests {
     }
 
     #[test]
+    fn issue_time_is_what_the_token_says() {
+        let issued_at = |token: &str| key().verify_token(token, "gailou", NOW).unwrap().issued_at;
+        assert_eq!(issued_at(&key().sign(&member(7), "gailou", NOW - 5..NOW + 60).unwrap()), Some(NOW - 5));
+        let mut claims = Claims::new(serde_json::json!({"sub": "7", "name": "Ann", "aud": "gailou"}));
+        claims.expiration = chrono::DateTime::from_timestamp(NOW as i64 + 60, 0);
+        assert_eq!(issued_at(&Hs256.token(&Header::empty(), &claims, &Hs256Key::new(SECRET)).unwrap()), None);
+    }
+
+    #[test]
     fn other_key_or_algorithm_is_refused() {
-        let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
+        let token = key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap();
         let other = TokenKey::secret(b"another secret of more than 32 bytes").unwrap();
         assert_eq!(other.verify(&token, "gailou", NOW), Err(TokenError::Signature));
         let public = TokenKey::public(&[
@@ -318,7 +348,7 @@ mod tests {
 
     #[test]
     fn guest_has_no_role_and_imported_name_no_token() {
-        let sign = |id| key().sign(&member(id), "gailou", NOW + 60).unwrap();
+        let sign = |id| key().sign(&member(id), "gailou", NOW..NOW + 60).unwrap();
         let guest = MemberId::guest(5).get();
         assert_eq!(key().verify(&sign(guest), "gailou", NOW).unwrap().role, Role::Member);
         let imported = MemberId::imported("Ann").get();
@@ -356,7 +386,7 @@ mod tests {
 
     #[test]
     fn unverified_token_names_its_member() {
-        let hs256 = key().sign(&member(7), "gailou", NOW + 60).unwrap();
+        let hs256 = key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap();
         assert_eq!(claimed_member(&hs256), MemberId::new(7).ok());
         let forged = hs256.rsplit_once('.').unwrap().0.to_owned() + ".AAAA";
         assert_eq!(claimed_member(&forged), MemberId::new(7).ok(), "the signature is not verified");
@@ -371,7 +401,7 @@ mod tests {
 
         #[test]
         fn changed_byte_is_refused(at: prop::sample::Index) {
-            let token = key().sign(&member(7), "gailou", NOW + 60).unwrap();
+            let token = key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap();
             let mut bytes = token.to_string().into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };

@@ -23,8 +23,8 @@ impl TestMember {
     pub fn new(id: u64, name: &str, role: Role) -> Self {
         let member =
             Member { id: MemberId::new(id).expect("a member id"), name: name.into(), avatar: None, level: 3, role };
-        let expires = Clock::system().now() / 1_000 + TOKEN_LIFETIME_SECONDS;
-        let token = token_key().sign(&member, "gailou", expires).expect("a secret signs");
+        let now = Clock::system().now() / 1_000;
+        let token = token_key().sign(&member, "gailou", now..now + TOKEN_LIFETIME_SECONDS).expect("a secret signs");
         Self { id: id.to_string(), name: name.into(), token }
     }
 }

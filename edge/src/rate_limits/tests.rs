@@ -72,7 +72,8 @@ fn verified_member_counts_without_the_address() {
         level: 0,
         role: gailou_shared::token::Role::Member,
     };
-    let token = keys.unwrap().host().sign(&member, "gailou", bed.clock_ms() / 1_000 + 60).unwrap();
+    let now = bed.clock_ms() / 1_000;
+    let token = keys.unwrap().host().sign(&member, "gailou", now..now + 60).unwrap();
     bed.send("PUT", "/v1/comments/5/like", &[("authorization", &format!("Bearer {token}"))], "");
     let taken = bed.limiter.taken.lock().unwrap();
     assert_eq!(taken.first(), Some(&("LIMIT_WRITES_MEMBER", "7".to_owned())));

@@ -69,7 +69,7 @@ impl Token {
             role: self.role,
         };
         let key = token_secret::host_key(config)?;
-        let token = key.sign(&member, &config.auth.audience, now + self.ttl).context(
+        let token = key.sign(&member, &config.auth.audience, now..now + self.ttl).context(
             "cannot sign a token: the configuration has the public key only, and the host has the private key",
         )?;
         key.verify(&token, &config.auth.audience, now).context("a server would refuse this token")?;

@@ -76,9 +76,10 @@ async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
 
 fn sign(app: &AppState, id: MemberId, name: String) -> ServiceResult<GuestCreated> {
     let guest = Member { id, name, avatar: None, level: 0, role: Role::Member };
-    let expires = app.now() / 1_000 + limits::MAX_TOKEN_LIFETIME_SECONDS;
+    let now = app.now() / 1_000;
+    let validity = now..now + limits::MAX_TOKEN_LIFETIME_SECONDS;
     let key = app.member_keys.guests();
-    let token = key.and_then(|key| key.sign(&guest, &app.config.auth.audience, expires));
+    let token = key.and_then(|key| key.sign(&guest, &app.config.auth.audience, validity));
     let token = token.ok_or_else(|| ServiceError::Bug("the guests' key cannot sign".into()))?;
     Ok(GuestCreated { token, member: MemberRef { id: guest.id, name: guest.name } })
 }

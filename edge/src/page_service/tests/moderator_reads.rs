@@ -34,7 +34,7 @@ fn hidden_bed() -> EdgeTestBed {
 
 fn bearer(role: Role, expires: u64) -> String {
     let member = Member { id: MemberId::new(9).unwrap(), name: "Mo".into(), avatar: None, level: 0, role };
-    format!("Bearer {}", TokenKey::secret(SECRET).unwrap().sign(&member, "gailou", expires).unwrap())
+    format!("Bearer {}", TokenKey::secret(SECRET).unwrap().sign(&member, "gailou", expires - 60..expires).unwrap())
 }
 
 /// The origin's answer to a moderator.
@@ -104,7 +104,7 @@ fn other_tokens_change_nothing_about_a_read() {
     let keys = MemberKeys::from_secret(SECRET).unwrap();
     let sign = |key: &TokenKey, audience: &str| {
         let member = Member { id: MemberId::new(9).unwrap(), ..guest.clone() };
-        format!("Bearer {}", key.sign(&member, audience, IN_A_MINUTE).unwrap())
+        format!("Bearer {}", key.sign(&member, audience, IN_A_MINUTE - 60..IN_A_MINUTE).unwrap())
     };
     let other = TokenKey::secret(b"another secret of at least 32 bytes").unwrap();
     let tokens = [
@@ -112,7 +112,7 @@ fn other_tokens_change_nothing_about_a_read() {
         bearer(Role::Moderator, START_MS / 1_000 - 60),
         sign(&other, "gailou"),
         sign(keys.host(), "another audience"),
-        format!("Bearer {}", keys.guests().unwrap().sign(&guest, "gailou", IN_A_MINUTE).unwrap()),
+        format!("Bearer {}", keys.guests().unwrap().sign(&guest, "gailou", IN_A_MINUTE - 60..IN_A_MINUTE).unwrap()),
         bearer(Role::Admin, IN_A_MINUTE).replace("Bearer", "Basic"),
         "Bearer no.token".into(),
     ];
