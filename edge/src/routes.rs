@@ -55,6 +55,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/me", delete(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/export", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue/lease", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
@@ -68,6 +69,13 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
             get(checked(RouteRule::MEMBER_CALL))
                 .merge(put(checked(RouteRule::MEMBER_JSON)))
                 .merge(patch(checked(RouteRule::MEMBER_JSON))),
+        )
+        .route("/v1/admin/members", get(checked(RouteRule::MEMBER_CALL)))
+        .route(
+            "/v1/admin/members/{id}",
+            get(checked(RouteRule::MEMBER_CALL))
+                .merge(put(checked(RouteRule::MEMBER_JSON)))
+                .merge(delete(checked(RouteRule::MEMBER_CALL))),
         )
         .route("/v1/admin/words/test", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/settings", get(checked(RouteRule::MEMBER_CALL)).merge(patch(checked(RouteRule::MEMBER_JSON))))

@@ -1,4 +1,4 @@
-//! The clock, as a parameter.
+//! The clock, as a parameter; and times as people read them.
 
 use std::sync::Arc;
 
@@ -30,5 +30,22 @@ impl Clock {
 impl std::fmt::Debug for Clock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Clock({})", self.now())
+    }
+}
+
+/// Unix milliseconds in the form of RFC 3339, in seconds; empty for a moment outside the calendar.
+pub(crate) fn rfc3339(ms: u64) -> String {
+    let time = i64::try_from(ms).ok().and_then(chrono::DateTime::from_timestamp_millis);
+    time.map_or(String::new(), |time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339() {
+        assert_eq!(rfc3339(1_700_000_000_999), "2023-11-14T22:13:20Z");
+        assert_eq!(rfc3339(u64::MAX), "");
     }
 }

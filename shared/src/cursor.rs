@@ -31,7 +31,7 @@ pub enum CursorList {
     Tree(CommentId),
     /// A member's history.
     Member(MemberId),
-    /// A list of the moderators, named by a hash of its name and of what it is filtered by.
+    /// A list of the moderators or of one reader, named by a hash of its name and of what it is filtered by.
     Moderation([u8; 16]),
 }
 
@@ -40,6 +40,13 @@ impl CursorList {
     #[must_use]
     pub fn roots(subject: &SubjectKey) -> Self {
         Self::Roots(hash_parts(&[subject.kind(), subject.key()]))
+    }
+
+    /// The comments of a reader's friends in a subject.
+    #[must_use]
+    pub fn friends(reader: MemberId, subject: &SubjectKey) -> Self {
+        let reader = alloc::format!("{reader}");
+        Self::Moderation(hash_parts(&["friends", &reader, subject.kind(), subject.key()]))
     }
 
     /// The list of the moderators with this name, filtered by these texts.
@@ -52,6 +59,9 @@ impl CursorList {
         Self::Moderation(hash_parts(&parts))
     }
 }
+
+/// The first bytes of a name's key, the rest zeros: what a list in the order of names is at.
+pub type NamePosition = [u8; 64];
 
 /// A hash of texts, none of which has a zero byte.
 fn hash_parts(parts: &[&str]) -> [u8; 16] {
@@ -83,6 +93,8 @@ pub enum WalkPosition {
     Child(CommentId, u64),
     /// After this comment of the review queue, with its rank and since when it waits.
     Queued(i64, u64, CommentId),
+    /// After this member of a list in the order of names.
+    Named(NamePosition, MemberId),
 }
 
 /// A place in a walk.
@@ -231,6 +243,11 @@ fn encode(cursor: &Cursor) -> Vec<u8> {
             out.extend(since.to_be_bytes());
             out.extend(id.get().to_be_bytes());
         }
+        WalkPosition::Named(name, id) => {
+            out.push(6);
+            out.extend(name);
+            out.extend(id.get().to_be_bytes());
+        }
     }
     out
 }
@@ -278,6 +295,7 @@ fn decode(bytes: &[u8]) -> Option<Cursor> {
             let (rank, since) = (i64::from_be_bytes(r.take()?), r.number()?);
             WalkPosition::Queued(rank, since, CommentId::new(r.number()?).ok()?)
         }
+        6 => WalkPosition::Named(r.take()?, MemberId::new(r.number()?).ok()?),
         _ => return None,
     };
     r.0.is_empty().then_some(Cursor { list, sort, epoch, at })
@@ -305,6 +323,8 @@ mod tests {
             any::<u64>().prop_map(WalkPosition::After),
             (id(), any::<u64>()).prop_map(|(i, l)| WalkPosition::Child(i, l)),
             (any::<i64>(), any::<u64>(), id()).prop_map(|(r, s, i)| WalkPosition::Queued(r, s, i)),
+            (any::<[u8; 64]>(), 1u64..=i64::MAX as u64)
+                .prop_map(|(name, id)| WalkPosition::Named(name, MemberId::new(id).unwrap())),
         ];
         (list, prop::sample::select(Sort::ALL), any::<u64>(), at).prop_map(|(list, sort, epoch, at)| Cursor {
             list,

@@ -58,6 +58,10 @@ pub const MAX_COUNT_SUBJECTS: usize = 100;
 pub const MAX_PINS: usize = 10;
 /// Most of the reader's own comments that one overlay shows because they are not in the lists.
 pub const MAX_PENDING_SHOWN: usize = 50;
+/// Most friends of one member: a page of their comments looks into an index once for each.
+pub const MAX_FRIENDS: usize = 1_000;
+/// Longest note of moderators about a member, in characters.
+pub const MAX_NOTE_CHARS: usize = 1_000;
 /// Longest idempotency key, in visible ASCII characters.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 128;
 /// How long an idempotency key is valid, in milliseconds.

@@ -122,6 +122,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Settings { stored, .. } => format!("version {} of the settings", stored.version),
         Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
+        Operation::Standing { member, .. } => format!("what is said of member {member}"),
         Operation::Erasure { member, .. } => format!("the erasure of member {member}"),
         Operation::DeleteEditHistory { .. } => "the deletion of old texts".to_owned(),
     }

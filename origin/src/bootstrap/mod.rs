@@ -29,7 +29,9 @@ use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
 use crate::jobs::push::{PushMetrics, Pusher};
-use crate::jobs::{erase_members, follow_change_feed, follow_erasures, push, rank_again, share_read_counts, sweep};
+use crate::jobs::{
+    erase_members, follow_change_feed, follow_erasures, follow_standings, push, rank_again, share_read_counts, sweep,
+};
 use crate::ports::broker::Broker;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
 use crate::ports::journal::Journal;
@@ -47,6 +49,7 @@ use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
 use crate::state::redacted_store::RedactedStore;
 use crate::state::settings::CurrentSettings;
+use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
@@ -157,6 +160,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         writes: adapters.writes,
         comment_subjects: moka::sync::Cache::new(MAX_COMMENT_SUBJECTS),
         page_cache: adapters.page_cache,
+        standings: MemberStandings::new(adapters.change_feed.databases()),
         change_feed: adapters.change_feed,
         read_counters: adapters.read_counters,
         popularity: adapters.popularity,
@@ -238,6 +242,12 @@ impl Process {
             let rewinds = self.cluster.as_ref().map(|cluster| cluster.rewinds());
             #[cfg(not(feature = "cluster"))]
             let rewinds = None;
+            for database in 0..state.standings.databases() {
+                // While a database does not answer, the loop says so.
+                let _ = state.standings.follow(&*state.tables, database, state.now()).await;
+                self.spawn(follow_standings::run(Arc::downgrade(state), database));
+            }
+            self.spawn(follow_standings::reload(Arc::downgrade(state)));
             for database in 0..state.change_feed.databases() {
                 // While a database does not answer, the loop says so.
                 let _ = state.change_feed.read_database(&*state.tables, &state.clock, database).await;

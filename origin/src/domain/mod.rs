@@ -14,6 +14,7 @@ pub mod erasure;
 pub(crate) mod fold;
 pub mod id_generator;
 pub mod markdown;
+pub mod member_standing;
 pub mod name_digest;
 pub mod operation;
 pub mod positions;

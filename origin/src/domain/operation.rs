@@ -10,6 +10,7 @@ use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReviewReason, Subje
 use gailou_shared::word_filter::Term;
 
 use crate::domain::audit::AuditEntry;
+use crate::domain::member_standing::{MemberStanding, StandingPatch, member_slot};
 use crate::domain::name_digest::NameDigest;
 use crate::domain::review::NewReport;
 use crate::domain::row::{NewCommentRow, StoredSettingChanges};
@@ -71,10 +72,19 @@ pub enum Operation {
     DeleteEditHistory {
         before: u64,
     },
-    /// A step in the erasure of a member, beside the changes of single comments.
+    /// Changes what moderators say of a member. The transaction says in the entry what was before and after, and its
+    /// verb.
+    Standing {
+        member: MemberId,
+        patch: Box<StandingPatch>,
+        audit: AuditEntry,
+    },
+    /// A step in the erasure of a member, beside the changes of single comments. The entry is written with the first
+    /// one, where another than the member asks for it.
     Erasure {
         member: MemberId,
         step: ErasureStep,
+        audit: Option<AuditEntry>,
     },
 }
 
@@ -86,6 +96,7 @@ impl Operation {
             Self::React { id, .. } | Self::Change { id, .. } => id.slot(),
             Self::Subject { key, .. } => key.slot(),
             Self::Snapshot { slot, .. } | Self::LeaseReviews { slot, .. } => *slot,
+            Self::Standing { member, .. } => member_slot(*member),
             Self::Dictionary { .. }
             | Self::Settings { .. }
             | Self::MemberName { .. }
@@ -101,7 +112,7 @@ impl Operation {
 pub enum ErasureStep {
     /// Remembers that the member is erased.
     Begin,
-    /// Overwrites their last known name.
+    /// Overwrites their last known name, and what is said of them.
     Name,
     /// Remembers that nothing is left of them.
     Finish,
@@ -212,6 +223,8 @@ pub enum OperationOutcome {
     TooManyEdits,
     /// What is to be changed is no longer as the change expects it.
     Conflict,
+    /// What is said of the member from now on.
+    Standing(Box<MemberStanding>),
     /// The comments that the moderator has been given.
     Leased(Vec<CommentId>),
     /// The operation's position was applied before.

@@ -86,7 +86,8 @@ impl IntoParams for CountedSubjects {
     }
 }
 
-fn subject_named(app: &AppState, name: &str) -> Result<SubjectKey, Refusal> {
+/// The subject that a parameter names as `type/key`.
+pub(super) fn subject_named(app: &AppState, name: &str) -> Result<SubjectKey, Refusal> {
     let wrong = || Refusal::field("subject", "must be {type}/{key}");
     let (kind, key) = name.split_once('/').ok_or_else(wrong)?;
     subject::threading_of(app, kind, None)?;

@@ -14,6 +14,7 @@ use crate::http::openapi::examples;
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NameRejected, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::service::guest;
+use crate::service::standing::check_not_muted;
 use crate::state::AppState;
 
 /// Become a guest.
@@ -67,6 +68,7 @@ pub(super) async fn rename_guest(
     JsonBody(body): JsonBody,
 ) -> Result<Json<GuestCreated>, Refusal> {
     guest::check_allowed(&app)?;
+    check_not_muted(&app, &member)?;
     let name = content::parse_guest_name(&body).map_err(Refusal::fields)?;
     let name = name.ok_or_else(|| Refusal::field("name", "is missing"))?;
     Ok(Json(guest::rename(&app, &member, client.network, name).await?))

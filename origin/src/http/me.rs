@@ -20,7 +20,7 @@ use utoipa::{IntoParams, PartialSchema};
 
 use crate::http::cached_page::{JSON_TYPE, PRIVATE_CACHING};
 use crate::http::extract::{
-    AuthenticatedMember, CountedRead, Deletions, LimitedMember, QueryParameters, RequestClient, UnreadBody,
+    AuthenticatedMember, CountedRead, Erasures, LimitedMember, QueryParameters, RequestClient, UnreadBody,
 };
 use crate::http::openapi::bodies::MemberData;
 use crate::http::openapi::responses::MemberRefusals;
@@ -105,10 +105,10 @@ pub(super) async fn export_member(
 )]
 pub(super) async fn erase_member(
     State(app): State<Arc<AppState>>,
-    LimitedMember { member, .. }: LimitedMember<Deletions>,
+    LimitedMember { member, .. }: LimitedMember<Erasures>,
     _: UnreadBody,
 ) -> Result<StatusCode, Refusal> {
-    member_data::erase(&app, &member).await?;
+    member_data::erase(&app, member.id, None).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

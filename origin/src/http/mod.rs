@@ -19,6 +19,7 @@ mod edge;
 mod event_streams;
 mod events;
 mod extract;
+mod friends;
 mod guests;
 mod health;
 mod hot_path;

@@ -136,6 +136,7 @@ impl From<&ServiceError> for Refusal {
             ServiceError::ParentNotFound => Code::ParentNotFound,
             ServiceError::CursorExpired => Code::CursorExpired,
             ServiceError::Forbidden(_) => Code::Forbidden,
+            ServiceError::Muted(_) => Code::Muted,
             ServiceError::GuestsNotAllowed(_) => Code::GuestsNotAllowed,
             ServiceError::LevelTooLow(_) => Code::LevelTooLow,
             ServiceError::SubjectClosed => Code::SubjectClosed,

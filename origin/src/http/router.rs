@@ -16,8 +16,8 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, guests, health, html, me, members, middleware, openapi, preview,
-    reactions, reports, subjects,
+    admin, assets, comments, counts, edge, events, friends, guests, health, html, me, members, middleware, openapi,
+    preview, reactions, reports, subjects,
 };
 use crate::state::AppState;
 
@@ -90,6 +90,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(guests::create_guest))
         .routes(routes!(guests::rename_guest))
         .routes(routes!(me::get_overlay))
+        .routes(routes!(friends::list_friends_comments))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_member))
         .routes(routes!(reports::report_comment))
@@ -104,6 +105,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::words::list_words, admin::words::put_words, admin::words::patch_words))
         .routes(routes!(admin::words::test_word))
         .routes(routes!(admin::settings::read_settings, admin::settings::change_settings))
+        .routes(routes!(admin::members::list_members))
+        .routes(routes!(admin::members::get_member, admin::members::put_member, admin::members::erase_member))
         .routes(routes!(admin::subjects::put_subject))
         .routes(routes!(edge::get_changes))
 }

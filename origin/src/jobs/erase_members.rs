@@ -165,7 +165,8 @@ async fn pass(state: Arc<AppState>, erasure: ErasedMember) -> (ErasedMember, Res
         let (member, is_last) = (erasure.member, is_settled(&state, erasure));
         let comments = erase(&state, member).await?;
         if is_last {
-            state.journal.append(Operation::Erasure { member, step: ErasureStep::Finish }).await?;
+            let finish = Operation::Erasure { member, step: ErasureStep::Finish, audit: None };
+            state.journal.append(finish).await?;
             tracing::info!(%member, comments, "Member {member} is erased; the last pass overwrote {comments} comments");
         } else if comments > 0 {
             tracing::info!(%member, comments, "Overwrote {comments} comments of member {member}");
@@ -182,7 +183,7 @@ async fn pass(state: Arc<AppState>, erasure: ErasedMember) -> (ErasedMember, Res
 /// The store's or the journal's; what was overwritten before stays so.
 pub async fn erase(state: &AppState, member: MemberId) -> Result<usize, JournalError> {
     // Once more, since a comment that was on its way has stored the name again.
-    state.journal.append(Operation::Erasure { member, step: ErasureStep::Name }).await?;
+    state.journal.append(Operation::Erasure { member, step: ErasureStep::Name, audit: None }).await?;
     let own = || list_pages(|above| state.tables.list_comments_of(member, above, IDS_PER_READ));
     let left = own().and_then(|ids| async move { Ok(state.tables.list_not_erased(&ids).await?) });
     let mentioning = |above| state.tables.list_mentioning(member, above, COMMENTS_PER_READ);

@@ -10,6 +10,7 @@ pub mod follow_change_feed;
 pub mod follow_dictionary;
 pub mod follow_erasures;
 pub mod follow_settings;
+pub mod follow_standings;
 #[cfg(feature = "cluster")]
 pub mod invalidate_changed;
 #[cfg(feature = "cluster")]

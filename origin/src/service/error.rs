@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use gailou_shared::wire::FieldError;
 
+use crate::clock::rfc3339;
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::RateLimited;
 use crate::ports::revisions::RevisionsError;
@@ -40,6 +41,9 @@ pub enum ServiceError {
     CursorExpired,
     #[error("{0}")]
     Forbidden(&'static str),
+    /// The member may not write until this moment, in Unix milliseconds.
+    #[error("you may not write here until {}", rfc3339(*.0))]
+    Muted(u64),
     #[error("{0}")]
     GuestsNotAllowed(&'static str),
     #[error("posting here needs level {0}")]

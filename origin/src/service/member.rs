@@ -33,14 +33,36 @@ pub async fn list_history(
     cursor: Option<Cursor>,
 ) -> ServiceResult<CommentPage> {
     let list = CursorList::Member(member);
-    let below = match cursor {
-        None => None,
+    let ids = app.store.list_history(member, below_cursor(cursor, list)?, limit + 1).await?;
+    page_of_ids(app, list, cursor, ids, limit).await
+}
+
+/// The comment below which a list goes on, newest first.
+///
+/// # Errors
+/// [`ServiceError::BadCursor`] for the cursor of another list.
+pub(super) fn below_cursor(cursor: Option<Cursor>, list: CursorList) -> ServiceResult<Option<CommentId>> {
+    match cursor {
+        None => Ok(None),
         Some(Cursor { list: of, at: WalkPosition::After(id), .. }) if of == list => {
-            Some(CommentId::new(id).map_err(|_| ServiceError::BadCursor("does not fit this list"))?)
+            CommentId::new(id).map(Some).map_err(|_| ServiceError::BadCursor("does not fit this list"))
         }
-        Some(_) => return Err(ServiceError::BadCursor("belongs to another list")),
-    };
-    let mut ids = app.store.list_history(member, below, limit + 1).await?;
+        Some(_) => Err(ServiceError::BadCursor("belongs to another list")),
+    }
+}
+
+/// A page of up to `limit` of these comments of any subjects, as every reader sees them; one more says that another page
+/// follows.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn page_of_ids(
+    app: &AppState,
+    list: CursorList,
+    cursor: Option<Cursor>,
+    mut ids: Vec<CommentId>,
+    limit: usize,
+) -> ServiceResult<CommentPage> {
     let listed = ids.len();
     ids.truncate(limit);
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
-use gailou_shared::id::{CommentId, MemberKind};
+use gailou_shared::id::{CommentId, MemberId, MemberKind};
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::Member;
 use gailou_shared::wire::{Comment, Reaction, ReportReason};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::domain::audit::AuditEntry;
+use crate::domain::member_standing::MemberStanding;
 use crate::domain::operation::{ErasureStep, Operation};
 use crate::domain::row::{CommentRow, EarlierText, OtherTexts};
 use crate::service::{ServiceError, ServiceResult, comment_view};
@@ -107,8 +109,11 @@ impl MemberExport {
             ExportStep::Member => {
                 let Member { name, avatar, level, role, .. } = &self.member;
                 let guest = id.kind() == MemberKind::Guest;
+                let standing = tables.read_standings(&[id]).await?.pop().map(|(_, standing)| standing);
+                let MemberStanding { rules, friends, .. } = standing.unwrap_or_default();
                 let member = serde_json::json!({
                     "id": id, "name": name, "avatar": avatar, "level": level, "role": role, "guest": guest,
+                    "muted_until": rules.muted_until, "friends": friends,
                 });
                 (format!("{{\"member\":{member},\"comments\":["), ExportStep::Comments { above: None, begins: true })
             }
@@ -197,15 +202,15 @@ fn items<T: Serialize>(list: &[T], begins: bool) -> ServiceResult<String> {
 
 /// Erases a member: their tokens are refused from now on, and what they wrote and were called is not
 /// shown to anybody. It is overwritten a moment later, a history of thousands of comments within seconds
-/// ([`crate::jobs::erase_members`]).
+/// ([`crate::jobs::erase_members`]). The entry of the audit log is of an admin who erases another member.
 ///
 /// # Errors
 /// The journal's.
-pub async fn erase(app: &AppState, member: &Member) -> ServiceResult<()> {
+pub async fn erase(app: &AppState, member: MemberId, audit: Option<AuditEntry>) -> ServiceResult<()> {
     let _place = app.writes.admit().await?;
-    let (member, step) = (member.id, ErasureStep::Begin);
-    app.journal.append(Operation::Erasure { member, step }).await?;
+    let step = ErasureStep::Begin;
+    app.journal.append(Operation::Erasure { member, step, audit }).await?;
     app.erased_members.add(member);
-    tracing::info!(%member, "Member {member} asked to be erased");
+    tracing::info!(%member, "The erasure of member {member} begins");
     Ok(())
 }

@@ -13,6 +13,7 @@ pub mod rate_limits;
 pub mod read_counters;
 pub mod redacted_store;
 pub mod settings;
+pub mod standings;
 pub mod taken_names;
 
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
 use crate::state::settings::CurrentSettings;
+use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
 use crate::telemetry;
 use crate::telemetry::Collector;
@@ -92,6 +94,8 @@ pub struct AppState {
     pub revisions: Arc<dyn Revisions>,
     pub snapshots: RankedSnapshots,
     pub erased_members: Arc<ErasedMembers>,
+    /// What moderators say of members.
+    pub standings: MemberStandings,
     /// Exports of members in progress.
     pub exports: Arc<Semaphore>,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.

@@ -2,6 +2,7 @@
 
 mod change_feed;
 mod live_events;
+mod members;
 mod moderation;
 #[cfg(feature = "openapi")]
 pub mod openapi;
@@ -20,6 +21,7 @@ use crate::token::Role;
 
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
+pub use members::{MemberCounts, ModeratedMember, ModeratedMemberPage};
 pub use moderation::{
     AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind, DecisionOutcome, DecisionOutcomes,
     DictionaryPage, DictionaryVersion, FormerText, FormerTextPage, LeasedComments, ListPageInfo, QueueEntry, QueuePage,

@@ -1,8 +1,10 @@
 //! Two origins of one cluster: what one acknowledges can be read from the other before it is a row.
 
+use std::time::{Duration, Instant};
+
 use futures_util::future::join_all;
 use gailou_tests::backing_servers::{available, shared};
-use gailou_tests::{TestMember, TestOrigin, ann, bob, comments_path, id, ids, member, poll_until};
+use gailou_tests::{TestMember, TestOrigin, admin, ann, bob, comments_path, id, ids, member, poll_until};
 use serde_json::{Value, json};
 
 const TEST_SUBJECT: &str = "article/two";
@@ -105,4 +107,28 @@ async fn like_sent_to_both_origins_is_counted_once() {
     one.wait_until_persisted().await;
     assert_eq!(other.poll_comment(&comment, |c| c["likes"] == 30).await["likes"], 30);
     assert_eq!(one.like(&members[0], &comment).await["likes"], 31);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_a_member_is_in_force_on_the_other_origin_within_5_s() {
+    if !available() {
+        return;
+    }
+    let (one, other) = start_two(SHORT_BATCH_MS).await;
+    let comment = one.post(&bob(), TEST_SUBJECT, "root").await;
+    let change = async |body: Value| {
+        one.request("PUT /v1/admin/members/7").by(&admin()).json(&body).send().await.expect(200);
+        Instant::now()
+    };
+    let like = || async { other.set_flag(&ann(), "PUT", id(&comment), "like").await.status };
+    let queue = || async { other.request("GET /v1/admin/queue").by(&ann()).send().await.status };
+    assert_eq!((like().await, queue().await), (200, 403));
+    let said = change(json!({"muted_until": one.app.now() + 3_600_000, "role": "moderator"})).await;
+    assert_eq!(poll_until(like, |status| *status == 403).await, 403);
+    assert_eq!(poll_until(queue, |status| *status == 200).await, 200);
+    assert!(said.elapsed() < Duration::from_secs(5), "{:?}", said.elapsed());
+    let said = change(json!({"muted_until": null, "role": null})).await;
+    assert_eq!(poll_until(like, |status| *status == 200).await, 200);
+    assert_eq!(queue().await, 403);
+    assert!(said.elapsed() < Duration::from_secs(5), "{:?}", said.elapsed());
 }

@@ -49,7 +49,10 @@ async fn export_has_everything_of_its_member() {
     origin.load_terms(&[("quagmire", TermAction::Mask), ("moonquake", TermAction::Review)]).await;
     let (ann, bob) = (annabel(), bob());
     let empty = export(&origin, &ann).await;
-    let of_ann = json!({"id": "7", "name": NAME, "avatar": null, "level": 3, "role": "member", "guest": false});
+    let of_ann = json!({
+        "id": "7", "name": NAME, "avatar": null, "level": 3, "role": "member", "guest": false, "muted_until": null,
+        "friends": [],
+    });
     let nothing = json!({"member": of_ann, "comments": [], "reactions": [], "reports": [], "notifications": []});
     assert_eq!(empty, nothing);
 

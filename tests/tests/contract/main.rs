@@ -17,6 +17,7 @@ mod html;
 mod http_headers;
 mod idempotency;
 mod members;
+mod members_admin;
 mod moderation;
 mod openapi;
 mod paging;

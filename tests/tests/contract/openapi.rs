@@ -151,6 +151,10 @@ async fn bounds_of_the_document_are_the_limits() {
         ("Subject/properties/pinned/maxItems", limits::MAX_PINS),
         ("CommentPage/properties/data/maxItems", limits::MAX_PAGE_SIZE),
         ("HistoryPage/properties/data/maxItems", limits::MAX_PAGE_SIZE),
+        ("MemberChanges/properties/friends/maxItems", limits::MAX_FRIENDS),
+        ("MemberChanges/properties/note/maxLength", limits::MAX_NOTE_CHARS),
+        ("ModeratedMember/properties/friends/maxItems", limits::MAX_FRIENDS),
+        ("ModeratedMember/properties/note/maxLength", limits::MAX_NOTE_CHARS),
         ("PageInfo/properties/next/maxLength", limits::MAX_CURSOR_CHARS),
         ("TreeMore/properties/cursor/maxLength", limits::MAX_CURSOR_CHARS),
         ("Overlay/properties/pending/maxItems", limits::MAX_PENDING_SHOWN),
@@ -269,8 +273,22 @@ async fn every_response_matches_its_schema() {
         let call = origin.request("POST /v1/admin/words/test").by(&moderator).json(&body);
         check("post", "/v1/admin/words/test", call).await;
     }
+    for body in [json!({"note": "x", "level": 4, "friends": ["8"]}), json!({"level": -1}), json!({"role": "admin"})] {
+        let call = origin.request("PUT /v1/admin/members/7").by(&moderator).json(&body);
+        check("put", "/v1/admin/members/{id}", call).await;
+    }
+    for by in [&admin, &moderator] {
+        let call = origin.request("DELETE /v1/admin/members/31").by(by);
+        check("delete", "/v1/admin/members/{id}", call).await;
+    }
     for (path, call) in [
         ("/v1/admin/words", "/v1/admin/words".to_owned()),
+        ("/v1/admin/members", "/v1/admin/members?limit=1".into()),
+        ("/v1/admin/members", "/v1/admin/members?limit=0".into()),
+        ("/v1/admin/members/{id}", "/v1/admin/members/7".into()),
+        ("/v1/admin/members/{id}", "/v1/admin/members/x".into()),
+        ("/v1/me/friends/comments", format!("/v1/me/friends/comments?subject={subject}")),
+        ("/v1/me/friends/comments", "/v1/me/friends/comments".into()),
         ("/v1/admin/queue", "/v1/admin/queue".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=reported&limit=1".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=lost".into()),

@@ -24,6 +24,7 @@ pub enum DirtyRow {
     Idempotency(MemberId, String),
     Alias(CommentId),
     Snapshot(SnapshotId),
+    /// The member's name, and what is said of them.
     Member(MemberId),
     History(MemberId, CommentId),
     /// The entry of the audit log, and what undoing it needs.

@@ -36,7 +36,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 20] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 21] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
@@ -49,6 +49,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 20] = [
     table("import_source", SlotLookup::Subject("subject"), "PRIMARY", &["subject", "source"]),
     table("member_comment", SlotLookup::Slot, "member_comment_slot", &["member_id", "comment_id"]),
     table("member", SlotLookup::Slot, "member_slot", &["id"]),
+    table("member_standing", SlotLookup::Slot, "member_standing_slot", &["id"]),
     table("mention", SlotLookup::Slot, "mention_slot", &["comment_id", "member_id"]),
     table("review", SlotLookup::Slot, "PRIMARY", &["comment_id"]),
     table("review_count", SlotLookup::Slot, "PRIMARY", &["slot"]),
@@ -60,7 +61,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 20] = [
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 18;
+pub(super) const INDEPENDENT_TABLES: usize = 19;
 
 impl NumberedTable {
     /// The columns that its rows are sorted by, along the index.

@@ -21,6 +21,7 @@ use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues, group_by_
 use crate::adapters::mysql::write::outbox_rows::DATABASE_NOW;
 use crate::adapters::mysql::write::slot_locks;
 use crate::domain::fold::HistoryRow;
+use crate::domain::member_standing::name_key;
 use crate::ports::store::{Delivered, Outboxes, Result, Sharding as _, StoreError};
 
 /// Rows that are delivered in one transaction: 300 kB at most, with the longest names and pictures 3 MB.
@@ -189,13 +190,14 @@ impl MysqlStore {
                 let slot = member_slot(member);
                 let values = RowValues::new().number(member.signed()).number(i64::from(slot.get()));
                 let values = values.text(name.as_str()).text(avatar.as_deref()).number(*level);
-                Some((slot, values.number(id.signed()).end()))
+                Some((slot, values.number(id.signed()).bytes(&*name_key(name)).end()))
             });
             // Assignments are made from left to right: the comment comes last.
-            let statement = "INSERT INTO member_{n} (id, slot, name, avatar, level, named_by) VALUES {rows} \
+            let statement = "INSERT INTO member_{n} (id, slot, name, avatar, level, named_by, name_key) VALUES {rows} \
                              ON DUPLICATE KEY UPDATE name = IF(VALUES(named_by) >= named_by, VALUES(name), name), \
                              avatar = IF(VALUES(named_by) >= named_by, VALUES(avatar), avatar), \
                              level = IF(VALUES(named_by) >= named_by, VALUES(level), level), \
+                             name_key = IF(VALUES(named_by) >= named_by, VALUES(name_key), name_key), \
                              named_by = GREATEST(named_by, VALUES(named_by))";
             script.add_rows(statement, group_by_table(self, names)).await?;
             script.send().await?;

@@ -1,15 +1,12 @@
 //! The numbers of subject rows, and the slots of members: computed from keys by a hash.
 
-use gailou_shared::id::{MemberId, SLOT_COUNT, Slot, SubjectKey};
+use gailou_shared::id::{SLOT_COUNT, Slot, SubjectKey};
 use sha2::{Digest, Sha256};
+
+pub(super) use crate::domain::member_standing::member_slot;
 
 /// The bits of a subject's number below those of its slot.
 pub(super) const SUBJECT_SLOT_SHIFT: u32 = 53;
-
-/// The slot of a member's history and name: a hash, so that members are spread like subjects.
-pub(super) fn member_slot(member: MemberId) -> Slot {
-    to_slot(hash(&[b"gailou member slot\0", &member.get().to_be_bytes()]))
-}
 
 /// The number of a subject's row. It is negative, so that it never equals a comment's id; its highest
 /// bits are the slot, so that the subjects of a slot are one range; the rest is a hash of type and key.

@@ -10,7 +10,9 @@ mod descendants;
 mod health;
 mod latest;
 mod member_data;
+mod member_directory;
 mod member_names;
+mod member_standings;
 mod members;
 mod query;
 mod rank_again;
@@ -30,7 +32,7 @@ use std::time::Duration;
 
 use gailou_shared::rank::HotWeights;
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Transaction};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -98,6 +100,10 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0009_root_keys.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0010_moderation.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0011_setting_changes.sql")),
+            M::up_with_hook(
+                include_str!("../../../../migrations/sqlite/0012_member_standing.sql"),
+                |tx: &Transaction<'_>| Ok(member_directory::fill_name_keys(tx)?),
+            ),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

@@ -126,6 +126,7 @@ impl Journal for ClusterJournal {
             Operation::Snapshot { slot, ref snapshot } => self.store_snapshot(slot, snapshot, &logged).await,
             Operation::Subject { .. }
             | Operation::LeaseReviews { .. }
+            | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
             | Operation::MemberName { .. }

@@ -101,6 +101,7 @@ impl<'b> LoadedRows<'b> {
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
                 Operation::Snapshot { .. }
                 | Operation::LeaseReviews { .. }
+                | Operation::Standing { .. }
                 | Operation::Dictionary { .. }
                 | Operation::Settings { .. }
                 | Operation::MemberName { .. }

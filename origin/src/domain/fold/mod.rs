@@ -245,6 +245,7 @@ impl<'b> BatchFold<'b> {
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. }
             | Operation::LeaseReviews { .. }
+            | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
             | Operation::MemberName { .. }

@@ -2,6 +2,7 @@
 
 pub(super) mod audit;
 pub(super) mod comments;
+pub(super) mod members;
 pub(super) mod queue;
 pub(super) mod settings;
 pub(super) mod subjects;
@@ -22,9 +23,9 @@ const MAX_TEXT_CHARS: usize = 1_000;
 const MAX_IDS: usize = 100;
 
 /// An answer that no cache keeps.
-type PrivateAnswer<T> = Result<([(HeaderName, HeaderValue); 1], Json<T>), Refusal>;
+pub(super) type PrivateAnswer<T> = Result<([(HeaderName, HeaderValue); 1], Json<T>), Refusal>;
 
-fn private<T>(answer: T) -> PrivateAnswer<T> {
+pub(super) fn private<T>(answer: T) -> PrivateAnswer<T> {
     Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(answer)))
 }
 

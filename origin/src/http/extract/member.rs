@@ -10,9 +10,11 @@ use gailou_shared::wire::Code;
 use crate::http::extract::client::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
+use crate::service::standing::check_not_muted;
 use crate::state::rate_limits::WriteKind;
 
-/// The member of the bearer token, else `401 token_missing` or `401 token_invalid`.
+/// The member of the bearer token, with the level and the role that moderators gave them; else `401 token_missing` or
+/// `401 token_invalid`.
 #[derive(Debug)]
 pub(in crate::http) struct AuthenticatedMember(pub(in crate::http) Member);
 
@@ -27,16 +29,18 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
             return Err(Refusal::new(Code::TokenInvalid, "the Authorization header is no bearer token"));
         };
         let app = &state.app;
-        let member = app.member_keys.verify(token, &app.config.auth.audience, app.now() / 1_000);
-        let member = member.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
-        if app.erased_members.contains(member.id) {
+        let verified = app.member_keys.verify_token(token, &app.config.auth.audience, app.now() / 1_000);
+        let verified = verified.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
+        if app.erased_members.contains(verified.member.id) {
             return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
         }
-        Ok(Self(member))
+        let member = app.standings.apply(verified);
+        let revoked = || Refusal::new(Code::TokenInvalid, "older tokens of this member are refused; sign in again");
+        member.map(Self).ok_or_else(revoked)
     }
 }
 
-/// A member that is a moderator or an admin, else also `403 forbidden`; the decision is counted.
+/// A member that is a moderator or an admin, else also `403 forbidden` or `403 muted`; the decision is counted.
 #[derive(Debug)]
 pub(in crate::http) struct Moderator(pub(in crate::http) Member);
 
@@ -45,6 +49,7 @@ impl FromRequestParts<HttpState> for Moderator {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let member = with_role(parts, state, Role::Moderator).await?;
+        check_not_muted(&state.app, &member)?;
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(WriteKind::Decision, member.id, client.network).await?;
         state.app.taken_names.record(&state.app.journal, &member);

@@ -24,7 +24,9 @@ pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead};
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
-pub(super) use rate_limit::{CountedRead, Decisions, Deletions, Edits, LimitedMember, Previews, Reactions, Reports};
+pub(super) use rate_limit::{
+    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports,
+};
 
 use crate::http::problem::Refusal;
 

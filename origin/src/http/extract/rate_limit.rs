@@ -13,11 +13,14 @@ use crate::http::extract::client::RequestClient;
 use crate::http::extract::member::AuthenticatedMember;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
+use crate::service::standing::check_not_muted;
 use crate::state::rate_limits::WriteKind;
 
 /// A kind of writes, as a type.
 pub(in crate::http) trait LimitedWrite {
     const WRITE_KIND: WriteKind;
+    /// Whether also a member may who is muted.
+    const MAY_BE_MUTED: bool = false;
 }
 
 /// Likes and dislikes, put or taken back.
@@ -44,6 +47,15 @@ impl LimitedWrite for Deletions {
     const WRITE_KIND: WriteKind = WriteKind::Deletion;
 }
 
+/// Members who erase themselves.
+#[derive(Debug)]
+pub(in crate::http) struct Erasures;
+
+impl LimitedWrite for Erasures {
+    const WRITE_KIND: WriteKind = WriteKind::Deletion;
+    const MAY_BE_MUTED: bool = true;
+}
+
 /// Pins, and decisions of moderators.
 #[derive(Debug)]
 pub(in crate::http) struct Decisions;
@@ -58,6 +70,7 @@ pub(in crate::http) struct Previews;
 
 impl LimitedWrite for Previews {
     const WRITE_KIND: WriteKind = WriteKind::Preview;
+    const MAY_BE_MUTED: bool = true;
 }
 
 /// Reports of comments.
@@ -68,7 +81,8 @@ impl LimitedWrite for Reports {
     const WRITE_KIND: WriteKind = WriteKind::Report;
 }
 
-/// The member of a write, as [`AuthenticatedMember`], counted for the member and its network.
+/// The member of a write, as [`AuthenticatedMember`], counted for the member and its network; who is muted is refused
+/// with `403 muted`.
 #[derive(Debug)]
 pub(in crate::http) struct LimitedMember<W> {
     pub(in crate::http) member: Member,
@@ -80,6 +94,9 @@ impl<W: LimitedWrite> FromRequestParts<HttpState> for LimitedMember<W> {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let AuthenticatedMember(member) = AuthenticatedMember::from_request_parts(parts, state).await?;
+        if !W::MAY_BE_MUTED {
+            check_not_muted(&state.app, &member)?;
+        }
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         state.app.rate_limits.count_write(W::WRITE_KIND, member.id, client.network).await?;
         Ok(Self { member, kind: PhantomData })

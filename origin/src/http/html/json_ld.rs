@@ -7,7 +7,8 @@ use gailou_shared::wire::{Comment, Subject};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
-use crate::http::html::text::{rfc3339, title, web_address};
+use crate::clock::rfc3339;
+use crate::http::html::text::{title, web_address};
 
 /// The script element with the data of these roots and their shown replies.
 pub(super) fn script(subject: &Subject, roots: &[&Comment]) -> Markup {

@@ -1,4 +1,4 @@
-//! Texts of a page that are not a comment's: its title, its address, its times. Pure, no IO.
+//! Texts of a page that are not a comment's: its title, its address. Pure, no IO.
 
 use gailou_shared::wire::Subject;
 
@@ -19,12 +19,6 @@ pub(super) fn web_address(subject: &Subject) -> Option<&str> {
         scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
     };
     subject.url.as_deref().filter(is_web)
-}
-
-/// Unix milliseconds in the form of RFC 3339, in seconds; empty for a moment outside the calendar.
-pub(super) fn rfc3339(ms: u64) -> String {
-    let time = i64::try_from(ms).ok().and_then(chrono::DateTime::from_timestamp_millis);
-    time.map_or(String::new(), |time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 /// Marks that turn the direction of the text that follows them, across elements.
@@ -60,11 +54,5 @@ mod tests {
     fn window_title_has_no_bidi_control() {
         assert_eq!(window_title(&subject(Some("a\u{202e}b\u{2066}"), "")), "ab");
         assert_eq!(window_title(&subject(None, "")), "1");
-    }
-
-    #[test]
-    fn times_are_rfc_3339() {
-        assert_eq!(rfc3339(1_700_000_000_999), "2023-11-14T22:13:20Z");
-        assert_eq!(rfc3339(u64::MAX), "");
     }
 }

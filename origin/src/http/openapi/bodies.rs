@@ -3,6 +3,7 @@
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
+use gailou_shared::token::Role;
 use gailou_shared::wire::{Comment, PageInfo, Reaction, ReportReason, SubjectState};
 use gailou_shared::word_filter::Term;
 use strum::VariantNames as _;
@@ -162,6 +163,28 @@ impl PartialSchema for Decision {
 
 impl ToSchema for Decision {}
 
+/// What moderators say of a member. A field that is left out stays as it is; `null` takes it back.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct MemberChanges {
+    /// The level that counts instead of the token's.
+    level: Option<u8>,
+    /// The role that counts instead of the token's; only admins change it.
+    role: Option<Role>,
+    /// Until when the member may not write, in Unix milliseconds.
+    #[schema(maximum = 253402300799999_u64)]
+    muted_until: Option<u64>,
+    /// The member's friends.
+    #[schema(max_items = 1000)]
+    friends: Option<Vec<MemberId>>,
+    /// What moderators should know; no control characters but line feeds.
+    #[schema(max_length = 1000)]
+    note: Option<String>,
+    /// Tokens that were issued before are refused, and those that do not say when; in Unix milliseconds, not later than
+    /// now.
+    tokens_not_before: Option<u64>,
+}
+
 /// New values of a subject. A field that is left out stays as it is; `null` removes its value.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the handler parses it")]
@@ -215,6 +238,10 @@ pub(in crate::http) struct ExportedMember {
     role: String,
     /// Whether they have no account.
     guest: bool,
+    /// Until when they may not write, in Unix milliseconds.
+    muted_until: Option<u64>,
+    /// Their friends.
+    friends: Vec<MemberId>,
 }
 
 /// A comment of an export, with the texts that readers do not see.

@@ -20,7 +20,9 @@ mod health;
 mod idempotency;
 mod latest;
 mod member_data;
+mod member_directory;
 mod member_names;
+mod member_standings;
 mod members;
 mod node_leases;
 mod outbox;
@@ -50,7 +52,9 @@ pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use latest::LatestReader;
 pub use member_data::MemberDataReader;
+pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
+pub use member_standings::MemberStandingReader;
 pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
 pub use outbox::{Delivered, Outboxes};
@@ -84,7 +88,9 @@ pub trait Tables:
     + HealthCheck
     + LatestReader
     + MemberDataReader
+    + MemberDirectory
     + MemberNameReader
+    + MemberStandingReader
     + Reconciler
     + Reranker
     + ReviewReader
@@ -102,7 +108,9 @@ impl<
         + HealthCheck
         + LatestReader
         + MemberDataReader
+        + MemberDirectory
         + MemberNameReader
+        + MemberStandingReader
         + Reconciler
         + Reranker
         + ReviewReader

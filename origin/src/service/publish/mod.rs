@@ -18,7 +18,7 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, S
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::filter::filter_and_render;
-use crate::service::{ServiceError, ServiceResult, comment_view, guest, rules, subject};
+use crate::service::{ServiceError, ServiceResult, comment_view, guest, rules, standing, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
@@ -135,6 +135,7 @@ async fn check_and_build_row(
 
 /// Refuses a member that may not post here; the subject's own mode.
 async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> ServiceResult<Option<Mode>> {
+    standing::check_not_muted(app, member)?;
     let kind = app.config.types.get(key.kind());
     if member.name.is_empty() {
         let detail = "a guest without a name cannot post; choose one with PATCH /v1/guests/me";

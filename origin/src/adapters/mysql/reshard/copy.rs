@@ -175,8 +175,17 @@ impl CopiedSlot for SlotRows {
     async fn copy_dirty(&self, from: &mut MysqlSession, to: &mut MysqlSession, dirty: &[DirtyRow]) -> Result<()> {
         for TableCondition { table, condition } in dirty_conditions(from, self.number, self.slot, dirty).await? {
             // No row of another table is ever deleted, except for expired ones.
-            let deletes =
-                ["reaction", "dead_reaction", "root_rank", "reply_rank", "content_history", "review", "report", "undo"];
+            let deletes = [
+                "reaction",
+                "dead_reaction",
+                "root_rank",
+                "reply_rank",
+                "content_history",
+                "member_standing",
+                "review",
+                "report",
+                "undo",
+            ];
             if deletes.contains(&table) {
                 to.execute_text(format!("DELETE FROM {table}_{} WHERE {condition}", self.number)).await?;
             }

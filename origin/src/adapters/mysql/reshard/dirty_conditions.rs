@@ -112,6 +112,7 @@ pub(super) async fn dirty_conditions(
         ("alias", in_slot(is_in("id", &keys.aliases))),
         ("snapshot", in_slot(is_in("id", &keys.snapshots))),
         ("member", is_in("id", &keys.members)),
+        ("member_standing", is_in("id", &keys.members)),
         ("member_comment", is_pair("member_id", "comment_id", &keys.histories)),
     ];
     let conditions =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReportReason};
@@ -23,6 +23,7 @@ use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
 use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, put_comment};
 use crate::cluster::reshard::{MoveTarget, delete_old_copies, relocate};
 use crate::domain::audit::AuditEntry;
+use crate::domain::member_standing::StandingPatch;
 use crate::domain::operation::{CommentChange, LoggedOperation, Operation, PinnedBy, ReactionChange, SubjectPatch};
 use crate::domain::positions::OperationStream;
 use crate::domain::review::NewReport;
@@ -110,7 +111,7 @@ impl RandomBatches {
             return publish(&new);
         }
         let id = self.paths[self.random.random_range(0..self.paths.len())].id();
-        let change = match self.random.random_range(0..17) {
+        let change = match self.random.random_range(0..18) {
             0 => CommentChange::State(CommentState::Deleted),
             1 => CommentChange::State(CommentState::Published),
             2 => CommentChange::State(CommentState::Hidden),
@@ -147,19 +148,30 @@ impl RandomBatches {
             }
             13 => CommentChange::Approve,
             14 => CommentChange::Reject,
+            15 => {
+                // The author's slot moves too.
+                let member = comment(0, &self.key, None).author.id;
+                let patch = StandingPatch { note: Some(Some(format!("note {n}"))), ..StandingPatch::default() };
+                let audit = self.audit(member_slot(member));
+                return Operation::Standing { member, patch: Box::new(patch), audit };
+            }
             _ => return like(id, self.random.random_range(1..9)),
         };
-        self.audits += 1;
         let is_audited = matches!(change, CommentChange::State(_) | CommentChange::Approve | CommentChange::Reject);
-        let audit = is_audited.then(|| AuditEntry {
-            id: CommentId::from_parts(NOW + self.audits, id.slot(), 1, 0).into(),
+        let audit = is_audited.then(|| self.audit(id.slot()));
+        Operation::Change { id, change, audit }
+    }
+
+    fn audit(&mut self, slot: Slot) -> AuditEntry {
+        self.audits += 1;
+        AuditEntry {
+            id: CommentId::from_parts(NOW + self.audits, slot, 1, 0).into(),
             actor: MemberRef { id: member(9), name: "moderator".into() },
             action: "test",
             reason: None,
             before: None,
             after: None,
-        });
-        Operation::Change { id, change, audit }
+        }
     }
 }
 

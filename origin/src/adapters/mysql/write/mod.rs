@@ -15,6 +15,7 @@ mod moderation_rows;
 pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
+mod standing_rows;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use checkpoint_rows::Advances;
 use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use gailou_shared::limits;
+use gailou_shared::wire::AuditTargetKind;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::MysqlStore;
@@ -32,7 +34,7 @@ use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
-use crate::domain::audit::UNDO_WINDOW_MS;
+use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::ErasedMember;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -83,7 +85,9 @@ pub(super) async fn persist(
             Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
             Operation::DeleteExpired => delete_expired(db, logged.at).await?,
             Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
-            Operation::Erasure { member, step } => erase_member(db, *member, *step, logged.at).await?,
+            Operation::Erasure { member, step, audit } => {
+                erase_member(db, *member, *step, audit.as_ref(), logged.at).await?;
+            }
             _ => {
                 remaining.push(index);
                 continue;
@@ -214,7 +218,8 @@ async fn write_in_transaction(
     flush::flush(db, session, &changes, &subjects).await?;
     let snapshots = write_snapshots(db, session, batch).await?;
     let leased = moderation_rows::write_leases(db, session, batch, &mut outcomes).await?;
-    let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots).chain(leased);
+    let standings = standing_rows::write(db, session, batch, &mut outcomes).await?;
+    let dirty = flush::dirty_rows(&changes, &subjects).into_iter().chain(snapshots).chain(leased).chain(standings);
     locked.record_dirty_rows(session, dirty).await?;
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
@@ -314,16 +319,21 @@ async fn erase_from_audit(db: &MysqlStore, member: MemberId) -> Result<()> {
 /// A step in the erasure of a member. Erased members and taken names are in the first database, who is erased is
 /// copied to the others, names to show in
 /// those of the members' slots.
-async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: u64) -> Result<()> {
+async fn erase_member(
+    db: &MysqlStore,
+    member: MemberId,
+    step: ErasureStep,
+    audit: Option<&AuditEntry>,
+    at: u64,
+) -> Result<()> {
     let copy = &[ErasedMember { at, member }];
     let statement = match step {
         ErasureStep::Begin => {
             db.copy("an erased member", |pool| async move { put_erased_copies(&pool, copy).await }).await;
-            let text = "INSERT IGNORE INTO erased_member (member_id, at) VALUES (?, ?)";
-            sql(text).bind(member.signed()).bind(at)
+            return begin_erasure(db, member, audit, at).await;
         }
         ErasureStep::Name => {
-            outbox_rows::erase_name(db, member).await?;
+            standing_rows::erase(db, member).await?;
             erase_from_audit(db, member).await?;
             sql("DELETE FROM member_name WHERE member_id = ?").bind(member.signed())
         }
@@ -336,4 +346,21 @@ async fn erase_member(db: &MysqlStore, member: MemberId, step: ErasureStep, at: 
     };
     db.first_pool().session("erase_member").await?.execute(statement).await?;
     Ok(())
+}
+
+/// Remembers that a member is erased, with the entry in the audit log.
+async fn begin_erasure(db: &MysqlStore, member: MemberId, audit: Option<&AuditEntry>, at: u64) -> Result<()> {
+    let mut session = db.first_pool().session("erase_member").await?;
+    session.begin().await?;
+    let done = async {
+        let text = "INSERT IGNORE INTO erased_member (member_id, at) VALUES (?, ?)";
+        session.execute(sql(text).bind(member.signed()).bind(at)).await?;
+        let Some(audit) = audit else { return Ok(()) };
+        let mut script = BatchScript::new(&mut session);
+        let target = (AuditTargetKind::Member, &*member.to_string());
+        moderation_rows::write_entry_of_installation(&mut script, audit, target, at).await?;
+        script.send().await
+    };
+    let done = done.await;
+    session.finish(done).await
 }

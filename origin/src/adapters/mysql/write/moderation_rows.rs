@@ -100,14 +100,24 @@ pub(super) async fn write_installation_audit(
     kind: AuditTargetKind,
     at: u64,
 ) -> Result<()> {
+    write_entry_of_installation(script, audit, (kind, ""), at).await
+}
+
+/// The same about something that there are several of. An entry that is written again stays as it is.
+pub(super) async fn write_entry_of_installation(
+    script: &mut BatchScript<'_>,
+    audit: &AuditEntry,
+    (kind, target): (AuditTargetKind, &str),
+    at: u64,
+) -> Result<()> {
     let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
     let (before, after) = (json(&audit.before), json(&audit.after));
     let values = RowValues::new().number(audit.id.signed()).count(at).number(audit.actor.id.signed());
-    let values = values.text(audit.actor.name.as_str()).text(audit.action).number(kind.number()).text("");
+    let values = values.text(audit.actor.name.as_str()).text(audit.action).number(kind.number()).text(target);
     let row = values.text(audit.reason.as_deref()).text(before.as_deref()).text(after.as_deref()).end();
     script
         .add(&format!(
-            "INSERT INTO installation_audit (id, at, actor_id, actor_name, action, kind, target, reason, before_json, \
+            "INSERT IGNORE INTO installation_audit (id, at, actor_id, actor_name, action, kind, target, reason, before_json, \
              after_json) VALUES {row}"
         ))
         .await

@@ -6,14 +6,11 @@ use std::collections::BTreeMap;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::Author;
 
-use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues};
-use crate::adapters::mysql::write::slot_locks;
 use crate::domain::fold::HistoryRow;
-use crate::ports::store::{Result, Sharding as _};
+use crate::ports::store::Result;
 
 /// The clock of the database, in Unix milliseconds.
 pub(in crate::adapters::mysql) const DATABASE_NOW: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
@@ -38,20 +35,4 @@ pub(super) async fn write(session: &mut MysqlSession, history: &[HistoryRow], au
     let mut script = BatchScript::new(session);
     script.add_rows(statement, [(0, rows.collect())].into()).await?;
     script.send().await
-}
-
-/// Overwrites the name of a member.
-pub(super) async fn erase_name(db: &MysqlStore, member: MemberId) -> Result<()> {
-    let slot = member_slot(member);
-    let mut session = db.session("erase_name", db.database_of(slot)).await?;
-    session.begin().await?;
-    let done = async {
-        let locked = slot_locks::share_slots(&mut session, [slot].into_iter()).await?;
-        let n = db.table_number(slot);
-        let text = format!("UPDATE member_{n} SET name = '', avatar = NULL, level = 0 WHERE id = {member}");
-        session.execute_text(text).await?;
-        locked.record_dirty_rows(&mut session, [(slot, DirtyRow::Member(member))].into_iter()).await
-    };
-    let done = done.await;
-    session.finish(done).await
 }

@@ -8,6 +8,7 @@ use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::sqlite::write::moderation;
 use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
+use crate::domain::member_standing::name_key;
 use crate::domain::operation::SubjectPatch;
 use crate::domain::root_keys::RootKeys;
 use crate::ports::store::Result;
@@ -263,11 +264,11 @@ fn write_keys(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -
     }
     for author in &changes.authors {
         tx.prepare_cached(
-            "INSERT INTO member (id, name, avatar, level) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET name = excluded.name, \
-             avatar = excluded.avatar, level = excluded.level \
+            "INSERT INTO member (id, name, avatar, level, name_key) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
+             name = excluded.name, avatar = excluded.avatar, level = excluded.level, name_key = excluded.name_key \
              WHERE name <> excluded.name OR avatar IS NOT excluded.avatar OR level <> excluded.level",
         )?
-        .execute(params![author.id.signed(), author.name, author.avatar, author.level])?;
+        .execute(params![author.id.signed(), author.name, author.avatar, author.level, name_key(&author.name)])?;
     }
     Ok(())
 }

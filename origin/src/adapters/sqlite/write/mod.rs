@@ -6,6 +6,7 @@
 mod flush;
 mod load;
 mod moderation;
+mod standing;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
@@ -115,17 +116,29 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
         }
-        Operation::Erasure { member, step } => {
-            let member = member.signed();
+        Operation::Standing { member, patch, audit } => {
+            let after = standing::write(tx, *member, patch, audit, logged.at)?;
+            return Ok(Some(OperationOutcome::Standing(Box::new(after))));
+        }
+        Operation::Erasure { member: erased, step, audit } => {
+            let member = erased.signed();
+            if let Some(audit) = audit {
+                let target = (AuditTargetKind::Member, None, &*erased.to_string());
+                moderation::insert_audit(tx, audit, logged.at, target, (None, None))?;
+            }
             match step {
                 ErasureStep::Begin => tx.execute(
                     "INSERT INTO erased_member (member_id, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
                     params![member, logged.at],
                 )?,
                 ErasureStep::Name => {
+                    standing::erase(tx, *erased)?;
                     tx.execute("DELETE FROM member_name WHERE member_id = ?1", [member])?;
                     tx.execute("UPDATE audit SET actor_name = '' WHERE actor_id = ?1", [member])?;
-                    tx.execute("UPDATE member SET name = '', avatar = NULL, level = 0 WHERE id = ?1", [member])?
+                    tx.execute(
+                        "UPDATE member SET name = '', avatar = NULL, level = 0, name_key = x'' WHERE id = ?1",
+                        [member],
+                    )?
                 }
                 ErasureStep::Finish => {
                     tx.execute("UPDATE erased_member SET done = 1 WHERE member_id = ?1", [member])?

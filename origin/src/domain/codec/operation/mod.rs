@@ -91,6 +91,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Subject { .. }
         | Operation::Snapshot { .. }
         | Operation::LeaseReviews { .. }
+        | Operation::Standing { .. }
         | Operation::Dictionary { .. }
         | Operation::Settings { .. }
         | Operation::MemberName { .. }

@@ -16,8 +16,9 @@ use gailou_shared::wire::{Comment, CommentFlag, CommentPage, StaffRole, Subject,
 use maud::{Markup, PreEscaped, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::clock::rfc3339;
 use crate::http::html::json_ld;
-use crate::http::html::text::{rfc3339, title, web_address, window_title};
+use crate::http::html::text::{title, web_address, window_title};
 
 /// Style of the fragment.
 pub(super) const THREAD_STYLE: &str = include_str!("../thread.css");
