@@ -165,7 +165,7 @@ describe('console', {
     });
   });
 
-  test('two moderators are told of each other', async () => {
+  test('two moderators see each other', async () => {
     await holdWord();
     const { id, text } = await heldComment(newSubject(), 'leased');
     const body = { ids: [id] };
