@@ -53,6 +53,8 @@ pub(crate) struct FoldTables {
     pub(crate) sources: BTreeMap<(i64, String), CommentId>,
     pub(crate) aliases: BTreeMap<CommentId, CommentId>,
     pub(crate) history: BTreeSet<HistoryRow>,
+    /// The names of members, and the comments that were written under them.
+    pub(crate) names: BTreeMap<MemberId, (CommentId, String)>,
     /// The review queue, and how many comments of a slot are in each part of it.
     pub(crate) reviews: BTreeMap<CommentId, (QueuePosition, ReviewItem)>,
     pub(crate) queue_counts: BTreeMap<Slot, (i64, i64)>,
@@ -229,6 +231,11 @@ impl FoldTables {
         }
         self.aliases.extend(changes.aliases.iter().map(|row| (row.id, row.original)));
         self.history.extend(changes.history.iter().copied());
+        for (id, author) in &changes.authors {
+            let newest = (*id, author.name.clone());
+            let name = self.names.entry(author.id).or_insert_with(|| newest.clone());
+            *name = newest.max(name.clone());
+        }
     }
 
     fn flush_moderation(&mut self, changes: &RowChanges<'_>) {

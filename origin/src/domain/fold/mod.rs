@@ -66,7 +66,8 @@ pub(crate) struct BatchFold<'b> {
     undos: HashMap<AuditId, UndoRecord>,
     idempotency_keys: HashMap<ScopedIdempotencyKey<'b>, StoredIdempotencyKey>,
     sources: HashMap<(usize, &'b str), CommentId>,
-    authors: BTreeMap<MemberId, &'b Author>,
+    /// The authors as of the newest comment of each.
+    authors: BTreeMap<MemberId, (CommentId, &'b Author)>,
     changes: RowChanges<'b>,
 }
 

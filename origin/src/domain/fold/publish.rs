@@ -177,7 +177,11 @@ impl<'b> BatchFold<'b> {
         let held = !is_visible(new.state, new.visibility);
         self.changes.history.push(HistoryRow { member: new.author.id, id, held });
         if new.imported.is_none() && !new.is_erased() {
-            self.authors.insert(new.author.id, &new.author);
+            // Comments of several logs come in no order.
+            let newest = self.authors.entry(new.author.id).or_insert((id, &new.author));
+            if newest.0 < id {
+                *newest = (id, &new.author);
+            }
         }
     }
 

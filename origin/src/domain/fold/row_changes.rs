@@ -51,7 +51,8 @@ pub(crate) struct RowChanges<'b> {
     pub queue_counts: BTreeMap<Slot, (i64, i64)>,
     /// Also for comments that listeners are notified of again.
     pub history: Vec<HistoryRow>,
-    pub authors: Vec<&'b Author>,
+    /// The authors of new comments, each as of the newest of theirs, which is in the history too.
+    pub authors: Vec<(CommentId, &'b Author)>,
     pub positions: NextPositions,
 }
 

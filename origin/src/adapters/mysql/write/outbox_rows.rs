@@ -16,15 +16,19 @@ use crate::ports::store::Result;
 pub(in crate::adapters::mysql) const DATABASE_NOW: &str = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
 
 /// Writes what a batch owes, in its transaction.
-pub(super) async fn write(session: &mut MysqlSession, history: &[HistoryRow], authors: &[&Author]) -> Result<()> {
+pub(super) async fn write(
+    session: &mut MysqlSession,
+    history: &[HistoryRow],
+    authors: &[(CommentId, &Author)],
+) -> Result<()> {
     if history.is_empty() {
         return Ok(());
     }
-    // The history is in the order of members and comments: a name is owed once, with the newest comment.
-    let newest: BTreeMap<MemberId, CommentId> = history.iter().map(|row| (row.member, row.id)).collect();
-    let names: BTreeMap<MemberId, &Author> = authors.iter().map(|author| (author.id, *author)).collect();
+    // A name is owed with the comment that was written under it.
+    let names: BTreeMap<(MemberId, CommentId), &Author> =
+        authors.iter().map(|(id, author)| ((author.id, *id), *author)).collect();
     let rows = history.iter().map(|row| {
-        let author = names.get(&row.member).filter(|_| newest.get(&row.member) == Some(&row.id));
+        let author = names.get(&(row.member, row.id));
         let values = RowValues::new().number(i64::from(member_slot(row.member).get())).number(row.member.signed());
         let values = values.number(row.id.signed()).number(i64::from(row.held));
         let values = values.text(author.map(|a| a.name.as_str())).text(author.and_then(|a| a.avatar.as_deref()));

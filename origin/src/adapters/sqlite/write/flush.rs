@@ -262,7 +262,7 @@ fn write_keys(tx: &Transaction<'_>, changes: &RowChanges<'_>, numbers: &[i64]) -
         tx.prepare_cached("INSERT INTO import_source (subject, source, comment_id) VALUES (?1, ?2, ?3)")?
             .execute(params![numbers[row.subject], row.source, row.id.signed()])?;
     }
-    for author in &changes.authors {
+    for (_, author) in &changes.authors {
         tx.prepare_cached(
             "INSERT INTO member (id, name, avatar, level, name_key) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET \
              name = excluded.name, avatar = excluded.avatar, level = excluded.level, name_key = excluded.name_key \

@@ -291,6 +291,20 @@ fn like(id: CommentId, member: u64) -> Operation {
 }
 
 #[test]
+fn member_has_the_name_of_their_newest_comment_in_whatever_order_they_come() {
+    let named = |n: u64, name: &str| {
+        let new = comment(n, &subject(n as usize), None);
+        NewCommentRow { author: Author { name: name.into(), ..new.author.clone() }, ..new }
+    };
+    let (old, new) = (named(0, "Anna"), named(1, "Ann"));
+    for (first, second) in [(&old, &new), (&new, &old)] {
+        let mut tables = FoldTables::default();
+        tables.persist(TableLayout::Sharded, &[logged(0, publish(first)), logged(0, publish(second))]).unwrap();
+        assert_eq!(tables.names[&new.author.id], (new.path.id(), "Ann".into()));
+    }
+}
+
+#[test]
 fn like_before_its_comment_is_counted_when_the_comment_is_published() {
     let new = comment(0, &subject(0), None);
     let id = new.path.id();
