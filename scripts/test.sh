@@ -11,7 +11,21 @@
 . "$(dirname "${BASH_SOURCE[0]}")/services.sh"
 
 # shellcheck disable=SC2317 # lib.sh calls it
-at_exit() { remove_services; }
+at_exit() {
+  remove_services
+  if [ -n "${memory_dir:-}" ]; then rm -rf "$memory_dir"; fi
+}
+
+# use_memory: puts the temporary files of the tests, which are the data of their servers, in memory where it has 8 GiB of
+# room: a disk would take each of their small commits to its plates. A process that is killed loses nothing there either.
+use_memory() {
+  local available_kib free_kib
+  available_kib=$(sed -nE 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
+  free_kib=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
+  if [ "${available_kib:-0}" -lt 12582912 ] || [ "${free_kib:-0}" -lt 8388608 ]; then return; fi
+  memory_dir=$(mktemp -d /dev/shm/gailou.XXXXXX)
+  export TMPDIR=$memory_dir
+}
 
 passed=0 failed=0 skipped=0
 table=()
@@ -61,7 +75,11 @@ builds() {
 
 # with_services COMMAND...: runs a command with the addresses of the servers that all tests share.
 with_services() {
-  env GAILOU_TEST_SERVICES="$mariadb;$mysql;$redis;$kafka" GAILOU_TEST_MYSQL_URL="$mariadb/,$mysql/" GAILOU_TEST_KAFKA_BROKERS="$kafka" "$@"
+  (
+    export GAILOU_TEST_SERVICES="$mariadb;$mysql;$redis;$kafka" GAILOU_TEST_KAFKA_BROKERS=$kafka
+    export GAILOU_TEST_MYSQL_URL=${GAILOU_TEST_MYSQL_URL:-$mariadb/,$mysql/}
+    "$@"
+  )
 }
 
 # The chaos test has a stage of its own.
@@ -70,17 +88,30 @@ rust_tests() {
     --skip acknowledged_writes_survive_every_fault
 }
 
+# test_program FOLDER NAME ARGUMENT...: runs one of the programs that rust_tests has built. `cargo test --test NAME` would
+# build half of the crates again, because it leaves out what other tests alone depend on.
+test_program() {
+  local folder=$1 name=$2 program
+  shift 2
+  program=$(cargo test --locked --workspace "${CLUSTER[@]}" --no-run 2>&1 |
+    sed -nE "s|^ *Executable (unittests src/lib.rs\|tests/[^ ]*) \((.*/$name-[0-9a-f]+)\)$|\2|p")
+  if [ -z "$program" ]; then
+    echo "cargo has built no tests named $name"
+    return 1
+  fi
+  program=$(realpath "$program") && (cd "$folder" && CARGO_MANIFEST_DIR=$PWD "$program" "$@")
+}
+
 # The tests of the contract run twice: embedded in rust_tests, and here in a cluster. So do those of the
 # databases: in rust_tests the first database of each test is on MariaDB, and here on MySQL.
 cluster_tests() {
-  with_services env GAILOU_TEST_STORE=cluster \
-    cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --test contract &&
-    with_services env GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" \
-      cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast --lib -- adapters::mysql
+  # They wait for the servers more than they work.
+  GAILOU_TEST_STORE=cluster with_services test_program tests contract --test-threads=4 &&
+    GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" with_services test_program origin gailou adapters::mysql
 }
 
 # This test starts its own servers, because it kills them.
-chaos_tests() { cargo test --locked --workspace "${CLUSTER[@]}" --test chaos -- --ignored; }
+chaos_tests() { test_program tests chaos --ignored; }
 
 # The checks of the element: the scripts of package.json.
 page_checks() {
@@ -100,8 +131,7 @@ lints() {
 # The same seeds each time, as many as a minute holds without optimisation; `make simulate` takes new ones, and thousands
 # a minute.
 simulation() {
-  SIMULATE_FROM=0 SIMULATE_SECONDS=60 cargo test --locked --workspace "${CLUSTER[@]}" --lib \
-    -- simulation::tests::seeds_are_clean --ignored --nocapture
+  SIMULATE_FROM=0 SIMULATE_SECONDS=60 test_program origin gailou simulation::tests::seeds_are_clean --ignored --nocapture
 }
 
 check() {
@@ -118,6 +148,7 @@ all() {
   stage "unused dependencies" machete cargo-machete --with-metadata "${CRATES[@]}"
   stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
   stage "build page, origin and edge" builds builds
+  use_memory
   start_services || exit 1
   stage "tests (Rust)" cargo-test rust_tests
   stage "the contract in a cluster" cargo-test-cluster cluster_tests
