@@ -30,7 +30,7 @@ fuzz: ## fuzz what strangers send; SECONDS=60 for each target
 simulate: ## run a simulated cluster, seed by seed; SECONDS=60, or SEEDS=1000000, or SEED=7 to repeat one
 	@SIMULATE_SECONDS=$(SECONDS) SIMULATE_SEEDS=$(SEEDS) SIMULATE_FROM=$(FROM) SIMULATE_SEED=$(SEED) scripts/simulate.sh
 
-services: ## start MariaDB, MySQL, Redis and Kafka for a cluster on this machine, until Ctrl-C
+services: ## start MariaDB, MySQL, Redis, Kafka and OpenSearch for a cluster on this machine, until Ctrl-C
 	@scripts/services.sh
 
 chaos: ## kill, freeze, disconnect and set back every part of a cluster under load; ROUNDS=1 SECONDS=60

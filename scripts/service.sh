@@ -7,6 +7,7 @@
 #   scripts/service.sh redis   DIR PORT
 #   scripts/service.sh kafka   DIR PORT CONTROLLER_PORT [ADVERTISED_PORT]
 #   scripts/service.sh kafka_user DIR PORT
+#   scripts/service.sh opensearch DIR PORT
 #
 # ADVERTISED_PORT is the port that the broker names to its clients: the port of a proxy in front of it.
 # With the variables TLS_DIR (ca.pem, server.pem, server.key, and the last two in server-both.pem) and TLS_PORT,
@@ -134,11 +135,16 @@ kafka_user() {
         --add-config "SCRAM-SHA-512=[password=$KAFKA_PASSWORD]"
 }
 
+opensearch() {
+    exec java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        -cp "$root/.tools/opensearch/classes:$root/.tools/opensearch/lib/*" OpenSearchServer "$dir" "$port"
+}
+
 shift 3
 case $kind in
-    mariadb | mysql | redis | kafka | kafka_user) "$kind" "$@" ;;
+    mariadb | mysql | redis | kafka | kafka_user | opensearch) "$kind" "$@" ;;
     *)
-        echo "error: unknown server $kind: use mariadb, mysql, redis or kafka" >&2
+        echo "error: unknown server $kind: use mariadb, mysql, redis, kafka or opensearch" >&2
         exit 2
         ;;
 esac

@@ -140,10 +140,10 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
-# setup_services: installs MariaDB, MySQL, Redis and Kafka for scripts/service.sh.
+# setup_services: installs MariaDB, MySQL, Redis, Kafka and OpenSearch for scripts/service.sh.
 setup_services() {
   apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server &&
-    setup_mysql && setup_kafka
+    setup_mysql && setup_kafka && setup_opensearch
 }
 
 MYSQL=$TOOLS/mysql
@@ -246,6 +246,27 @@ PROPERTIES
   cp tests/kafka/pom.xml "$new/pom.xml"
   rm -rf "$KAFKA"
   mv "$new" "$KAFKA"
+}
+
+OPENSEARCH=$TOOLS/opensearch
+
+# setup_opensearch: fetches OpenSearch's jars from Maven Central and compiles the program that starts it.
+setup_opensearch() {
+  cmp -s tests/opensearch/pom.xml "$OPENSEARCH/pom.xml" && type -P java >/dev/null && return
+  apt javac default-jdk-headless && apt mvn maven || return
+  step "fetch OpenSearch" opensearch fetch_opensearch
+}
+
+fetch_opensearch() {
+  local new=$OPENSEARCH.new
+  rm -rf "$new"
+  mkdir -p "$new"
+  mvn -B -q -f tests/opensearch/pom.xml dependency:copy-dependencies -DoutputDirectory="$new/lib" -DincludeScope=runtime &&
+    javac -cp "$new/lib/*" -d "$new/classes" tests/opensearch/OpenSearchServer.java || return
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/opensearch/pom.xml "$new/pom.xml"
+  rm -rf "$OPENSEARCH"
+  mv "$new" "$OPENSEARCH"
 }
 
 # find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.

@@ -35,6 +35,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/subjects/{type}/{key}", page())
         .route("/v1/subjects/{type}/{key}/comments", page().merge(post(checked(RouteRule::PUBLISHED_TEXT))))
         .route("/v1/subjects/{type}/{key}/events", get(subject_events))
+        .route("/v1/subjects/{type}/{key}/search", get(checked(RouteRule::ANY_REQUEST)))
         .route(
             "/v1/comments/{id}",
             page().merge(patch(checked(RouteRule::PUBLISHED_TEXT))).merge(delete(checked(RouteRule::MEMBER_CALL))),
@@ -58,6 +59,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue/lease", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/admin/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/comments/{id}/history", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/reports", get(checked(RouteRule::MEMBER_CALL)))

@@ -31,7 +31,8 @@ pub enum CursorList {
     Tree(CommentId),
     /// A member's history.
     Member(MemberId),
-    /// A list of the moderators or of one reader, named by a hash of its name and of what it is filtered by.
+    /// A list of the moderators or of one reader, or the answer of a search, named by a hash of its name and of what it
+    /// is filtered by.
     Moderation([u8; 16]),
 }
 

@@ -27,6 +27,8 @@ use crate::manual_origin_clock::ManualOriginClock;
 use crate::persist_barrier::PersistBarrier;
 use crate::{TOKEN_SECRET, poll_until};
 
+/// Names an OpenSearch server, `http://127.0.0.1:9200`.
+const OPENSEARCH_VARIABLE: &str = "GAILOU_TEST_OPENSEARCH";
 /// The time after which no first page begins with an older snapshot: an origin uses a snapshot for
 /// 3 ms an id, and the largest holds 1,000 ids.
 const SNAPSHOT_REUSE: Duration = Duration::from_secs(3);
@@ -58,6 +60,25 @@ impl TestOrigin {
         let servers = || backing_servers::shared().clone().with_mysql_first();
         let databases = runs_in_cluster().then(|| OriginDatabases::create(&servers(), true));
         Self::start_in(databases, configure).await
+    }
+
+    /// An origin with a search: in a cluster, with indexes of its own on the OpenSearch server at
+    /// `GAILOU_TEST_OPENSEARCH`. Without that server it is `None`, with a message, outside of CI.
+    pub async fn start_with_search() -> Option<Self> {
+        if !runs_in_cluster() {
+            return Some(Self::start().await);
+        }
+        let Ok(url) = std::env::var(OPENSEARCH_VARIABLE) else {
+            assert!(std::env::var_os("CI").is_none(), "{OPENSEARCH_VARIABLE} names no OpenSearch server");
+            eprintln!("SKIPPED: {OPENSEARCH_VARIABLE} names no OpenSearch server");
+            return None;
+        };
+        let started = Self::start_with(|config| {
+            config.search.url = Some(url);
+            let databases = config.cluster.as_ref().map(|cluster| cluster.tuning.name.clone()).unwrap_or_default();
+            config.search.index = format!("test-{}", databases.to_lowercase().replace(['_', '.'], "-"));
+        });
+        Some(started.await)
     }
 
     /// An origin of a cluster on these servers, which end with the test.

@@ -1,6 +1,6 @@
 //! The adapters: one folder a technology, each known to [`crate::bootstrap`] alone.
 //!
-//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`) is named in its own folder and nowhere else.
+//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`) is named in its own folder and nowhere else.
 
 pub mod cloudflare;
 pub mod embedded_journal;
@@ -9,6 +9,8 @@ pub mod kafka;
 pub mod memory;
 #[cfg(feature = "cluster")]
 pub mod mysql;
+pub mod opensearch;
 #[cfg(feature = "cluster")]
 pub mod redis;
 pub mod sqlite;
+pub mod tantivy;

@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+mod search;
 pub mod token_secret;
 
 use std::ops::Deref;
@@ -28,9 +29,11 @@ use crate::config::Config;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
+use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
-    erase_members, follow_change_feed, follow_erasures, follow_standings, push, rank_again, share_read_counts, sweep,
+    erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, push, rank_again,
+    share_read_counts, sweep,
 };
 use crate::ports::broker::Broker;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
@@ -137,7 +140,10 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let degrade = Arc::new(DegradeSwitches::new(config.adjustable.degrade.clone(), adapters.reads.clone()));
     collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone(), degrade.clone()]);
     collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
+    let index_metrics = role.runs_jobs().then(Arc::<IndexMetrics>::default);
+    collectors.extend(index_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
+        search: search::choose(&config),
         rate_limits: RateLimits::new(
             &config.adjustable.limits,
             Arc::new(MemoryRateCounters::default()),
@@ -192,7 +198,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         tasks: TaskTracker::new(),
         state,
     };
-    process.start(push_metrics).await?;
+    process.start(push_metrics, index_metrics).await?;
     Ok(Arc::new(process))
 }
 
@@ -233,7 +239,11 @@ async fn choose_adapters(config: &Config, _: ProcessRole, clock: &Clock) -> anyh
 
 impl Process {
     /// Starts the loops of this role.
-    async fn start(&self, push_metrics: Option<Arc<PushMetrics>>) -> anyhow::Result<()> {
+    async fn start(
+        &self,
+        push_metrics: Option<Arc<PushMetrics>>,
+        index_metrics: Option<Arc<IndexMetrics>>,
+    ) -> anyhow::Result<()> {
         let state = &self.state;
         self.spawn(telemetry::run_upkeep());
         self.spawn(follow_erasures::run(Arc::downgrade(&state.erased_members), state.tables.clone()));
@@ -264,6 +274,9 @@ impl Process {
             && let Some(pusher) = pusher(state, metrics)
         {
             self.spawn(push::run(Arc::new(pusher)));
+        }
+        if let Some(metrics) = index_metrics {
+            self.spawn(index_comments::run(search::indexer(state, metrics)));
         }
         if state.role.runs_jobs() {
             self.spawn(sweep::run(Arc::downgrade(state)));

@@ -9,7 +9,7 @@ use crate::bootstrap::Process;
 use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::{
-    EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, shard, warm, words,
+    EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm, words,
 };
 
 /// A command that works on the data.
@@ -22,6 +22,7 @@ pub(super) enum AdminCommand {
     Migrate { adopt_empty: bool },
     Doctor { tables: bool },
     Reconcile { what: reconcile::ReconcileArguments },
+    Reindex,
     Broker { what: broker::BrokerCommand },
     Dlq { what: dlq::Dlq },
     Shard { what: shard::Shard },
@@ -44,6 +45,7 @@ impl AdminCommand {
             Self::Migrate { .. } => migrate::run(app, console).await,
             Self::Doctor { tables } => doctor::run(&app.config, Ok(app), tables, console).await,
             Self::Reconcile { what } => reconcile::run(app, what, console).await,
+            Self::Reindex => reindex::run(app, console).await,
             Self::Broker { what } => broker::run(app, what, console).await,
             Self::Dlq { what } => dlq::run(app, what, console).await,
             Self::Shard { what } => shard::run(app, what, console).await,

@@ -18,6 +18,7 @@ mod migrate;
 pub mod output;
 mod reconcile;
 mod record;
+mod reindex;
 mod serve;
 mod settings;
 mod shard;
@@ -108,6 +109,8 @@ enum Command {
     },
     /// Compare comments with counters, ranks, histories, outboxes and caches; exit with 1 if a difference is not repaired
     Reconcile(reconcile::ReconcileArguments),
+    /// Build the search index again from all comments; the former one answers meanwhile
+    Reindex,
     /// Say whether a cluster's broker is stopped, or accept its log as it is
     Broker {
         #[command(subcommand)]
@@ -181,6 +184,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Migrate { adopt_empty } => Work::Command(AdminCommand::Migrate { adopt_empty }, None),
         Command::Doctor { tables } => Work::Command(AdminCommand::Doctor { tables }, None),
         Command::Reconcile(what) => Work::Command(AdminCommand::Reconcile { what }, None),
+        Command::Reindex => Work::Command(AdminCommand::Reindex, None),
         Command::Broker { command } => Work::Command(AdminCommand::Broker { what: command }, None),
         Command::Dlq { command } => Work::Command(AdminCommand::Dlq { what: command }, None),
         Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, None),

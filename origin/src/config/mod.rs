@@ -17,6 +17,7 @@ mod networks;
 pub mod reference;
 mod retention;
 mod rules;
+mod search;
 mod secret;
 mod settings;
 mod sources;
@@ -48,6 +49,7 @@ pub use names::NameSettings;
 pub use networks::Networks;
 pub use retention::RetentionSettings;
 pub use rules::{BlockedSettings, GuestRule, RuleSettings};
+pub use search::SearchSettings;
 pub use secret::{Password, Secret};
 use settings::Settings;
 use sources::Sources;
@@ -95,6 +97,7 @@ pub struct Config {
     pub auth: AuthSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
+    pub search: SearchSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -182,6 +185,7 @@ impl Config {
             auth,
             cors,
             edge,
+            search,
             ..
         } = settings;
         Self {
@@ -195,6 +199,7 @@ impl Config {
             auth,
             cursor_secret,
             edge,
+            search,
             cluster,
             types,
         }
@@ -202,6 +207,7 @@ impl Config {
 
     fn check_secrets(&self) -> Result<(), ConfigError> {
         self.auth.check(self.cluster.is_some())?;
+        self.search.check()?;
         self.edge.check()
     }
 

@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AuthSettings, BlockedSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings,
-    HotWeightSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SubjectType,
+    HotWeightSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType,
 };
 
 /// One setting.
@@ -39,6 +39,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
+    entries.extend(section::<SearchSettings>("search.", &defaults.search));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));
     entries.extend(section("types.NAME.", &SubjectType::default()));
     entries.extend(section("types.NAME.weights.", &HotWeightSettings::default()));

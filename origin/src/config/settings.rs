@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, switch};
 use crate::config::{
     AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
-    NameSettings, RetentionSettings, RuleSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -65,6 +65,8 @@ pub(super) struct Settings {
     pub(super) cors: CorsSettings,
     /// `edge`
     pub(super) edge: EdgeSettings,
+    /// `search`
+    pub(super) search: SearchSettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -91,6 +93,7 @@ impl Default for Settings {
             rules: RuleSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
+            search: SearchSettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }

@@ -23,6 +23,8 @@ pub mod reconcile;
 pub mod review;
 pub(crate) mod root_keys;
 pub mod row;
+pub mod search_index;
+pub mod search_text;
 #[cfg(feature = "cluster")]
 pub mod slot_map;
 #[cfg(feature = "cluster")]

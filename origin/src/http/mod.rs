@@ -34,6 +34,7 @@ mod problem;
 mod reactions;
 mod reports;
 mod router;
+mod search;
 mod server;
 mod state;
 mod subjects;

@@ -14,6 +14,7 @@ use gailou_shared::wire::{Code, FieldError, Problem};
 
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::{RateLimited, RatePolicy};
+use crate::ports::search_index::SearchError;
 use crate::ports::store::StoreError;
 use crate::service::{ServiceError, wrong_fields};
 use crate::state::admission::NotAdmitted;
@@ -23,6 +24,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How soon a reader of events comes again, where the revisions cannot be read.
 const EVENTS_RETRY_AFTER: Duration = Duration::from_secs(3);
 
+/// When to search again while the index is built.
+const SEARCH_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// When to ask again for what is left out to spare the databases.
 const LEFT_OUT_RETRY_AFTER: Duration = Duration::from_secs(10);
 
@@ -128,6 +131,7 @@ impl From<&ServiceError> for Refusal {
                 let detail = "what happened lately is not known for the moment";
                 return Self::temporary(Code::Unavailable, detail, EVENTS_RETRY_AFTER, Some(error.to_string()));
             }
+            ServiceError::Search(error) => return error.into(),
             ServiceError::Bug(cause) => return Self::bug(cause.clone()),
             ServiceError::UnknownSubjectType => Code::UnknownSubjectType,
             ServiceError::CommentNotFound => Code::CommentNotFound,
@@ -202,6 +206,17 @@ impl From<&StoreError> for Refusal {
                 Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()))
             }
         }
+    }
+}
+
+impl From<&SearchError> for Refusal {
+    fn from(error: &SearchError) -> Self {
+        let (detail, retry_after) = match error {
+            SearchError::NotBuilt => ("the search index is being built; try again later", SEARCH_RETRY_AFTER),
+            SearchError::NotConfigured => ("this installation has no search", LEFT_OUT_RETRY_AFTER),
+            SearchError::Unavailable(_) => ("the search does not answer", RETRY_AFTER),
+        };
+        Self::temporary(Code::Unavailable, detail, retry_after, Some(error.to_string()))
     }
 }
 

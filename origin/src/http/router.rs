@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, comments, counts, edge, events, friends, guests, health, html, me, members, middleware, openapi,
-    preview, reactions, reports, subjects,
+    preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
 
@@ -66,6 +66,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(subjects::get_subject))
         .routes(routes!(subjects::list_comments))
+        .routes(routes!(search::search_subject))
         .routes(routes!(events::watch_subject))
         .routes(routes!(comments::get_comment))
         .routes(routes!(comments::list_replies))
@@ -96,6 +97,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(reports::report_comment))
         .routes(routes!(admin::queue::get_queue))
         .routes(routes!(admin::queue::lease))
+        .routes(routes!(admin::search::search_comments))
         .routes(routes!(admin::comments::decide))
         .routes(routes!(admin::comments::decide_all))
         .routes(routes!(admin::comments::list_history))

@@ -11,6 +11,7 @@ pub mod follow_dictionary;
 pub mod follow_erasures;
 pub mod follow_settings;
 pub mod follow_standings;
+pub mod index_comments;
 #[cfg(feature = "cluster")]
 pub mod invalidate_changed;
 #[cfg(feature = "cluster")]

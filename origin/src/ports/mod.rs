@@ -13,4 +13,5 @@ pub mod pending;
 pub mod popularity;
 pub mod rate_limits;
 pub mod revisions;
+pub mod search_index;
 pub mod store;

@@ -41,6 +41,7 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
         top_replies: None,
         more_replies: None,
         audit_id: None,
+        highlight: None,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::clock::rfc3339;
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::RateLimited;
 use crate::ports::revisions::RevisionsError;
+use crate::ports::search_index::SearchError;
 use crate::ports::store::StoreError;
 use crate::state::admission::NotAdmitted;
 
@@ -75,6 +76,8 @@ pub enum ServiceError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Revisions(#[from] RevisionsError),
+    #[error(transparent)]
+    Search(#[from] SearchError),
     /// A bug. The text is for the log.
     #[error("{0}")]
     Bug(String),

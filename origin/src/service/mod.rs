@@ -29,6 +29,7 @@ pub mod review_queue;
 mod rules;
 pub mod settings;
 pub mod standing;
+pub mod search;
 pub mod subject;
 pub mod subject_events;
 pub mod thread;

@@ -36,6 +36,7 @@ use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
+use crate::ports::search_index::SearchIndex;
 use crate::ports::store::{Store, Tables};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
@@ -92,6 +93,8 @@ pub struct AppState {
     pub read_counters: Arc<ReadCounters>,
     pub popularity: Arc<dyn Popularity>,
     pub revisions: Arc<dyn Revisions>,
+    /// Finds comments by their texts; `None` where the installation has no search.
+    pub search: Option<Arc<dyn SearchIndex>>,
     pub snapshots: RankedSnapshots,
     pub erased_members: Arc<ErasedMembers>,
     /// What moderators say of members.

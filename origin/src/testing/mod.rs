@@ -5,7 +5,6 @@ pub(crate) mod counting_listener;
 pub(crate) mod faults;
 pub(crate) mod fixtures;
 pub(crate) mod fold_tables;
-#[cfg(feature = "cluster")]
 pub(crate) mod manual_clock;
 #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "used by the tests of a cluster"))]
 pub(crate) mod memory_broker;

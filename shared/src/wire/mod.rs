@@ -220,6 +220,10 @@ pub struct Comment {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_id: Option<AuditId>,
+    /// In the answer of a search: a part of the text as HTML, escaped, with what was found in `<mark>`.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<String>,
 }
 
 /// A picture of a comment.

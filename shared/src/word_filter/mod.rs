@@ -62,6 +62,8 @@ mod build;
 mod lookalikes;
 mod normalize;
 mod scan;
+#[cfg(feature = "lookalikes")]
+mod search_fold;
 mod simplified;
 #[cfg(feature = "lookalikes")]
 mod skeleton;
@@ -69,6 +71,8 @@ mod tsv;
 
 #[cfg(feature = "lookalikes")]
 pub use scan::{MASK_CHARACTER, count_masked};
+#[cfg(feature = "lookalikes")]
+pub use search_fold::{SearchChar, search_char};
 pub use skeleton::name_skeleton;
 pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 

@@ -27,6 +27,7 @@ mod rate_limits;
 mod reactions;
 mod rules;
 mod settings;
+mod search;
 mod shapes;
 mod signed_request;
 mod subjects;

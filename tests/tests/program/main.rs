@@ -6,6 +6,7 @@ mod export;
 mod import;
 mod rank_again;
 mod reconcile;
+mod reindex;
 mod sample_threads;
 mod startup;
 

@@ -23,7 +23,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 19] = [
+const MYSQL_MIGRATIONS: [&str; 20] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -43,6 +43,7 @@ const MYSQL_MIGRATIONS: [&str; 19] = [
     include_str!("../../../../migrations/mysql/0017_installation_audit.sql"),
     include_str!("../../../../migrations/mysql/0018_setting_changes.sql"),
     include_str!("../../../../migrations/mysql/0019_member_standing.sql"),
+    include_str!("../../../../migrations/mysql/0020_index_queue.sql"),
 ];
 
 /// The migrations that a database has, and which database of which cluster it is.

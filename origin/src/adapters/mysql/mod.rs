@@ -16,6 +16,7 @@ mod dead_reactions;
 mod dirty_rows;
 mod error;
 mod health;
+mod index_queues;
 mod installation;
 mod latest;
 mod member_data;

@@ -8,6 +8,7 @@ mod change_feed;
 mod comments;
 mod descendants;
 mod health;
+mod index_queues;
 mod latest;
 mod member_data;
 mod member_directory;
@@ -104,6 +105,7 @@ impl SqliteStore {
                 include_str!("../../../../migrations/sqlite/0012_member_standing.sql"),
                 |tx: &Transaction<'_>| Ok(member_directory::fill_name_keys(tx)?),
             ),
+            M::up(include_str!("../../../../migrations/sqlite/0013_index_queue.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

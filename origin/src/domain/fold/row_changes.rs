@@ -297,6 +297,15 @@ fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) ->
 }
 
 impl RowChanges<'_> {
+    /// The comments of which a search index has to learn: those that are new, and those of which more than counts has
+    /// changed.
+    pub(crate) fn indexed_comments(&self) -> Vec<CommentId> {
+        let changed = self.updates.iter().filter(|update| update.more_than_counts).map(|update| update.id);
+        let mut ids: Vec<CommentId> = self.inserts.iter().map(|insert| insert.id).chain(changed).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Writes the comment's item of the review queue, where it or its place has changed.
     fn queue(&mut self, id: CommentId, comment: &mut CommentFold<'_>) {
         let is_queued = comment.review.is_some();

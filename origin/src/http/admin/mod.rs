@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod comments;
 pub(super) mod members;
 pub(super) mod queue;
+pub(super) mod search;
 pub(super) mod settings;
 pub(super) mod subjects;
 pub(super) mod words;

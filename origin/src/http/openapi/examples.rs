@@ -50,6 +50,7 @@ pub(in crate::http) fn root() -> Comment {
         top_replies: None,
         more_replies: None,
         audit_id: None,
+        highlight: None,
     }
 }
 

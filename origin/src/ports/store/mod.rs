@@ -18,6 +18,7 @@ mod erasures;
 mod error;
 mod health;
 mod idempotency;
+mod index_queues;
 mod latest;
 mod member_data;
 mod member_directory;
@@ -50,6 +51,7 @@ pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
+pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
@@ -86,6 +88,7 @@ pub trait Tables:
     + ChangeFeedReader
     + ErasureReader
     + HealthCheck
+    + IndexQueues
     + LatestReader
     + MemberDataReader
     + MemberDirectory
@@ -106,6 +109,7 @@ impl<
         + ChangeFeedReader
         + ErasureReader
         + HealthCheck
+        + IndexQueues
         + LatestReader
         + MemberDataReader
         + MemberDirectory

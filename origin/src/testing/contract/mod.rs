@@ -7,3 +7,4 @@ mod rank_again;
 pub(crate) mod rate_limits;
 mod reconcile;
 pub(crate) mod revisions;
+pub(crate) mod search_index;

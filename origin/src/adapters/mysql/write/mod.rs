@@ -10,6 +10,7 @@ pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
 mod flush;
 pub(super) mod installation_rows;
+mod index_queue_rows;
 mod load;
 mod moderation_rows;
 pub(super) mod outbox_rows;
@@ -223,6 +224,7 @@ async fn write_in_transaction(
     locked.record_dirty_rows(session, dirty).await?;
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
+    index_queue_rows::write(session, &changes).await?;
     Ok((PersistedBatch { outcomes, ..persisted }, !changes.history.is_empty()))
 }
 

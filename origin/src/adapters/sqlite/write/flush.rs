@@ -4,6 +4,7 @@ use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
+use crate::adapters::sqlite::index_queues::write_index_queue;
 use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::sqlite::write::moderation;
@@ -39,6 +40,7 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     write_ranks(tx, changes, &numbers)?;
     write_keys(tx, changes, &numbers)?;
     write_feed(tx, changes, &numbers)?;
+    write_index_queue(tx, changes)?;
     moderation::write(tx, changes)
 }
 
