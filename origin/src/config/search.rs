@@ -20,6 +20,7 @@ pub struct SearchSettings {
     #[serde(deserialize_with = "address")]
     pub url: Option<String>,
     /// The account there, where it needs one.
+    #[serde(deserialize_with = "username")]
     pub username: Option<String>,
     /// Its password.
     #[serde(deserialize_with = "Password::optional", skip_serializing)]
@@ -46,6 +47,10 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
         let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
         (known && bare).then(|| url.to_owned())
     })
+}
+
+fn username<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    values::parse_optional(deserializer, "text", |name| Some(name.to_owned()))
 }
 
 fn index_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
