@@ -193,7 +193,7 @@ async fn search_of_a_million_comments_takes_at_most_50_ms() {
     let bytes = folder_bytes(folder.path());
     let times = times(&index, 100).await;
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    println!(
+    eprintln!(
         "built in {built_s} s, {} MB; p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms",
         bytes >> 20,
         at(0.5),
