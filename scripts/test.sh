@@ -94,13 +94,20 @@ rust_tests() {
 test_program() {
   local folder=$1 name=$2 program
   shift 2
-  program=$(cargo test --locked --workspace "${CLUSTER[@]}" --no-run 2>&1 |
-    sed -nE "s|^ *Executable (unittests src/lib.rs\|tests/[^ ]*) \((.*/$name-[0-9a-f]+)\)$|\2|p")
+  program=$(cargo test --locked --workspace "${CLUSTER[@]}" --no-run --color never 2>&1 |
+    sed -nE "s#^ *Executable (unittests src/lib.rs|tests/[^ ]*) \\((.*/$name-[0-9a-f]+)\\)$#\\2#p")
   if [ -z "$program" ]; then
     echo "cargo has built no tests named $name"
     return 1
   fi
-  program=$(realpath "$program") && (cd "$folder" && CARGO_MANIFEST_DIR=$PWD "$program" "$@")
+  program=$(realpath "$program") || return
+  # As cargo and rustup run it: tests run cargo.
+  (
+    cd "$folder" || exit
+    RUSTUP_TOOLCHAIN=$(rustup show active-toolchain | cut -d ' ' -f 1)
+    export RUSTUP_TOOLCHAIN CARGO_MANIFEST_DIR=$PWD
+    "$program" "$@"
+  )
 }
 
 # The tests of the contract run twice: embedded in rust_tests, and here in a cluster. So do those of the

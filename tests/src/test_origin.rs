@@ -62,9 +62,17 @@ impl TestOrigin {
         Self::start_in(databases, configure).await
     }
 
-    /// An origin with a search: in a cluster, with indexes of its own on the OpenSearch server at
+    /// An origin whose search answers: in a cluster, with indexes of its own on the OpenSearch server at
     /// `GAILOU_TEST_OPENSEARCH`. Without that server it is `None`, with a message, outside of CI.
     pub async fn start_with_search() -> Option<Self> {
+        let origin = Self::start_beside_search().await?;
+        let search = || origin.request("GET /v1/subjects/article/unwritten/search?q=x").try_send();
+        let answer = poll_until(search, |answer| answer.as_ref().is_ok_and(|answer| answer.status != 503)).await;
+        assert!(answer.is_ok_and(|answer| answer.status != 503), "the index was not built");
+        Some(origin)
+    }
+
+    async fn start_beside_search() -> Option<Self> {
         if !runs_in_cluster() {
             return Some(Self::start().await);
         }

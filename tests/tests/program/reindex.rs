@@ -10,10 +10,11 @@ use super::run_on;
 
 const SEARCH: &str = "/v1/subjects/article/books/search?q=findme";
 
-/// Waits until a search finds so many comments.
+/// Waits until a search finds so many comments; while an index is built, it is answered with 503.
 async fn expect_found(server: &GailouProcess, count: usize) {
     let found = |page: &serde_json::Value| page["data"].as_array().map(Vec::len);
-    let page = poll_until(|| async { server.get(SEARCH).await.json }, |page| found(page) == Some(count)).await;
+    let search = || async { server.request(&format!("GET {SEARCH}")).try_send().await.expect("an answer").json };
+    let page = poll_until(search, |page| found(page) == Some(count)).await;
     assert_eq!(found(&page), Some(count), "{page}");
 }
 

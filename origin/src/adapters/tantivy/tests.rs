@@ -1,3 +1,5 @@
+//! The index of a process: what it finds, what survives, what a search costs.
+
 use std::fs;
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! The job that keeps an index up to date, over SQLite and an index on disk.
+
 use std::path::Path;
 
 use gailou_shared::id::SubjectKey;
