@@ -1,27 +1,30 @@
-/** The frame of the console: who is signed in, the sections, and what is said. */
+/** The frame of the console: who is signed in, the sections, what is said, and what can be taken back. */
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Audit } from './audit.tsx';
 import { ConsoleClient } from './client.ts';
-import { type ConsoleContext, ConsoleProvider } from './parts.tsx';
+import { Comments } from './comments.tsx';
+import { Help } from './help.tsx';
+import { useKeys } from './keys.ts';
+import { MemberPage } from './member.tsx';
+import { Members } from './members.tsx';
+import { type ConsoleContext, ConsoleProvider, useConsole } from './parts.tsx';
 import { Review } from './review.tsx';
-import { readSession, type Session, storedSession, storeSession } from './session.ts';
+import { parseRoute, type Route, SECTIONS, type Section } from './route.ts';
+import { type Session, storedSession, storeSession } from './session.ts';
 import { Settings } from './settings.tsx';
-import { type ConsoleText, type Language, TEXTS } from './text.ts';
+import { SignIn } from './sign-in.tsx';
+import { type Language, TEXTS } from './text.ts';
+import { UndoBar, useUndo } from './undo-bar.tsx';
 import { Words } from './words.tsx';
-
-const SECTIONS = ['held', 'reported', 'words', 'audit', 'settings'] as const;
-type Section = (typeof SECTIONS)[number];
 
 /** How often the numbers beside the sections are read. */
 const COUNT_INTERVAL_MS = 20_000;
+/** When a server that could not say whether it has search is asked again. */
+const SEARCH_RETRY_MS = 20_000;
 const LANGUAGE_KEY = 'gailou.console.language';
 /** How long a message stays. */
 const MESSAGE_MS = 6_000;
-
-function sectionOf(hash: string): Section {
-  return SECTIONS.find((section) => hash === `#/${section}`) ?? 'held';
-}
 
 function firstLanguage(): Language {
   const stored = localStorage.getItem(LANGUAGE_KEY);
@@ -29,14 +32,14 @@ function firstLanguage(): Language {
   return navigator.language.startsWith('zh') ? 'zh' : 'en';
 }
 
-function useSection(): Section {
-  const [section, setSection] = useState(() => sectionOf(location.hash));
+function useRoute(): Route {
+  const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
-    const onHash = () => setSection(sectionOf(location.hash));
+    const onHash = () => setRoute(parseRoute(location.hash));
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);
   }, []);
-  return section;
+  return route;
 }
 
 export function App() {
@@ -80,45 +83,6 @@ export function App() {
   );
 }
 
-function SignIn({ text, onSession }: { text: ConsoleText; onSession: (session: Session) => void }) {
-  const [token, setToken] = useState('');
-  const [isRefused, setRefused] = useState(false);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const session = readSession(token);
-    setRefused(!session);
-    if (session) onSession(session);
-  };
-  return (
-    <form class="card" onSubmit={submit}>
-      <h1>{text.title}</h1>
-      <p>{text.signInText}</p>
-      <label class="field">
-        {text.token}
-        <input
-          type="password"
-          autocomplete="off"
-          spellcheck={false}
-          required
-          value={token}
-          aria-invalid={isRefused}
-          onInput={(event) => setToken(event.currentTarget.value)}
-        />
-      </label>
-      {isRefused && (
-        <p class="problem" role="alert">
-          {text.notAModerator}
-        </p>
-      )}
-      <p class="buttons">
-        <button type="submit" class="good">
-          {text.signIn}
-        </button>
-      </p>
-    </form>
-  );
-}
-
 /** How many wait in each part of the queue. */
 function useQueueCounts(client: ConsoleClient) {
   const [counts, setCounts] = useState<Partial<Record<Section, number>>>({});
@@ -140,6 +104,40 @@ function useQueueCounts(client: ConsoleClient) {
   return { counts, countAgain };
 }
 
+/** Whether the server finds comments; asked again while it cannot say. */
+function useHasSearch(client: ConsoleClient): boolean {
+  const [hasSearch, setHasSearch] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    let isHere = true;
+    const ask = () =>
+      client.hasSearch().then(
+        (found) => isHere && setHasSearch(found),
+        () => {
+          if (isHere) timer = setTimeout(ask, SEARCH_RETRY_MS);
+        },
+      );
+    void ask();
+    return () => {
+      isHere = false;
+      if (timer) clearTimeout(timer);
+    };
+  }, [client]);
+  return hasSearch;
+}
+
+/** The last message, for a while. */
+function useMessage() {
+  const [message, setMessage] = useState('');
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const say = useCallback((next: string) => {
+    if (timer.current) clearTimeout(timer.current);
+    setMessage(next);
+    timer.current = setTimeout(() => setMessage(''), MESSAGE_MS);
+  }, []);
+  return { message, say };
+}
+
 function SignedIn({
   session,
   language,
@@ -151,49 +149,108 @@ function SignedIn({
   languageButton: preact.JSX.Element;
   onSignOut: () => void;
 }) {
-  const section = useSection();
-  const [message, setMessage] = useState('');
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const say = useCallback((next: string) => {
-    if (timer.current) clearTimeout(timer.current);
-    setMessage(next);
-    timer.current = setTimeout(() => setMessage(''), MESSAGE_MS);
-  }, []);
+  const route = useRoute();
+  const { message, say } = useMessage();
   const text = TEXTS[language];
   const client = useMemo(() => new ConsoleClient(session.token), [session]);
   const { counts, countAgain } = useQueueCounts(client);
+  const hasSearch = useHasSearch(client);
+  const { offers, offerUndo, undo } = useUndo(text, say);
+  const [isHelpOpen, setHelpOpen] = useState(false);
   const context = useMemo<ConsoleContext>(
-    () => ({ client, session, text, language, say, countAgain }),
-    [client, session, text, language, say, countAgain],
+    () => ({ client, session, text, language, hasSearch, say, countAgain, offerUndo }),
+    [client, session, text, language, hasSearch, say, countAgain, offerUndo],
   );
+  useKeys((key) => {
+    if (key === 'z') void undo();
+    else if (key === '?') setHelpOpen(true);
+    else if (key === '/') focusSearch(hasSearch);
+    return key === 'z' || key === '?' || key === '/';
+  });
   return (
     <ConsoleProvider value={context}>
       <header>
         <h1>{text.title}</h1>
         <span class="person">
-          <b dir="auto">{session.name}</b> <small class="quiet">{session.role}</small>
+          <b dir="auto">{session.name}</b> <small class="quiet">{text.roles[session.role]}</small>
         </span>
+        <button
+          type="button"
+          class="key-help"
+          aria-label={text.keys}
+          onClick={() => setHelpOpen(true)}
+        >
+          ?
+        </button>
         {languageButton}
         <button type="button" onClick={onSignOut}>
           {text.signOut}
         </button>
       </header>
-      <nav aria-label={text.sections}>
-        {SECTIONS.map((one) => (
-          <a key={one} href={`#/${one}`} aria-current={one === section ? 'page' : undefined}>
-            {text[one]} <small>{counts[one]}</small>
-          </a>
-        ))}
-      </nav>
+      <Navigation current={route.section} counts={counts} />
       <main>
-        {(section === 'held' || section === 'reported') && <Review key={section} kind={section} />}
-        {section === 'words' && <Words />}
-        {section === 'audit' && <Audit />}
-        {section === 'settings' && <Settings />}
+        <CurrentSection route={route} />
       </main>
-      <p class="said" role="status">
-        {message}
-      </p>
+      <footer>
+        <p class="said" role="status">
+          {message}
+        </p>
+        <UndoBar offers={offers} text={text} onUndo={() => void undo()} />
+      </footer>
+      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
     </ConsoleProvider>
   );
+}
+
+/** To the search field of the section, or to the section that searches. */
+function focusSearch(hasSearch: boolean): void {
+  const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
+  if (field) field.focus();
+  else location.hash = hasSearch ? '#/comments' : '#/members';
+}
+
+function Navigation({
+  current,
+  counts,
+}: {
+  current: Section;
+  counts: Partial<Record<Section, number>>;
+}) {
+  const { text, hasSearch } = useConsole();
+  const link = useRef<HTMLAnchorElement>(null);
+  // The sections are wider than a phone.
+  useEffect(() => link.current?.scrollIntoView({ inline: 'nearest', block: 'nearest' }), [current]);
+  const sections = SECTIONS.filter((section) => section !== 'comments' || hasSearch);
+  return (
+    <nav aria-label={text.sections}>
+      {sections.map((section) => (
+        <a
+          key={section}
+          href={`#/${section}`}
+          ref={section === current ? link : null}
+          aria-current={section === current ? 'page' : undefined}
+        >
+          {text[section]} <small>{counts[section]}</small>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
+  switch (section) {
+    case 'held':
+    case 'reported':
+      return <Review key={section} kind={section} />;
+    case 'comments':
+      return <Comments key={JSON.stringify(filter)} parts={filter} />;
+    case 'members':
+      return id ? <MemberPage key={id} id={id} /> : <Members q={filter.q ?? ''} />;
+    case 'words':
+      return <Words q={filter.q ?? ''} />;
+    case 'audit':
+      return <Audit actor={filter.actor ?? null} action={filter.action ?? null} />;
+    case 'settings':
+      return <Settings />;
+  }
 }

@@ -1,7 +1,9 @@
 /** The audit log, newest first. */
 
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback } from 'preact/hooks';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
+import { listHref, memberHref, threadHref } from './route.ts';
+import { timeFormat } from './text.ts';
 import type { AuditRecord } from './wire.ts';
 
 const AUDITED_ACTIONS = [
@@ -18,20 +20,19 @@ const AUDITED_ACTIONS = [
   'words',
   'settings',
   'subject',
+  'member',
+  'erase',
 ];
 
-export function Audit() {
+/** The entries of one member, of one action, or all. */
+export function Audit({ actor, action }: { actor: string | null; action: string | null }) {
   const { client, text, language } = useConsole();
-  const [action, setAction] = useState<string | null>(null);
   const load = useCallback(
-    (cursor: string | null) => client.audit({ action, cursor }),
-    [client, action],
+    (cursor: string | null) => client.audit({ actor, action, cursor }),
+    [client, actor, action],
   );
   const list = usePages<AuditRecord>(load);
-  const time = new Intl.DateTimeFormat(language === 'zh' ? 'zh-CN' : 'en', {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-  });
+  const time = timeFormat(language);
   return (
     <section class="page">
       <h2>{text.audit}</h2>
@@ -39,7 +40,9 @@ export function Audit() {
         {text.action}
         <select
           value={action ?? ''}
-          onChange={(event) => setAction(event.currentTarget.value || null)}
+          onChange={(event) => {
+            location.hash = listHref('audit', { actor, action: event.currentTarget.value });
+          }}
         >
           <option value="">{text.allActions}</option>
           {AUDITED_ACTIONS.map((one) => (
@@ -47,6 +50,11 @@ export function Audit() {
           ))}
         </select>
       </label>
+      {actor && (
+        <p>
+          {text.onlyBy(actor)} · <a href={listHref('audit', { action })}>{text.everybody}</a>
+        </p>
+      )}
       <div class="wide">
         <table>
           <thead>
@@ -63,7 +71,9 @@ export function Audit() {
                 <td>
                   <time dateTime={new Date(record.at).toISOString()}>{time.format(record.at)}</time>
                 </td>
-                <td dir="auto">{record.actor.name || record.actor.id}</td>
+                <td dir="auto">
+                  <a href={memberHref(record.actor.id)}>{record.actor.name || record.actor.id}</a>
+                </td>
                 <td>
                   {record.action} <Target record={record} />
                   {(record.before !== null || record.after !== null) && (
@@ -88,7 +98,8 @@ export function Audit() {
 }
 
 function Target({ record: { target } }: { record: AuditRecord }) {
+  if (target.kind === 'member') return <a href={memberHref(target.id)}>{`member ${target.id}`}</a>;
   if (target.kind !== 'subject') return <code>{`${target.kind} ${target.id}`}</code>;
   const [type = '', ...key] = target.id.split('/');
-  return <a href={`/t/${type}/${encodeURIComponent(key.join('/'))}`}>{target.id}</a>;
+  return <a href={threadHref({ type, key: key.join('/') })}>{target.id}</a>;
 }

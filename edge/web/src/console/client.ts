@@ -1,32 +1,55 @@
 /** The moderators' calls, one method each. */
 
+import { ApiProblem } from '../api/problem.ts';
 import { type ApiRequest, sendRequest } from '../api/transport.ts';
 import type { Comment } from '../api/wire.ts';
 import type {
   AdminSettings,
   AuditRecord,
+  DecidedComment,
   Decision,
   DecisionOutcome,
   DictionaryPage,
   DictionaryVersion,
   FormerText,
+  FoundComment,
   ListPage,
+  ModeratedMember,
   QueuePage,
   QueuePart,
   Report,
+  Role,
   SettingSection,
+  StandingPatch,
   Term,
   TermMatches,
 } from './wire.ts';
 
 /** Most comments of one call. */
 export const MAX_DECISIONS = 100;
+/** So many pages without a comment are read before a page is shown. */
+const MAX_EMPTY_PAGES = 5;
+
+const REFUSED = [401, 403];
+/** The server does not know the call. */
+const NO_SUCH_CALL = [404, 405, 501];
 
 export class ConsoleClient {
   readonly #token: string;
 
   constructor(token: string) {
     this.#token = token;
+  }
+
+  /** What the server lets this token do; null for one that moderates nothing. */
+  async findRole(): Promise<Role | null> {
+    if (await this.#isAnswered('/v1/admin/settings', REFUSED)) return 'admin';
+    return (await this.#isAnswered('/v1/admin/queue?limit=1', REFUSED)) ? 'moderator' : null;
+  }
+
+  /** Whether the server finds comments. Rejects while it cannot say. */
+  hasSearch(): Promise<boolean> {
+    return this.#isAnswered('/v1/admin/comments?limit=1', NO_SUCH_CALL);
   }
 
   queue(kind: QueuePart, cursor: string | null): Promise<QueuePage> {
@@ -55,6 +78,10 @@ export class ConsoleClient {
     return outcomes.data;
   }
 
+  decideOne(id: string, action: Decision): Promise<DecidedComment> {
+    return this.#send('POST', `/v1/admin/comments/${id}/decision`, { body: { action } });
+  }
+
   undo(auditId: string): Promise<Comment> {
     return this.#send('POST', `/v1/admin/audit/${auditId}/undo`);
   }
@@ -67,8 +94,45 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/comments/${id}/history`);
   }
 
-  audit(filter: { action: string | null; cursor: string | null }): Promise<ListPage<AuditRecord>> {
+  audit(filter: {
+    actor: string | null;
+    action: string | null;
+    cursor: string | null;
+  }): Promise<ListPage<AuditRecord>> {
     return this.#send('GET', `/v1/admin/audit?${query(filter)}`);
+  }
+
+  /** Comments of any state. A page may hold none while there are more, so it reads on. */
+  async comments(
+    filter: Record<string, string | null>,
+    cursor: string | null,
+  ): Promise<ListPage<FoundComment>> {
+    let page: ListPage<FoundComment>;
+    let pages = 0;
+    let next = cursor;
+    do {
+      const parameters = query({ ...filter, cursor: next });
+      page = await this.#send('GET', `/v1/admin/comments?${parameters}`);
+      next = page.page.next;
+      pages += 1;
+    } while (page.data.length === 0 && next && pages < MAX_EMPTY_PAGES);
+    return page;
+  }
+
+  members(q: string | null, cursor: string | null): Promise<ListPage<ModeratedMember>> {
+    return this.#send('GET', `/v1/admin/members?${query({ q, cursor })}`);
+  }
+
+  member(id: string): Promise<ModeratedMember> {
+    return this.#send('GET', `/v1/admin/members/${encodeURIComponent(id)}`);
+  }
+
+  changeMember(id: string, patch: StandingPatch): Promise<ModeratedMember> {
+    return this.#send('PUT', `/v1/admin/members/${encodeURIComponent(id)}`, { body: patch });
+  }
+
+  async eraseMember(id: string): Promise<void> {
+    await this.#send('DELETE', `/v1/admin/members/${encodeURIComponent(id)}`);
   }
 
   words(cursor: string | null): Promise<DictionaryPage> {
@@ -77,9 +141,11 @@ export class ConsoleClient {
 
   changeWords(
     change: { add?: Term[]; remove?: string[] },
-    version: number,
+    /** The version that the change is about; any where it is left out. */
+    version?: number,
   ): Promise<DictionaryVersion> {
-    return this.#send('PATCH', '/v1/admin/words', { body: change, ifMatch: String(version) });
+    const ifMatch = version === undefined ? {} : { ifMatch: String(version) };
+    return this.#send('PATCH', '/v1/admin/words', { body: change, ...ifMatch });
   }
 
   testWord(term: string): Promise<TermMatches> {
@@ -92,6 +158,17 @@ export class ConsoleClient {
 
   changeSettings(patch: SettingSection, version: number): Promise<AdminSettings> {
     return this.#send('PATCH', '/v1/admin/settings', { body: patch, ifMatch: String(version) });
+  }
+
+  /** Whether a call is answered, not with one of these states. Rejects for every other problem. */
+  async #isAnswered(url: string, refusals: readonly number[]): Promise<boolean> {
+    try {
+      await this.#send('GET', url);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiProblem && refusals.includes(error.status)) return false;
+      throw error;
+    }
   }
 
   async #send<Data>(

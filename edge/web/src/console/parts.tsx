@@ -10,10 +10,12 @@ import {
   useState,
 } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
+import type { Comment } from '../api/wire.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import type { ConsoleClient } from './client.ts';
 import type { Session } from './session.ts';
 import type { ConsoleText, Language } from './text.ts';
+import type { TakeBack } from './undo.ts';
 import type { ListPage } from './wire.ts';
 
 /** What every section may use. */
@@ -22,10 +24,14 @@ export interface ConsoleContext {
   session: Session;
   text: ConsoleText;
   language: Language;
+  /** Whether the server finds comments. */
+  hasSearch: boolean;
   /** Says something in the live region at the foot of the page. */
   say: (message: string) => void;
   /** Reads again how many wait. */
   countAgain: () => void;
+  /** Says what is being done, and offers to take it back; says so where it fails. */
+  offerUndo: (label: string, done: Promise<TakeBack>) => void;
 }
 
 const Context = createContext<ConsoleContext | null>(null);
@@ -77,6 +83,8 @@ export interface PagedList<Item> {
   problem: unknown;
   loadMore: () => void;
   reload: () => void;
+  /** Shows other items than the server answered, until the list is loaded again. */
+  change: (change: (items: Item[]) => Item[]) => void;
 }
 
 /** A list that is loaded page by page; `load` must be the same function until another list is meant. */
@@ -110,7 +118,12 @@ export function usePages<Item>(
   );
   useEffect(() => void fetchPage(null), [fetchPage]);
   const loadMore = () => void (state.next && !isLoading && fetchPage(state.next));
-  return { ...state, isLoading, problem, loadMore, reload: () => void fetchPage(null) };
+  const change = useCallback(
+    (next: (items: Item[]) => Item[]) =>
+      setState((before) => ({ ...before, items: next(before.items) })),
+    [],
+  );
+  return { ...state, isLoading, problem, loadMore, reload: () => void fetchPage(null), change };
 }
 
 export function MoreButton<Item>({ list }: { list: PagedList<Item> }) {
@@ -133,4 +146,19 @@ export function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
+}
+
+/** The beginning of a text, as it was typed. */
+export function CommentText({ content }: { content: string }) {
+  return (
+    <p class="start" dir="auto">
+      {content}
+    </p>
+  );
+}
+
+/** The state of a comment in a word. */
+export function StateTag({ comment: { state } }: { comment: Pick<Comment, 'state'> }) {
+  const { text } = useConsole();
+  return <span class={`tag is-${state}`}>{text.states[state]}</span>;
 }

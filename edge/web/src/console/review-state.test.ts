@@ -4,7 +4,6 @@ import {
   addPage,
   chosen,
   EMPTY,
-  lastUndoable,
   moveByKey,
   open,
   putBack,
@@ -12,7 +11,6 @@ import {
   step,
   take,
   toggleMark,
-  UNDO_OFFER_MS,
 } from './review-state.ts';
 import type { QueueEntry } from './wire.ts';
 
@@ -62,12 +60,4 @@ test('shift marks the open entry and goes on', () => {
   assert.deepEqual([[...(state?.marked ?? [])], state?.current], [['a'], 'b']);
   assert.equal(moveByKey(EMPTY, 'x', false)?.marked.size, 0);
   assert.equal(moveByKey(EMPTY, 'q', false), null);
-});
-
-test('a decision can be undone for ten seconds, once the server has carried it out', () => {
-  const decided = { action: 'hide' as const, taken: [], auditIds: ['1'], at: 1_000 };
-  const waiting = { ...decided, auditIds: [] };
-  assert.equal(lastUndoable([decided, waiting], 1_000), decided);
-  assert.equal(lastUndoable([decided], 1_000 + UNDO_OFFER_MS), null);
-  assert.equal(lastUndoable([waiting], 1_000), null);
 });

@@ -1,12 +1,6 @@
-/**
- * The queue as one moderator sees it: which entry is open, which are marked, and what was decided and can still be
- * undone. Pure: each function returns the next state.
- */
+/** The queue as one moderator sees it: which entry is open, which are marked. Pure: each function returns the next state. */
 
-import type { Decision, QueueEntry, QueuePage } from './wire.ts';
-
-/** How long a decision is offered to be undone. The server allows a day. */
-export const UNDO_OFFER_MS = 10_000;
+import type { QueueEntry, QueuePage } from './wire.ts';
 
 export interface ReviewState {
   entries: QueueEntry[];
@@ -26,15 +20,6 @@ export const EMPTY: ReviewState = {
   next: null,
   count: 0,
 };
-
-/** A decision that was carried out, and what it took from the queue. */
-export interface Decided {
-  action: Decision;
-  taken: TakenEntry[];
-  /** Of those that the server has carried out; empty until it has answered. */
-  auditIds: string[];
-  at: number;
-}
 
 export interface TakenEntry {
   entry: QueueEntry;
@@ -132,10 +117,4 @@ export function putBack(state: ReviewState, taken: readonly TakenEntry[]): Revie
   for (const { entry, index } of missing) entries.splice(Math.min(index, entries.length), 0, entry);
   const current = taken[0]?.entry.comment.id ?? state.current;
   return { ...state, entries, current, count: state.count + missing.length };
-}
-
-/** The last decision that can be undone now. */
-export function lastUndoable(decided: readonly Decided[], nowMs: number): Decided | null {
-  const last = decided.findLast(({ auditIds }) => auditIds.length > 0);
-  return last && nowMs - last.at < UNDO_OFFER_MS ? last : null;
 }

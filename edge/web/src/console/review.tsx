@@ -1,45 +1,40 @@
-/** The queue: a list, the open comment in its building, and a key for each decision. */
+/** The queue: a list, the open comment beside it, and a key for each decision. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { Comment } from '../api/wire.ts';
 import { MAX_DECISIONS } from './client.ts';
-import { CommentHtml, isConflict, Problem, problemText, useConsole, useNow } from './parts.tsx';
+import { useCommentDialogs } from './comment-dialogs.tsx';
+import { keepFocus } from './comment-list.tsx';
+import { QUEUE_DECISIONS } from './decisions.ts';
+import { useKeys } from './keys.ts';
+import { OpenEntry, Tag } from './open-entry.tsx';
+import { Problem, useConsole, useNow } from './parts.tsx';
+import { Person } from './person.tsx';
 import {
   addPage,
   chosen,
   currentOf,
-  type Decided,
   EMPTY,
-  lastUndoable,
   moveByKey,
   open,
   putBack,
   type ReviewState,
+  type TakenEntry,
   take,
   toggleMark,
-  UNDO_OFFER_MS,
 } from './review-state.ts';
-import { ago, type ConsoleText } from './text.ts';
-import type { Decision, FormerText, QueueEntry, QueuePart, Report, ReviewReason } from './wire.ts';
+import { ago } from './text.ts';
+import { useMember } from './use-member.ts';
+import type { Decision, DecisionOutcome, QueuePart } from './wire.ts';
 
-/** A lease ends after a minute. */
-const LEASE_RENEWAL_MS = 30_000;
 /** So many entries before the end the next page is loaded. */
 const LOAD_AHEAD = 5;
-
-const DECISIONS: { action: Decision; key: string; look: string }[] = [
-  { action: 'approve', key: 'a', look: 'good' },
-  { action: 'reject', key: 'r', look: 'bad' },
-  { action: 'hide', key: 'h', look: '' },
-  { action: 'delete', key: 'd', look: '' },
-  { action: 'feature', key: 'f', look: '' },
-];
+/** So long a comment is open before its author is read. */
+const DWELL_MS = 400;
 
 /** The queue with what can be done in it. */
 function useQueue(kind: QueuePart) {
-  const { client, say, text, countAgain } = useConsole();
+  const { client, say, text, countAgain, offerUndo } = useConsole();
   const [state, setState] = useState<ReviewState>(EMPTY);
-  const [decided, setDecided] = useState<Decided[]>([]);
   const [isLoading, setLoading] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const gone = useRef(new Set<string>());
@@ -65,70 +60,63 @@ function useQueue(kind: QueuePart) {
     return load(null);
   }, [load]);
 
-  useEffect(() => {
-    setDecided([]);
-    void reload();
-  }, [reload]);
+  useEffect(() => void reload(), [reload]);
 
-  const returnToQueue = (done: Decided) => {
-    for (const { entry } of done.taken) gone.current.delete(entry.comment.id);
-    setDecided((all) => all.filter((other) => other.at !== done.at));
-    setState((before) => putBack(before, done.taken));
+  const returnToQueue = (taken: readonly TakenEntry[]) => {
+    for (const { entry } of taken) gone.current.delete(entry.comment.id);
+    setState((before) => putBack(before, taken));
   };
 
-  const decide = async (action: Decision) => {
+  /** Carries out a decision about entries that were taken from the queue; those that fail come back. */
+  const carryOut = async (ids: string[], action: Decision, taken: TakenEntry[]) => {
+    let outcomes: DecisionOutcome[];
+    try {
+      outcomes = await client.decide(ids, action);
+    } catch (error) {
+      returnToQueue(taken);
+      throw error;
+    }
+    countAgain();
+    const failed = new Set(outcomes.filter(({ status }) => status !== 200).map(({ id }) => id));
+    if (failed.size > 0) {
+      returnToQueue(taken.filter(({ entry }) => failed.has(entry.comment.id)));
+      say(text.someFailed(failed.size));
+    }
+    const auditIds = outcomes.flatMap(({ audit_id }) => (audit_id ? [audit_id] : []));
+    return async () => {
+      returnToQueue(taken);
+      try {
+        for (const id of auditIds) await client.undo(id);
+        countAgain();
+      } catch (error) {
+        void reload();
+        throw error;
+      }
+    };
+  };
+
+  const decide = (action: Decision) => {
     const ids = chosen(state).slice(0, MAX_DECISIONS);
     if (ids.length === 0) return;
     const { state: next, taken } = take(state, ids);
-    const done: Decided = { action, taken, auditIds: [], at: Date.now() };
     setState(next);
     for (const id of ids) gone.current.add(id);
-    setDecided((all) => [...all.slice(-20), done]);
-    say(text.done(text[action as keyof ConsoleText] as string, ids.length));
-    try {
-      const outcomes = await client.decide(ids, action);
-      const auditIds = outcomes.flatMap(({ audit_id }) => (audit_id ? [audit_id] : []));
-      const failed = new Set(
-        outcomes.filter(({ status }) => status !== 200).map((outcome) => outcome.id),
-      );
-      setDecided((all) =>
-        all.map((other) => (other.at === done.at ? { ...other, auditIds } : other)),
-      );
-      countAgain();
-      if (failed.size > 0) {
-        const back = taken.filter(({ entry }) => failed.has(entry.comment.id));
-        for (const id of failed) gone.current.delete(id);
-        setState((before) => putBack(before, back));
-        say(text.someFailed(failed.size));
-      }
-    } catch (error) {
-      returnToQueue(done);
-      say(`${text.failed} ${problemText(error)}`);
-    }
+    offerUndo(text.done(text[action], ids.length), carryOut(ids, action, taken));
   };
 
-  const undo = async () => {
-    const last = lastUndoable(decided, Date.now());
-    if (!last) return;
-    returnToQueue(last);
-    try {
-      for (const id of last.auditIds) await client.undo(id);
-      say(text.undone);
-      countAgain();
-    } catch (error) {
-      say(isConflict(error) ? text.notUndone : `${text.failed} ${problemText(error)}`);
-      void reload();
-    }
-  };
-
-  return { state, setState, decided, isLoading, problem, load, reload, decide, undo };
+  return { state, setState, isLoading, problem, load, reload, decide };
 }
 
 export function Review({ kind }: { kind: QueuePart }) {
   const { text } = useConsole();
   const queue = useQueue(kind);
   const { state, setState, load, isLoading } = queue;
+  const [pane, setPane] = useState<'list' | 'comment'>('list');
   const entry = currentOf(state);
+  const author = useMember(entry?.comment.author?.id ?? null, DWELL_MS);
+  const dialogs = useCommentDialogs(entry?.comment ?? null, (member) =>
+    author.setMember((before) => (before?.id === member.id ? member : before)),
+  );
 
   const place = entry ? state.entries.indexOf(entry) : -1;
   const isNearEnd = place >= state.entries.length - LOAD_AHEAD;
@@ -137,17 +125,17 @@ export function Review({ kind }: { kind: QueuePart }) {
   }, [state.next, isNearEnd, isLoading, load, queue.problem]);
 
   const act = (key: string, isShifted: boolean): boolean => {
-    const decision = DECISIONS.find((other) => other.key === key);
+    const decision = QUEUE_DECISIONS.find((other) => other.key === key);
     const moved = moveByKey(state, key, isShifted);
-    if (decision) void queue.decide(decision.action);
-    else if (key === 'z') void queue.undo();
+    if (decision) queue.decide(decision.action);
     else if (moved) setState(moved);
-    return decision !== undefined || key === 'z' || moved !== null;
+    else return dialogs.openByKey(key);
+    return true;
   };
   useKeys(act);
 
   return (
-    <div class="review">
+    <div class={`review at-${pane}`}>
       <section class="queue" aria-label={text[kind]}>
         <p class="quiet bar">
           <span>{text.waiting(state.count)}</span>
@@ -160,7 +148,10 @@ export function Review({ kind }: { kind: QueuePart }) {
         ) : null}
         <QueueList
           state={state}
-          onOpen={(id) => setState(open(state, id))}
+          onOpen={(id) => {
+            setState(open(state, id));
+            setPane('comment');
+          }}
           onMark={(id) => setState(toggleMark(state, id))}
         />
         {isLoading && <p class="quiet">{text.loading}</p>}
@@ -173,33 +164,28 @@ export function Review({ kind }: { kind: QueuePart }) {
           <p class="quiet">{text.nothingWaits}</p>
         )}
       </section>
-      <section class="open" aria-live="off">
-        {entry && <OpenEntry key={entry.comment.id} entry={entry} />}
-        <Actions
-          isEnabled={chosen(state).length > 0}
-          marked={state.marked.size}
-          onKey={(key) => act(key, false)}
-        />
-        <UndoOffer decided={queue.decided} onUndo={() => void queue.undo()} />
+      <section class="open">
+        <p class="back">
+          <button type="button" onClick={() => setPane('list')}>
+            <span aria-hidden="true">‹</span> {text.backToList}
+          </button>{' '}
+          <span class="quiet">{text.waiting(state.count)}</span>
+        </p>
+        {entry ? (
+          <OpenEntry key={entry.comment.id} entry={entry} />
+        ) : (
+          <p class="quiet nothing">{!isLoading && text.nothingWaits}</p>
+        )}
+        {author.member && <Person member={author.member} />}
       </section>
+      <Actions
+        isEnabled={chosen(state).length > 0}
+        marked={state.marked.size}
+        onKey={(key) => act(key, false)}
+      />
+      {dialogs.dialog}
     </div>
   );
-}
-
-/** Calls `act` for keys that are not meant for a field; it says whether it took the key. */
-function useKeys(act: (key: string, isShifted: boolean) => boolean): void {
-  const latest = useRef(act);
-  latest.current = act;
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const target = event.target as Element | null;
-      const isTyping = target?.closest('input:not([type="checkbox"]), textarea, select');
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-      if (latest.current(event.key.toLowerCase(), event.shiftKey)) event.preventDefault();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, []);
 }
 
 function QueueList({
@@ -221,12 +207,14 @@ function QueueList({
         const isOpen = comment.id === state.current;
         return (
           <li key={comment.id} class={isOpen ? 'on' : ''} ref={isOpen ? current : null}>
-            <input
-              type="checkbox"
-              aria-label={`${text.mark} ${comment.author?.name ?? ''}`}
-              checked={state.marked.has(comment.id)}
-              onChange={() => onMark(comment.id)}
-            />
+            <label class="check">
+              <input
+                type="checkbox"
+                aria-label={`${text.mark} ${comment.author?.name ?? ''}`}
+                checked={state.marked.has(comment.id)}
+                onChange={() => onMark(comment.id)}
+              />
+            </label>
             <button
               type="button"
               aria-current={isOpen ? 'true' : undefined}
@@ -253,148 +241,7 @@ function QueueList({
   );
 }
 
-function reasonText(text: ConsoleText, { kind, detail, count }: ReviewReason): string {
-  if (kind === 'report') return text.report(detail, count);
-  return text[kind](detail);
-}
-
-function Tag({ reason }: { reason: ReviewReason }) {
-  const { text } = useConsole();
-  return <span class={`tag ${reason.kind}`}>{reasonText(text, reason)}</span>;
-}
-
-function OpenEntry({ entry }: { entry: QueueEntry }) {
-  const { text } = useConsole();
-  const { comment, context, why, written, published } = entry;
-  const holder = useLease(entry);
-  const subject = `${comment.subject.type}/${comment.subject.key}`;
-  return (
-    <article>
-      <p class="quiet">
-        <a href={`/t/${comment.subject.type}/${encodeURIComponent(comment.subject.key)}`}>
-          {subject}
-        </a>
-        {comment.floor !== null && ` · ${text.floor(comment.floor)}`}
-      </p>
-      {holder && <p class="problem">{text.leasedBy(holder)}</p>}
-      <Building floors={context} />
-      <div class="now">
-        <b dir="auto">{comment.author?.name}</b>{' '}
-        {comment.author?.guest && <span class="tag">{text.guest}</span>}
-        <CommentHtml html={comment.html} />
-      </div>
-      <h2 class="label">{text.whyHere}</h2>
-      <p>{why.map((reason) => reasonText(text, reason)).join(' · ')}</p>
-      {published !== null && (
-        <>
-          <h2 class="label">{text.published}</h2>
-          <p class="plain" dir="auto">
-            {published}
-          </p>
-        </>
-      )}
-      {written !== comment.content && (
-        <>
-          <h2 class="label">{text.written}</h2>
-          <p class="plain" dir="auto">
-            {written}
-          </p>
-        </>
-      )}
-      <Details comment={comment} hasReports={why.some(({ kind }) => kind === 'report')} />
-    </article>
-  );
-}
-
-/** The comments above, each floor standing on the ones before it. */
-function Building({ floors }: { floors: Comment[] }) {
-  const top = floors.at(-1);
-  if (!top) return null;
-  return (
-    <div class="frame">
-      <Building floors={floors.slice(0, -1)} />
-      <div class="floor">
-        <b dir="auto">{top.author?.name}</b> <CommentHtml html={top.html} />
-      </div>
-    </div>
-  );
-}
-
-/** Reports and earlier texts, loaded when they are opened. */
-function Details({ comment, hasReports }: { comment: Comment; hasReports: boolean }) {
-  const { client, text } = useConsole();
-  const now = useNow();
-  const reports = useOpened<Report>(() => client.reports(comment.id));
-  const history = useOpened<FormerText>(() => client.history(comment.id));
-  return (
-    <>
-      {hasReports && (
-        <details onToggle={reports.load}>
-          <summary>{text.reports}</summary>
-          {reports.problem ? <Problem problem={reports.problem} /> : null}
-          <ul>
-            {reports.items.map(({ member, reason, note, at }) => (
-              <li key={member.id}>
-                <b dir="auto">{member.name || member.id}</b> · {text.report(reason, 1)} ·{' '}
-                {ago(text, at, now)}
-                {note && <p dir="auto">{note}</p>}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {comment.edited_at !== null && (
-        <details onToggle={history.load}>
-          <summary>{text.history}</summary>
-          {history.problem ? <Problem problem={history.problem} /> : null}
-          <ol>
-            {history.items.map(({ content, replaced_at }) => (
-              <li key={replaced_at} class="plain" dir="auto">
-                {content}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
-    </>
-  );
-}
-
-/** A list that is loaded the first time it is opened. */
-function useOpened<Item>(read: () => Promise<{ data: Item[] }>) {
-  const [items, setItems] = useState<Item[]>([]);
-  const [problem, setProblem] = useState<unknown>(null);
-  const isLoaded = useRef(false);
-  const load = () => {
-    if (isLoaded.current) return;
-    isLoaded.current = true;
-    read().then(({ data }) => setItems(data), setProblem);
-  };
-  return { items, problem, load };
-}
-
-/** Takes the comment for this moderator while it is open. Returns the name of another one who has it. */
-function useLease({ comment: { id }, leased_by }: QueueEntry): string | null {
-  const { client, text } = useConsole();
-  const holderName = leased_by?.name || text.anotherModerator;
-  const [holder, setHolder] = useState<string | null>(null);
-  useEffect(() => {
-    let isOpen = true;
-    const renew = async () => {
-      const leased = await client.lease([id]).catch(() => null);
-      if (!isOpen || !leased) return;
-      setHolder(leased.leased.includes(id) ? null : holderName);
-    };
-    void renew();
-    const timer = setInterval(() => void renew(), LEASE_RENEWAL_MS);
-    return () => {
-      isOpen = false;
-      clearInterval(timer);
-    };
-  }, [client, id, holderName]);
-  return holder;
-}
-
+/** A button for each key. What decides is about all that are marked. */
 function Actions({
   isEnabled,
   marked,
@@ -405,40 +252,30 @@ function Actions({
   onKey: (key: string) => void;
 }) {
   const { text } = useConsole();
-  const button = (key: string, label: string, look = '') => (
-    <button type="button" class={look} disabled={!isEnabled} onClick={() => onKey(key)}>
-      {label}
-      {marked > 1 && look !== 'plain' ? ` × ${marked}` : ''} <kbd>{key.toUpperCase()}</kbd>
+  const times = marked > 1 ? ` × ${marked}` : '';
+  const button = (key: string, label: string, look: string) => (
+    <button
+      key={key}
+      type="button"
+      class={look}
+      disabled={!isEnabled}
+      onClick={() => onKey(key)}
+      onMouseDown={keepFocus}
+    >
+      {label} <kbd>{key.toUpperCase()}</kbd>
     </button>
   );
   return (
-    <div class="actions" role="toolbar" aria-label={text.action}>
-      {DECISIONS.map(({ action, key, look }) =>
-        button(key, text[action as keyof ConsoleText] as string, look),
-      )}
-      {button('x', text.mark, 'plain')}
-      {button('j', text.next, 'plain')}
+    <div
+      class={marked > 0 ? 'actions for-marked' : 'actions'}
+      role="toolbar"
+      aria-label={text.action}
+    >
+      {QUEUE_DECISIONS.map(({ action, key, look }) => button(key, text[action] + times, look))}
+      {button('m', text.mute, 'of-open')}
+      {button('w', text.addWord, 'of-open')}
+      {button('x', text.mark, 'of-open by-key')}
+      {button('j', text.next, 'of-open')}
     </div>
-  );
-}
-
-/** The last decision, for as long as it can be undone here. */
-function UndoOffer({ decided, onUndo }: { decided: Decided[]; onUndo: () => void }) {
-  const { text } = useConsole();
-  const [now, setNow] = useState(Date.now);
-  const last = lastUndoable(decided, now);
-  useEffect(() => {
-    setNow(Date.now());
-    const timer = setTimeout(() => setNow(Date.now()), UNDO_OFFER_MS + 100);
-    return () => clearTimeout(timer);
-  }, [decided]);
-  if (!last) return null;
-  return (
-    <p class="offer">
-      {text.done(text[last.action as keyof ConsoleText] as string, last.taken.length)}{' '}
-      <button type="button" onClick={onUndo}>
-        {text.undo} <kbd>Z</kbd>
-      </button>
-    </p>
   );
 }

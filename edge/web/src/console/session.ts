@@ -3,21 +3,30 @@
 import type { Role } from './wire.ts';
 
 const TOKEN_KEY = 'gailou.console.token';
+const ROLE_KEY = 'gailou.console.role';
 
-export interface Session {
+/** Whose token it is. */
+export interface TokenOwner {
   token: string;
+  /** The member's. */
+  id: string;
   name: string;
+}
+
+export interface Session extends TokenOwner {
+  /** As the server sees it: it may have been given or taken there. */
   role: Role;
 }
 
-/** What the token says, unverified: the server decides. Null for what is no token of a moderator, or an old one. */
-export function readSession(token: string, nowMs = Date.now()): Session | null {
-  const claims = claimsOf(token.trim());
+/** What the token says, unverified: the server decides. Null for what is no token, or an old one. */
+export function readToken(text: string, nowMs = Date.now()): TokenOwner | null {
+  const token = text.trim();
+  const claims = claimsOf(token);
   if (!claims) return null;
-  const { name, role, exp } = claims;
-  if (role !== 'moderator' && role !== 'admin') return null;
+  const { sub, name, exp } = claims;
+  if (typeof sub !== 'string') return null;
   if (typeof exp === 'number' && exp * 1000 <= nowMs) return null;
-  return { token: token.trim(), name: typeof name === 'string' ? name : '', role };
+  return { token, id: sub, name: typeof name === 'string' ? name : '' };
 }
 
 function claimsOf(token: string): Record<string, unknown> | null {
@@ -35,12 +44,20 @@ function claimsOf(token: string): Record<string, unknown> | null {
   }
 }
 
+/** The session of this tab; null where there is none, or its token has ended. */
 export function storedSession(): Session | null {
   const token = sessionStorage.getItem(TOKEN_KEY);
-  return token ? readSession(token) : null;
+  const role = sessionStorage.getItem(ROLE_KEY);
+  const owner = token ? readToken(token) : null;
+  return owner && (role === 'moderator' || role === 'admin') ? { ...owner, role } : null;
 }
 
 export function storeSession(session: Session | null): void {
-  if (session) sessionStorage.setItem(TOKEN_KEY, session.token);
-  else sessionStorage.removeItem(TOKEN_KEY);
+  if (session) {
+    sessionStorage.setItem(TOKEN_KEY, session.token);
+    sessionStorage.setItem(ROLE_KEY, session.role);
+  } else {
+    sessionStorage.removeItem(TOKEN_KEY);
+    sessionStorage.removeItem(ROLE_KEY);
+  }
 }

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
 import { isConflict, Problem, useConsole } from './parts.tsx';
+import { listHref } from './route.ts';
 import { inOrder, sectionName, settingName } from './setting-names.ts';
 import { fieldsOf, patchOf, type SettingField, typedList, typedNumber } from './settings-form.ts';
 import type { AdminSettings, SettingValue } from './wire.ts';
@@ -53,7 +54,10 @@ export function Settings() {
   return (
     <form class="page" onSubmit={(event) => void save(event)}>
       <h2>
-        {text.settings} <small class="quiet">{text.version(settings.version)}</small>
+        {text.settings}{' '}
+        <small>
+          <a href={listHref('audit', { action: 'settings' })}>{text.version(settings.version)}</a>
+        </small>
       </h2>
       {sections.map((section) => (
         <fieldset key={section}>

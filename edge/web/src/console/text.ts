@@ -1,179 +1,10 @@
-/** The texts of the console. The type is made from the English ones, so the Chinese have the same keys. */
+/** The texts of the console, and times as they are read in them. */
 
-const en = {
-  title: '盖楼 · Console',
-  signIn: 'Sign in',
-  signInText:
-    'Paste the token of a moderator or an admin. It stays in this tab and is forgotten when you close it.',
-  token: 'Token',
-  notAModerator: 'This is no token of a moderator, or it has ended.',
-  signOut: 'Sign out',
-  sections: 'Sections',
-  held: 'Review',
-  reported: 'Reports',
-  words: 'Words',
-  settings: 'Settings',
-  audit: 'Audit',
-  loading: 'Loading…',
-  loadMore: 'More',
-  failed: 'That did not work:',
-  tryAgain: 'Try again',
-  nothingWaits: 'Nothing waits.',
-  waiting: (n: number) => `${n} waiting`,
-  refresh: 'Refresh',
-  approve: 'Approve',
-  reject: 'Reject',
-  hide: 'Hide',
-  delete: 'Delete',
-  feature: 'Feature',
-  next: 'Next',
-  mark: 'Mark',
-  undo: 'Undo',
-  done: (action: string, n: number) => (n === 1 ? action : `${action} × ${n}`),
-  undone: 'Undone.',
-  notUndone: 'It has been changed since, and cannot be undone any more.',
-  someFailed: (n: number) =>
-    n === 1 ? 'One comment was not decided.' : `${n} comments were not decided.`,
-  leasedBy: (name: string) => `${name} has this one.`,
-  anotherModerator: 'Another moderator',
-  whyHere: 'Why it is here',
-  published: 'What readers see now',
-  written: 'As it was typed',
-  reports: 'Reports',
-  history: 'Earlier texts',
-  word: (category: string) => `word: ${category}`,
-  report: (reason: string, n: number) => `${n} × ${reason}`,
-  rule: (name: string) =>
-    (
-      ({ guest: 'guest', first_guest_comment: 'first comment', links: 'links' }) as Record<
-        string,
-        string
-      >
-    )[name] ?? name,
-  classifier: (verdict: string) => `classifier: ${verdict}`,
-  guest: 'guest',
-  floor: (n: number) => `#${n}`,
-  term: 'Word or phrase',
-  category: 'Category',
-  action: 'Action',
-  mask: 'mask',
-  review: 'review',
-  block: 'block',
-  tryIt: 'Try it',
-  addTerm: 'Add',
-  remove: 'Remove',
-  search: 'Filter',
-  version: (n: number) => `version ${n}`,
-  matches: (n: number) => `It is in ${n} of the newest 1,000 comments.`,
-  overtaken: 'Someone else has changed this meanwhile. It was loaded again; try once more.',
-  save: 'Save',
-  saved: 'Saved.',
-  fixed: 'fixed by the configuration of the server',
-  onePerLine: 'one a line',
-  none: 'none',
-  adminsOnly: 'Only admins change settings.',
-  who: 'Who',
-  what: 'What',
-  why: 'Why',
-  when: 'When',
-  before: 'before',
-  after: 'after',
-  allActions: 'All actions',
-  justNow: 'now',
-  minutes: (n: number) => `${n} min`,
-  hours: (n: number) => `${n} h`,
-  days: (n: number) => `${n} d`,
-  theme: 'Light or dark',
-  language: '中文',
-};
+import { FOR_EVER_MS } from './standing.ts';
+import { type ConsoleText, en } from './text-en.ts';
+import { zh } from './text-zh.ts';
 
-export type ConsoleText = typeof en;
-
-const zh: ConsoleText = {
-  title: '盖楼 · 控制台',
-  signIn: '登录',
-  signInText: '粘贴版主或管理员的令牌。令牌只保存在此标签页，关闭即忘。',
-  token: '令牌',
-  notAModerator: '这不是版主的令牌，或已过期。',
-  signOut: '退出',
-  sections: '栏目',
-  held: '待审',
-  reported: '举报',
-  words: '词库',
-  settings: '设置',
-  audit: '日志',
-  loading: '加载中…',
-  loadMore: '更多',
-  failed: '没有成功：',
-  tryAgain: '重试',
-  nothingWaits: '没有待处理的评论。',
-  waiting: (n) => `${n} 条待处理`,
-  refresh: '刷新',
-  approve: '通过',
-  reject: '拒绝',
-  hide: '隐藏',
-  delete: '删除',
-  feature: '精选',
-  next: '下一条',
-  mark: '选中',
-  undo: '撤销',
-  done: (action, n) => (n === 1 ? `已${action}` : `已${action} ${n} 条`),
-  undone: '已撤销。',
-  notUndone: '之后又有改动，不能再撤销。',
-  someFailed: (n) => `${n} 条没有处理成功。`,
-  leasedBy: (name) => `${name} 正在处理这一条。`,
-  anotherModerator: '另一位版主',
-  whyHere: '原因',
-  published: '读者现在看到的',
-  written: '原文',
-  reports: '举报',
-  history: '修改历史',
-  word: (category) => `词：${category}`,
-  report: (reason, n) =>
-    `${({ spam: '垃圾', abuse: '辱骂', illegal: '违法', other: '其他' } as Record<string, string>)[reason] ?? reason} × ${n}`,
-  rule: (name) =>
-    (
-      ({ guest: '游客', first_guest_comment: '游客首评', links: '链接过多' }) as Record<
-        string,
-        string
-      >
-    )[name] ?? name,
-  classifier: (verdict) => `分类器：${verdict}`,
-  guest: '游客',
-  floor: (n) => `${n}楼`,
-  term: '词语',
-  category: '类别',
-  action: '处理',
-  mask: '打码',
-  review: '待审',
-  block: '拦截',
-  tryIt: '试一试',
-  addTerm: '添加',
-  remove: '移除',
-  search: '筛选',
-  version: (n) => `版本 ${n}`,
-  matches: (n) => `最近 1,000 条评论中有 ${n} 条含有它。`,
-  overtaken: '其他人刚刚修改过。已重新加载，请再试一次。',
-  save: '保存',
-  saved: '已保存。',
-  fixed: '由服务器配置固定',
-  onePerLine: '每行一个',
-  none: '无',
-  adminsOnly: '只有管理员可以修改设置。',
-  who: '谁',
-  what: '做了什么',
-  why: '原因',
-  when: '时间',
-  before: '之前',
-  after: '之后',
-  allActions: '全部操作',
-  justNow: '刚刚',
-  minutes: (n) => `${n} 分钟`,
-  hours: (n) => `${n} 小时`,
-  days: (n) => `${n} 天`,
-  theme: '浅色或深色',
-  language: 'English',
-};
+export type { ConsoleText };
 
 export const TEXTS = { en, zh };
 
@@ -186,4 +17,18 @@ export function ago(text: ConsoleText, thenMs: number, nowMs: number): string {
   if (minutes < 60) return text.minutes(minutes);
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? text.hours(hours) : text.days(Math.floor(hours / 24));
+}
+
+/** A moment as a day and a time. */
+export function timeFormat(language: Language): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(language === 'zh' ? 'zh-CN' : 'en', {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+}
+
+/** Until when a member is muted. */
+export function mutedText(text: ConsoleText, language: Language, untilMs: number): string {
+  if (untilMs >= FOR_EVER_MS) return text.mutedForEver;
+  return text.mutedUntil(timeFormat(language).format(untilMs));
 }

@@ -2,7 +2,8 @@
 
 import type { Comment, MemberName } from '../api/wire.ts';
 
-export type Role = 'member' | 'moderator' | 'admin';
+/** Who may use the console. */
+export type Role = 'moderator' | 'admin';
 
 export type QueuePart = 'held' | 'reported';
 
@@ -49,6 +50,11 @@ export interface DecisionOutcome {
   status: number;
   audit_id?: string;
   code?: string;
+}
+
+/** A comment after a decision. */
+export interface DecidedComment extends Comment {
+  audit_id: string;
 }
 
 export interface AuditRecord {
@@ -107,4 +113,49 @@ export interface AdminSettings {
   settings: SettingSection;
   /** Dotted names of those that the configuration of the server fixes. */
   fixed: string[];
+}
+
+/** What a role that is given to a member can be. */
+export type AssignableRole = 'member' | Role;
+
+/** A member, with what moderators say of them; each null where nothing is said. */
+export interface ModeratedMember extends MemberName {
+  avatar: string | null;
+  /** The level that they last wrote with. */
+  token_level: number;
+  guest: boolean;
+  level: number | null;
+  role: AssignableRole | null;
+  muted_until: number | null;
+  tokens_not_before: number | null;
+  note: string | null;
+  /** This and what follows is left out in lists. */
+  friends?: string[];
+  counts?: MemberCounts;
+  /** Other names under which they wrote. */
+  names?: string[];
+  /** Their newest comments, whatever their state. */
+  last?: Comment[];
+}
+
+/** How many comments a member has, among the newest 10,000. */
+export interface MemberCounts {
+  published: number;
+  /** Those with an edit that waits are counted too. */
+  held: number;
+  rejected: number;
+  reported: number;
+  /** Whether these are all. */
+  complete: boolean;
+}
+
+/** What changes of a member: a field that is left out stays, null takes it back. */
+export type StandingPatch = Partial<
+  Pick<ModeratedMember, 'level' | 'role' | 'muted_until' | 'tokens_not_before' | 'note'>
+>;
+
+/** A comment that was found. */
+export interface FoundComment extends Comment {
+  /** A part of the text as HTML, with what was found in `mark`. */
+  highlight?: string;
 }

@@ -1,15 +1,16 @@
 /** The dictionary of the word filter: found, tried before it is added, removed. */
 
-import { useCallback, useState } from 'preact/hooks';
-import { isConflict, MoreButton, Problem, problemText, useConsole, usePages } from './parts.tsx';
-import type { Term, TermAction, TermMatches } from './wire.ts';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { NewTerm } from './new-term.tsx';
+import { isConflict, MoreButton, problemText, useConsole, usePages } from './parts.tsx';
+import { listHref } from './route.ts';
+import type { Term } from './wire.ts';
 
-const TERM_ACTIONS: TermAction[] = ['mask', 'review', 'block'];
-
-export function Words() {
-  const { client, text, say } = useConsole();
+export function Words({ q }: { q: string }) {
+  const { client, text, say, offerUndo } = useConsole();
   const [version, setVersion] = useState(0);
-  const [filter, setFilter] = useState('');
+  const [filter, setFilter] = useState(q);
+  useEffect(() => setFilter(q), [q]);
   const load = useCallback(
     async (cursor: string | null) => {
       const page = await client.words(cursor);
@@ -20,10 +21,10 @@ export function Words() {
   );
   const list = usePages<Term>(load);
 
-  const change = async (changes: { add?: Term[]; remove?: string[] }): Promise<boolean> => {
+  const add = async (term: Term): Promise<boolean> => {
     try {
-      await client.changeWords(changes, version);
-      say(text.saved);
+      await client.changeWords({ add: [term] }, version);
+      say(text.wordAdded(term.term));
       list.reload();
       return true;
     } catch (error) {
@@ -31,6 +32,20 @@ export function Words() {
       if (isConflict(error)) list.reload();
       return false;
     }
+  };
+  const remove = (term: Term) => {
+    const removed = async () => {
+      try {
+        await client.changeWords({ remove: [term.term] }, version);
+      } finally {
+        list.reload();
+      }
+      return async () => {
+        await client.changeWords({ add: [term] });
+        list.reload();
+      };
+    };
+    offerUndo(text.wordRemoved(term.term), removed());
   };
 
   const wanted = filter.trim().toLowerCase();
@@ -41,9 +56,12 @@ export function Words() {
   return (
     <section class="page">
       <h2>
-        {text.words} <small class="quiet">{text.version(version)}</small>
+        {text.words}{' '}
+        <small>
+          <a href={listHref('audit', { action: 'words' })}>{text.version(version)}</a>
+        </small>
       </h2>
-      <NewTerm onAdd={(term) => change({ add: [term] })} />
+      <NewTerm terms={list.items} onAdd={add} />
       <label class="field">
         {text.search}
         <input
@@ -63,16 +81,16 @@ export function Words() {
             </tr>
           </thead>
           <tbody>
-            {shown.map(({ term, category, action }) => (
-              <tr key={term}>
-                <td dir="auto">{term}</td>
-                <td dir="auto">{category}</td>
-                <td>{text[action]}</td>
+            {shown.map((term) => (
+              <tr key={term.term}>
+                <td dir="auto">{term.term}</td>
+                <td dir="auto">{term.category}</td>
+                <td>{text[term.action]}</td>
                 <td>
                   <button
                     type="button"
-                    aria-label={`${text.remove} ${term}`}
-                    onClick={() => void change({ remove: [term] })}
+                    aria-label={`${text.remove} ${term.term}`}
+                    onClick={() => remove(term)}
                   >
                     {text.remove}
                   </button>
@@ -84,87 +102,5 @@ export function Words() {
       </div>
       <MoreButton list={list} />
     </section>
-  );
-}
-
-function NewTerm({ onAdd }: { onAdd: (term: Term) => Promise<boolean> }) {
-  const { client, text } = useConsole();
-  const [term, setTerm] = useState('');
-  const [category, setCategory] = useState('');
-  const [action, setAction] = useState<TermAction>('review');
-  const [matches, setMatches] = useState<TermMatches | null>(null);
-  const [problem, setProblem] = useState<unknown>(null);
-
-  const tryTerm = async () => {
-    setProblem(null);
-    setMatches(null);
-    await client.testWord(term).then(setMatches, setProblem);
-  };
-  const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    if (!(await onAdd({ term, category, action }))) return;
-    setTerm('');
-    setMatches(null);
-  };
-  return (
-    <form class="card" onSubmit={(event) => void add(event)}>
-      <div class="fields">
-        <label class="field">
-          {text.term}
-          <input
-            required
-            maxLength={100}
-            value={term}
-            onInput={(event) => {
-              setTerm(event.currentTarget.value);
-              setMatches(null);
-            }}
-          />
-        </label>
-        <label class="field">
-          {text.category}
-          <input
-            required
-            maxLength={64}
-            value={category}
-            onInput={(event) => setCategory(event.currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          {text.action}
-          <select
-            value={action}
-            onChange={(event) => setAction(event.currentTarget.value as TermAction)}
-          >
-            {TERM_ACTIONS.map((one) => (
-              <option key={one} value={one}>
-                {text[one]}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <p class="buttons">
-        <button type="button" disabled={!term.trim()} onClick={() => void tryTerm()}>
-          {text.tryIt}
-        </button>
-        <button type="submit" class="good">
-          {text.addTerm}
-        </button>
-      </p>
-      {problem ? <Problem problem={problem} /> : null}
-      {matches && (
-        <div role="status">
-          <p>{text.matches(matches.count)}</p>
-          <ul class="matches">
-            {matches.data.slice(0, 20).map(({ id, content }) => (
-              <li key={id} dir="auto">
-                {content}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </form>
   );
 }

@@ -8,7 +8,7 @@ import { safeUrl } from './safe-url.ts';
 const SAFE_TAGS = new Set(
   (
     'a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s ' +
-    'span strong sub sup ul table thead tbody tr th td'
+    'mark span strong sub sup ul table thead tbody tr th td'
   ).split(' '),
 );
 

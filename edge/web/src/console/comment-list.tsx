@@ -1,0 +1,169 @@
+/** Comments of any state, each with the decisions that its state allows; keys act on the one in focus. */
+
+import { useRef, useState } from 'preact/hooks';
+import { useCommentDialogs } from './comment-dialogs.tsx';
+import { decided, decisionsFor } from './decisions.ts';
+import { useKeys } from './keys.ts';
+import { CommentHtml, StateTag, useConsole } from './parts.tsx';
+import { memberHref, threadHref } from './route.ts';
+import { timeFormat } from './text.ts';
+import type { Decision, FoundComment, ModeratedMember } from './wire.ts';
+
+interface ListProps {
+  comments: readonly FoundComment[];
+  /** Gets a comment that a decision has changed, or taking it back. */
+  onChange: (comment: FoundComment) => void;
+  onMemberChanged?: (member: ModeratedMember) => void;
+  /** Whether the name of each author is shown. */
+  hasAuthors?: boolean;
+}
+
+/** Carries out a decision, shown before the server has answered. */
+function useDecide(onChange: (comment: FoundComment) => void) {
+  const { client, text, offerUndo, countAgain } = useConsole();
+  return (comment: FoundComment, action: Decision) => {
+    const decide = async () => {
+      try {
+        const { audit_id, ...after } = await client.decideOne(comment.id, action);
+        onChange(after);
+        countAgain();
+        return async () => {
+          onChange(await client.undo(audit_id));
+          countAgain();
+        };
+      } catch (error) {
+        onChange(comment);
+        throw error;
+      }
+    };
+    onChange(decided(comment, action));
+    offerUndo(text.decidedOne(text[action], comment.author?.name ?? ''), decide());
+  };
+}
+
+export function CommentList({
+  comments,
+  onChange,
+  onMemberChanged,
+  hasAuthors = false,
+}: ListProps) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const place = Math.max(
+    0,
+    comments.findIndex(({ id }) => id === chosen),
+  );
+  const current = comments[place] ?? null;
+  const decide = useDecide(onChange);
+  const dialogs = useCommentDialogs(current, onMemberChanged);
+  const list = useRef<HTMLOListElement>(null);
+
+  const step = (places: number) => {
+    const next = comments[Math.min(Math.max(place + places, 0), comments.length - 1)];
+    if (!next) return;
+    setChosen(next.id);
+    const item = list.current?.querySelector<HTMLElement>(`[data-id="${next.id}"]`);
+    item?.focus({ preventScroll: true });
+    item?.scrollIntoView({ block: 'nearest' });
+  };
+  const act = (key: string): boolean => {
+    const decision = current && decisionsFor(current).find((one) => one.key === key);
+    if (decision) decide(current, decision.action);
+    else if (key === 'j') step(1);
+    else if (key === 'k') step(-1);
+    else return dialogs.openByKey(key);
+    return true;
+  };
+  useKeys((key) => act(key));
+
+  return (
+    <>
+      <ol class="comments" ref={list}>
+        {comments.map((comment) => (
+          <Card
+            key={comment.id}
+            comment={comment}
+            isCurrent={comment === current}
+            hasAuthor={hasAuthors}
+            onChoose={() => setChosen(comment.id)}
+            onKey={act}
+          />
+        ))}
+      </ol>
+      {dialogs.dialog}
+    </>
+  );
+}
+
+function Card({
+  comment,
+  isCurrent,
+  hasAuthor,
+  onChoose,
+  onKey,
+}: {
+  comment: FoundComment;
+  isCurrent: boolean;
+  hasAuthor: boolean;
+  onChoose: () => void;
+  onKey: (key: string) => void;
+}) {
+  const { text, language } = useConsole();
+  const { author, subject, floor, likes, created_at, flags, highlight, html, id } = comment;
+  return (
+    <li
+      class={isCurrent ? 'card on' : 'card'}
+      data-id={id}
+      tabIndex={-1}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
+      <p class="line">
+        {hasAuthor && author && (
+          <a href={memberHref(author.id)} dir="auto">
+            <b>{author.name || text.idOf(author.id)}</b>
+          </a>
+        )}
+        <StateTag comment={comment} />
+        {flags.includes('featured') && <span class="tag">{text.featured}</span>}
+        <small>
+          <time dateTime={new Date(created_at).toISOString()}>
+            {timeFormat(language).format(created_at)}
+          </time>
+          {likes > 0 && ` · ♥ ${likes}`}
+        </small>
+      </p>
+      <CommentHtml html={highlight ?? html} />
+      <p class="quiet">
+        <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
+        {floor !== null && ` · ${text.floor(floor)}`}
+      </p>
+      {isCurrent ? (
+        <CardActions comment={comment} onKey={onKey} />
+      ) : (
+        <p class="buttons">
+          <button type="button" onClick={onChoose}>
+            {text.decide}
+          </button>
+        </p>
+      )}
+    </li>
+  );
+}
+
+function CardActions({ comment, onKey }: { comment: FoundComment; onKey: (key: string) => void }) {
+  const { text } = useConsole();
+  const button = (key: string, label: string, look = '') => (
+    <button key={key} type="button" class={look} onClick={() => onKey(key)} onMouseDown={keepFocus}>
+      {label} <kbd>{key.toUpperCase()}</kbd>
+    </button>
+  );
+  return (
+    <div class="buttons" role="toolbar" aria-label={text.action}>
+      {decisionsFor(comment).map(({ action, key, look }) => button(key, text[action], look))}
+      {comment.author && button('m', text.mute)}
+      {button('w', text.addWord)}
+    </div>
+  );
+}
+
+/** A press on a button leaves the selected text as it is. */
+export const keepFocus = (event: MouseEvent) => event.preventDefault();

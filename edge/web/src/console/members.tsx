@@ -1,0 +1,73 @@
+/** Members: all, or those whose names begin so. */
+
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { MoreButton, useConsole, usePages } from './parts.tsx';
+import { MemberTags } from './person.tsx';
+import { listHref, memberHref } from './route.ts';
+import type { ModeratedMember } from './wire.ts';
+
+/** How long nothing is typed before it is looked for. */
+const TYPING_MS = 300;
+const MAX_NAME_CHARS = 64;
+
+export function Members({ q }: { q: string }) {
+  const { client, text } = useConsole();
+  const [typed, setTyped] = useState(q);
+  const [wanted, setWanted] = useState(q);
+  useEffect(() => {
+    setTyped(q);
+    setWanted(q);
+  }, [q]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setWanted(typed.trim());
+      // The address is kept without a step back for each letter.
+      history.replaceState(null, '', listHref('members', { q: typed.trim() }));
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const load = useCallback(
+    (cursor: string | null) => client.members(wanted || null, cursor),
+    [client, wanted],
+  );
+  const list = usePages<ModeratedMember>(load);
+  const isEmpty = list.items.length === 0 && !list.isLoading && !list.problem && !list.next;
+  return (
+    <section class="page">
+      <h2>{text.members}</h2>
+      <search>
+        <label class="field">
+          {text.memberQuery}
+          <input
+            type="search"
+            dir="auto"
+            maxLength={MAX_NAME_CHARS}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+      </search>
+      <p>
+        <a href={listHref('audit', { action: 'member' })}>{text.changesOfMembers}</a>
+      </p>
+      {isEmpty && <p class="quiet">{text.nothingFound}</p>}
+      <ul class="people">
+        {list.items.map((member) => (
+          <li key={member.id}>
+            <a href={memberHref(member.id)}>
+              <bdi>{member.name || text.noName}</bdi>
+              <small class="quiet">{text.idOf(member.id)}</small>
+              <MemberTags member={member} />
+              {member.note && (
+                <small class="start quiet" dir="auto">
+                  {member.note}
+                </small>
+              )}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <MoreButton list={list} />
+    </section>
+  );
+}

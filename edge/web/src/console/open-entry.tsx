@@ -1,0 +1,176 @@
+/** The comment that is open: what it stands on, why it is here, its reports and earlier texts. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Comment } from '../api/wire.ts';
+import { CommentHtml, Problem, useConsole, useNow } from './parts.tsx';
+import { listHref, memberHref, threadHref } from './route.ts';
+import { ago, type ConsoleText } from './text.ts';
+import type { FormerText, QueueEntry, Report, ReviewReason } from './wire.ts';
+
+/** A lease ends after a minute. */
+const LEASE_RENEWAL_MS = 30_000;
+
+function reasonText(text: ConsoleText, { kind, detail, count }: ReviewReason): string {
+  if (kind === 'report') return text.report(detail, count);
+  return text[kind](detail);
+}
+
+export function Tag({ reason }: { reason: ReviewReason }) {
+  const { text } = useConsole();
+  return <span class={`tag ${reason.kind}`}>{reasonText(text, reason)}</span>;
+}
+
+/** A reason; one that is a word is a link to the words of its category. */
+function Reason({ reason }: { reason: ReviewReason }) {
+  if (reason.kind !== 'word') return <Tag reason={reason} />;
+  return (
+    <a href={listHref('words', { q: reason.detail })}>
+      <Tag reason={reason} />
+    </a>
+  );
+}
+
+export function OpenEntry({ entry }: { entry: QueueEntry }) {
+  const { text } = useConsole();
+  const { comment, context, why, written, published } = entry;
+  const holder = useLease(entry);
+  const { author, subject, floor } = comment;
+  return (
+    <article>
+      <p class="quiet">
+        <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
+        {floor !== null && ` · ${text.floor(floor)}`}
+      </p>
+      {holder && <p class="problem">{text.leasedBy(holder)}</p>}
+      <Building floors={context} />
+      <div class="now">
+        {author && (
+          <a href={memberHref(author.id)} dir="auto">
+            <b>{author.name || text.idOf(author.id)}</b>
+          </a>
+        )}{' '}
+        {author?.guest && <span class="tag">{text.guest}</span>}
+        <CommentHtml html={comment.html} />
+      </div>
+      <h2 class="label">{text.whyHere}</h2>
+      <p class="names">
+        {why.map((reason) => (
+          <Reason key={`${reason.kind} ${reason.detail}`} reason={reason} />
+        ))}
+      </p>
+      {published !== null && (
+        <>
+          <h2 class="label">{text.published}</h2>
+          <p class="plain" dir="auto">
+            {published}
+          </p>
+        </>
+      )}
+      {written !== comment.content && (
+        <>
+          <h2 class="label">{text.written}</h2>
+          <p class="plain" dir="auto">
+            {written}
+          </p>
+        </>
+      )}
+      <Details comment={comment} hasReports={why.some(({ kind }) => kind === 'report')} />
+    </article>
+  );
+}
+
+/** The comments above, each floor standing on the ones before it. */
+function Building({ floors }: { floors: Comment[] }) {
+  const top = floors.at(-1);
+  if (!top) return null;
+  return (
+    <div class="frame">
+      <Building floors={floors.slice(0, -1)} />
+      <div class="floor">
+        {top.author && (
+          <a href={memberHref(top.author.id)} dir="auto">
+            {top.author.name || top.author.id}
+          </a>
+        )}{' '}
+        <CommentHtml html={top.html} />
+      </div>
+    </div>
+  );
+}
+
+/** Reports and earlier texts, loaded when they are opened. */
+function Details({ comment, hasReports }: { comment: Comment; hasReports: boolean }) {
+  const { client, text } = useConsole();
+  const now = useNow();
+  const reports = useOpened<Report>(() => client.reports(comment.id));
+  const history = useOpened<FormerText>(() => client.history(comment.id));
+  return (
+    <>
+      {hasReports && (
+        <details onToggle={reports.load}>
+          <summary>{text.reports}</summary>
+          {reports.problem ? <Problem problem={reports.problem} /> : null}
+          <ul>
+            {reports.items.map(({ member, reason, note, at }) => (
+              <li key={member.id}>
+                <a href={memberHref(member.id)} dir="auto">
+                  {member.name || member.id}
+                </a>{' '}
+                · {text.report(reason, 1)} · {ago(text, at, now)}
+                {note && <p dir="auto">{note}</p>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {comment.edited_at !== null && (
+        <details onToggle={history.load}>
+          <summary>{text.history}</summary>
+          {history.problem ? <Problem problem={history.problem} /> : null}
+          <ol>
+            {history.items.map(({ content, replaced_at }) => (
+              <li key={replaced_at} class="plain" dir="auto">
+                {content}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** A list that is loaded the first time it is opened. */
+function useOpened<Item>(read: () => Promise<{ data: Item[] }>) {
+  const [items, setItems] = useState<Item[]>([]);
+  const [problem, setProblem] = useState<unknown>(null);
+  const isLoaded = useRef(false);
+  const load = () => {
+    if (isLoaded.current) return;
+    isLoaded.current = true;
+    read().then(({ data }) => setItems(data), setProblem);
+  };
+  return { items, problem, load };
+}
+
+/** Takes the comment for this moderator while it is open. Returns the name of another one who has it. */
+function useLease({ comment: { id }, leased_by }: QueueEntry): string | null {
+  const { client, text } = useConsole();
+  const holderName = leased_by?.name || text.anotherModerator;
+  const [holder, setHolder] = useState<string | null>(null);
+  useEffect(() => {
+    let isOpen = true;
+    const renew = async () => {
+      const leased = await client.lease([id]).catch(() => null);
+      if (!isOpen || !leased) return;
+      setHolder(leased.leased.includes(id) ? null : holderName);
+    };
+    void renew();
+    const timer = setInterval(() => void renew(), LEASE_RENEWAL_MS);
+    return () => {
+      isOpen = false;
+      clearInterval(timer);
+    };
+  }, [client, id, holderName]);
+  return holder;
+}
