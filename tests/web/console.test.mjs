@@ -1,97 +1,27 @@
 // The moderators' page: what waits, decisions by keys and in bulk, undo, words, settings, the audit log.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { call, memberToken, newSubject, tryPostComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
 import {
-  BASE,
-  DESKTOP,
-  ORIGIN,
-  PHONE,
-  skipWithout,
-  TOKEN_SECRET,
-  WAIT_MS,
-} from './support/environment.mjs';
+  ADMIN,
+  admin,
+  entry,
+  heldComment,
+  holdWord,
+  lastAction,
+  newMember,
+  openEntry,
+  smallTargets,
+  until,
+  violations,
+  withConsole,
+} from './support/console.mjs';
+import { BASE, DESKTOP, ORIGIN, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import { newText } from './support/page.mjs';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
-const HELD_WORD = 'zzheldzz';
-const ADMIN = () => memberToken('900', 'Ada', 'admin');
-const MODERATOR = () => memberToken('901', 'Mo', 'moderator');
-
-async function admin(method, path, body) {
-  const answer = await call(method, path, { body, token: ADMIN() });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.data;
-}
-
-async function holdWord() {
-  const term = { term: HELD_WORD, category: 'console', action: 'review' };
-  await admin('PATCH', '/v1/admin/words', { add: [term] });
-}
-
-/** A comment that waits for a moderator. The Worker may have the former dictionary, so the origin decides. */
-async function heldComment(subject, what) {
-  const text = newText(`${HELD_WORD} ${what}`);
-  const answer = await tryPostComment(subject, text, memberToken('910', 'Writer'));
-  assert.equal(answer.status, 202, answer.text);
-  return { id: answer.data.id, text };
-}
-
-/** What was last done to a comment. */
-async function lastAction(id) {
-  const { data } = await admin('GET', '/v1/admin/audit');
-  return data.find(({ target }) => target.id === id)?.action;
-}
-
-/** Runs `steps` on the console with this token. */
-async function withConsole({ token = MODERATOR(), section = 'held', ...options }, steps) {
-  const context = await newContext({ viewport: DESKTOP, ...options });
-  try {
-    const page = await context.newPage();
-    page.setDefaultTimeout(WAIT_MS);
-    const problems = [];
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && /Content Security/.test(message.text())) {
-        problems.push(message.text());
-      }
-    });
-    await page.goto(`${BASE}/console#/${section}`);
-    await page.locator('input[type="password"]').fill(token);
-    await page.keyboard.press('Enter');
-    await page.locator('nav').waitFor();
-    await steps(page);
-    assert.deepEqual(problems, [], 'no script error, and nothing that the policy refuses');
-  } finally {
-    await context.close();
-  }
-}
-
-const entry = (page, text) => page.locator('.entries li').filter({ hasText: text });
-
-async function openEntry(page, text) {
-  const more = page.getByRole('button', { name: /^(More|更多)$/ });
-  for (let pages = 0; pages < 20; pages += 1) {
-    await page
-      .locator('.queue')
-      .getByText(/^(Loading…|加载中…)$/)
-      .waitFor({ state: 'detached' });
-    if ((await entry(page, text).count()) > 0 || (await more.count()) === 0) break;
-    await more.click();
-  }
-  await entry(page, text).getByRole('button').click();
-  await page.locator('.now').filter({ hasText: text }).waitFor();
-}
-
-async function violations(page) {
-  await page.evaluate(AXE);
-  const { violations: found } = await page.evaluate(() => window.axe.run());
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}
+const NARROW = { width: 375, height: 812 };
 
 describe('console', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),
@@ -218,25 +148,144 @@ describe('console', {
     });
   });
 
-  test('every section is accessible, light and dark, and fits a phone', async () => {
+  test('what is selected in a comment becomes a word, after a trial', async () => {
     await holdWord();
-    const { text } = await heldComment(newSubject(), 'for the looks');
+    const word = newText('tulip');
+    await tryPostComment(newSubject(), `a ${word} in it`, newMember('Flora').token);
+    const { text } = await heldComment(newSubject(), word);
+    await withConsole({}, async (page) => {
+      await openEntry(page, text);
+      await page.keyboard.press('w');
+      const dialog = page.getByRole('dialog');
+      assert.equal(await dialog.getByLabel('Word or phrase').inputValue(), '', 'nothing selected');
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+
+      await page.locator('.now p').evaluate((node, wanted) => {
+        const { firstChild } = node;
+        const start = firstChild.data.indexOf(wanted);
+        getSelection().setBaseAndExtent(firstChild, start, firstChild, start + wanted.length);
+      }, word);
+      await page.getByRole('button', { name: 'Add word' }).click();
+      assert.equal(await dialog.getByLabel('Word or phrase').inputValue(), word);
+      await dialog.getByText('It is in 1 of the newest 1,000 comments.').waitFor();
+      const add = dialog.getByRole('button', { name: 'Add', exact: true });
+      await dialog.getByLabel('Word or phrase').fill(`${word}s`);
+      assert.ok(await add.isDisabled(), 'another word is another trial');
+      await dialog.getByLabel('Word or phrase').fill(word);
+      await page.keyboard.press('Enter');
+      await dialog.getByText('It is in 1 of the newest 1,000 comments.').waitFor();
+      await dialog.getByLabel('Category').fill('flowers');
+      await add.click();
+      await dialog.waitFor({ state: 'detached' });
+    });
+    const { after } = (await admin('GET', '/v1/admin/audit?action=words')).data[0];
+    assert.deepEqual(after.added, [{ term: word, category: 'flowers', action: 'review' }]);
+    await admin('PATCH', '/v1/admin/words', { remove: [word] });
+  });
+
+  test('a word that was removed is taken back', async () => {
+    const term = { term: newText('peony'), category: 'flowers', action: 'mask' };
+    await admin('PATCH', '/v1/admin/words', { add: [term] });
+    await withConsole({ section: 'words' }, async (page) => {
+      const row = page.getByRole('row').filter({ hasText: term.term });
+      await row.getByRole('button').click();
+      await row.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: /^Undo/ }).click();
+      await row.waitFor();
+    });
+    await admin('PATCH', '/v1/admin/words', { remove: [term.term] });
+  });
+
+  test('a question mark shows the keys, Escape closes them, and no key acts behind them', async () => {
+    await holdWord();
+    const { text } = await heldComment(newSubject(), 'behind');
+    await withConsole({}, async (page) => {
+      await openEntry(page, text);
+      await page.keyboard.press('?');
+      const help = page.getByRole('dialog', { name: 'Keys' });
+      await help.getByText('Mute the author').waitFor();
+      await page.keyboard.press('r');
+      await page.keyboard.press('Escape');
+      await help.waitFor({ state: 'detached' });
+      assert.equal(await entry(page, text).count(), 1, 'it was not rejected');
+      await page.keyboard.press('/');
+      await page.waitForURL(/#\/(members|comments)$/);
+      await page.keyboard.press('/');
+      const focused = page.evaluate(() => document.activeElement?.getAttribute('type'));
+      assert.equal(await focused, 'search');
+    });
+  });
+
+  test('on a phone a comment is opened, decided with the thumb, and the next one follows', async () => {
+    await holdWord();
+    const { id, text } = await heldComment(newSubject(), 'thumb');
+    await withConsole({ viewport: NARROW }, async (page) => {
+      assert.equal(await page.locator('.actions').isVisible(), false, 'nothing is open yet');
+      await openEntry(page, text);
+      assert.equal(await page.locator('.entries').isVisible(), false, 'one at a time');
+      await page.getByRole('button', { name: /^Reject/ }).click();
+      await page.getByRole('button', { name: /^Undo/ }).waitFor();
+      assert.equal(await lastAction(id), 'reject');
+      await page.getByRole('button', { name: 'Back to the list' }).click();
+      await entry(page, text).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('every section is accessible, light and dark, and fits a phone and its thumb', async () => {
+    await holdWord();
+    const writer = newMember('Looks');
+    const { text } = await heldComment(newSubject(), 'for the looks', writer.token);
+    const note = { note: 'A note.\nOf two lines.', muted_until: Date.now() + 1e9, level: 2 };
+    await until(
+      () => call('PUT', `/v1/admin/members/${writer.id}`, { body: note, token: ADMIN() }),
+      ({ status }) => status === 200,
+    );
+    const sections = ['held', 'reported', 'members', 'words', 'audit', 'settings'];
     const looks = [
       { viewport: DESKTOP, colorScheme: 'light' },
-      { viewport: PHONE, colorScheme: 'dark', locale: 'zh-CN' },
+      { viewport: DESKTOP, colorScheme: 'dark', locale: 'zh-CN' },
+      { viewport: NARROW, colorScheme: 'light' },
+      { viewport: NARROW, colorScheme: 'dark', locale: 'zh-CN' },
     ];
     for (const look of looks) {
       await withConsole({ token: ADMIN(), ...look }, async (page) => {
-        await openEntry(page, text);
-        for (const section of ['held', 'reported', 'words', 'audit', 'settings']) {
+        const check = async (what) => {
+          await page.waitForLoadState('networkidle');
+          const name = `${what} ${look.colorScheme} ${look.viewport.width}`;
+          assert.deepEqual(await violations(page), [], name);
+          const overflow = await page.evaluate(() => {
+            const { scrollWidth, clientWidth } = document.documentElement;
+            return scrollWidth - clientWidth;
+          });
+          assert.equal(overflow, 0, `${name} is no wider than the screen`);
+          if (look.viewport === NARROW) assert.deepEqual(await smallTargets(page), [], name);
+        };
+        for (const section of sections) {
           await page.locator(`nav a[href="#/${section}"]`).click();
           await page.locator(`nav a[href="#/${section}"][aria-current]`).waitFor();
-          await page.waitForLoadState('networkidle');
-          assert.deepEqual(await violations(page), [], `${section} ${look.colorScheme}`);
-          const overflow = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-          );
-          assert.equal(overflow, 0, `${section} is no wider than the screen`);
+          await check(section);
+        }
+        await page.goto(`${BASE}/console#/members/${writer.id}`);
+        await page.locator('.comments .card').first().waitFor();
+        await page.locator('main details summary').last().click();
+        await check('a member');
+        await page.goto(`${BASE}/console#/held`);
+        await openEntry(page, text);
+        await page.locator('.about').waitFor();
+        await check('an open comment');
+        for (const key of ['m', 'w', '?']) {
+          await page.keyboard.press(key);
+          await page
+            .getByRole('dialog')
+            .locator('button')
+            .nth(1)
+            .or(page.locator('.key-list').first())
+            .first()
+            .waitFor();
+          await check(`the dialog of ${key}`);
+          await page.keyboard.press('Escape');
+          await page.getByRole('dialog').waitFor({ state: 'detached' });
         }
       });
     }

@@ -8,3 +8,5 @@ import './live.test.mjs';
 import './event-stream.test.mjs';
 import './html.test.mjs';
 import './console.test.mjs';
+import './console-members.test.mjs';
+import './console-search.test.mjs';

@@ -3,26 +3,13 @@
 import { useCallback } from 'preact/hooks';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
 import { listHref, memberHref, threadHref } from './route.ts';
-import { timeFormat } from './text.ts';
+import { type ConsoleText, timeFormat } from './text.ts';
 import type { AuditRecord } from './wire.ts';
 
-const AUDITED_ACTIONS = [
-  'approve',
-  'reject',
-  'hide',
-  'restore',
-  'delete',
-  'feature',
-  'unfeature',
-  'pin',
-  'unpin',
-  'undo',
-  'words',
-  'settings',
-  'subject',
-  'member',
-  'erase',
-];
+/** A verb of the log; one that is not known here as it is. */
+function verb(text: ConsoleText, action: string): string {
+  return (text.audited as Record<string, string>)[action] ?? action;
+}
 
 /** The entries of one member, of one action, or all. */
 export function Audit({ actor, action }: { actor: string | null; action: string | null }) {
@@ -45,8 +32,10 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
           }}
         >
           <option value="">{text.allActions}</option>
-          {AUDITED_ACTIONS.map((one) => (
-            <option key={one}>{one}</option>
+          {Object.entries(text.audited).map(([one, name]) => (
+            <option key={one} value={one}>
+              {name}
+            </option>
           ))}
         </select>
       </label>
@@ -75,7 +64,7 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
                   <a href={memberHref(record.actor.id)}>{record.actor.name || record.actor.id}</a>
                 </td>
                 <td>
-                  {record.action} <Target record={record} />
+                  {verb(text, record.action)} <Target record={record} />
                   {(record.before !== null || record.after !== null) && (
                     <details>
                       <summary>

@@ -132,19 +132,18 @@ function Card({
         </small>
       </p>
       <CommentHtml html={highlight ?? html} />
-      <p class="quiet">
-        <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
-        {floor !== null && ` · ${text.floor(floor)}`}
-      </p>
-      {isCurrent ? (
-        <CardActions comment={comment} onKey={onKey} />
-      ) : (
-        <p class="buttons">
-          <button type="button" onClick={onChoose}>
+      <p class="line">
+        <span class="quiet">
+          <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
+          {floor !== null && ` · ${text.floor(floor)}`}
+        </span>
+        {!isCurrent && (
+          <button type="button" class="decide" onClick={onChoose}>
             {text.decide}
           </button>
-        </p>
-      )}
+        )}
+      </p>
+      {isCurrent && <CardActions comment={comment} onKey={onKey} />}
     </li>
   );
 }

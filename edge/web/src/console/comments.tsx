@@ -1,6 +1,7 @@
 /** All comments, whatever their state: found by text, thread, author, state and time. */
 
 import { useCallback, useMemo, useState } from 'preact/hooks';
+import type { CommentState } from '../api/wire.ts';
 import { CommentList } from './comment-list.tsx';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
 import { listHref } from './route.ts';
@@ -52,7 +53,11 @@ const highlightOf = ({ highlight }: FoundComment) => (highlight === undefined ? 
 function SearchForm({ filter }: { filter: SearchFilter }) {
   const { text } = useConsole();
   const [typed, setTyped] = useState(filter);
-  const isFiltered = Object.keys(filter).some((field) => field !== 'q');
+  const { q: _, state, ...others } = filter;
+  const filters = [
+    ...(state ? [text.states[state as CommentState]] : []),
+    ...Object.values(others),
+  ];
   const set = (field: SearchField, value: string) =>
     setTyped((before) => ({ ...before, [field]: value.trim() }));
   const submit = (event: SubmitEvent) => {
@@ -75,8 +80,15 @@ function SearchForm({ filter }: { filter: SearchFilter }) {
     <search>
       <form class="card stack" onSubmit={submit}>
         {input('q', text.textOf, 'search')}
-        <details open={isFiltered}>
-          <summary>{text.moreFilters}</summary>
+        <details>
+          <summary>
+            {text.moreFilters}{' '}
+            {filters.map((one) => (
+              <span key={one} class="tag">
+                {one}
+              </span>
+            ))}
+          </summary>
           <div class="fields">
             <label class="field">
               {text.state}

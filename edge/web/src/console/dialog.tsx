@@ -20,7 +20,10 @@ export function Dialog({
   const { text } = useConsole();
   const host = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => host.current?.showModal(), []);
+  useEffect(() => {
+    host.current?.showModal();
+    host.current?.querySelector<HTMLElement>('.dialog-body button')?.focus();
+  }, []);
   const close = () => host.current?.close();
   const press = (event: KeyboardEvent) => {
     const isTyping = (event.target as Element).closest('input, textarea, select');
@@ -36,7 +39,7 @@ export function Dialog({
           {text.close}
         </button>
       </div>
-      {children(close)}
+      <div class="dialog-body">{children(close)}</div>
     </dialog>
   );
 }

@@ -48,7 +48,7 @@ export function Members({ q }: { q: string }) {
         </label>
       </search>
       <p>
-        <a href={listHref('audit', { action: 'member' })}>{text.changesOfMembers}</a>
+        <a href={listHref('audit', { action: 'mute' })}>{text.mutesInLog}</a>
       </p>
       {isEmpty && <p class="quiet">{text.nothingFound}</p>}
       <ul class="people">

@@ -1,6 +1,6 @@
 /** A term for the word filter: tried on the newest comments before it is added. */
 
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Problem, useConsole } from './parts.tsx';
 import type { Term, TermAction, TermMatches } from './wire.ts';
 
@@ -25,11 +25,11 @@ function useTrial() {
 }
 
 export function NewTerm({
-  term: firstTerm = '',
+  term: firstTerm,
   terms,
   onAdd,
 }: {
-  /** What is tried at once; nothing where it is left out. */
+  /** In a dialog: what is tried at once, or empty; its field, or the next, gets the focus. */
   term?: string;
   /** Those there are, for the names of their categories. */
   terms: readonly Term[];
@@ -37,13 +37,16 @@ export function NewTerm({
   onAdd: (term: Term) => Promise<boolean>;
 }) {
   const { text } = useConsole();
-  const [term, setTerm] = useState(firstTerm);
+  const [term, setTerm] = useState(firstTerm ?? '');
   const [category, setCategory] = useState('');
   const [action, setAction] = useState<TermAction>('review');
   const trial = useTrial();
   const categoriesId = useId();
+  const form = useRef<HTMLFormElement>(null);
 
   useEffect(() => {
+    if (firstTerm === undefined) return;
+    form.current?.querySelector<HTMLInputElement>(firstTerm ? 'input[list]' : 'input')?.focus();
     if (firstTerm) void trial.run(firstTerm);
   }, [firstTerm]);
 
@@ -58,7 +61,7 @@ export function NewTerm({
   };
   const categories = [...new Set(terms.map((one) => one.category))];
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
+    <form class="card" ref={form} onSubmit={(event) => void submit(event)}>
       <div class="fields">
         <label class="field">
           {text.term}

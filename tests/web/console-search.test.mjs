@@ -1,0 +1,116 @@
+// The moderators' page: all comments, where the server finds them.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { call, newSubject, tryPostComment } from './support/api.mjs';
+import {
+  admin,
+  MODERATOR,
+  newMember,
+  smallTargets,
+  until,
+  violations,
+  withConsole,
+} from './support/console.mjs';
+import { BASE, DESKTOP, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import { newText } from './support/page.mjs';
+
+const NARROW = { width: 375, height: 812 };
+const CALL = '**/v1/admin/comments?*';
+
+/** Answers the call of the search with these comments; `asked` gets the parameters of each. */
+function answerSearch(page, comments, asked = []) {
+  return page.route(CALL, (route) => {
+    asked.push(Object.fromEntries(new URL(route.request().url()).searchParams));
+    return route.fulfill({ json: { data: comments, page: { next: null, has_more: false } } });
+  });
+}
+
+describe('console: all comments', {
+  skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),
+}, () => {
+  test('comments are found where the server finds them; elsewhere there is no such section', async () => {
+    const member = newMember('Finder');
+    const word = newText('marigold').replace(' ', '');
+    const { data } = await tryPostComment(newSubject(), `some ${word} here`, member.token);
+    const path = `/v1/admin/comments?q=${word}`;
+    const { status } = await call('GET', path, { token: MODERATOR() });
+    await withConsole({ section: 'comments' }, async (page) => {
+      if (status === 404) {
+        await page.getByText('This server has no search').waitFor();
+        assert.equal(await page.getByRole('link', { name: 'All comments' }).count(), 0);
+        return;
+      }
+      await until(
+        () => admin('GET', path),
+        (found) => found.data.length === 1,
+      );
+      await page.getByRole('searchbox').fill(word);
+      await page.getByRole('button', { name: 'Search' }).click();
+      const card = page.locator(`.comments [data-id="${data.id}"]`);
+      await card.locator('mark').getByText(word).waitFor();
+      await card.getByRole('button', { name: /^Hide/ }).click();
+      await card.getByText('hidden', { exact: true }).waitFor();
+      await page.goto(`${BASE}/console#/members/${member.id}`);
+      await page.locator('.counts').waitFor();
+      await page.getByRole('link', { name: 'All comments' }).last().click();
+      await card.waitFor();
+    });
+  });
+
+  test('a search is an address, and its fields are the parameters of the call', async () => {
+    const asked = [];
+    const prepare = (page) => answerSearch(page, [], asked);
+    await withConsole({ section: 'comments', prepare }, async (page) => {
+      await page.getByRole('searchbox').fill('盖楼');
+      await page.getByText('More filters').click();
+      await page.getByLabel('State').selectOption('hidden');
+      await page.getByLabel(/^Author/).fill('7');
+      await page.getByLabel('From').fill('2026-11-01');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.waitForURL(/q=.*state=hidden.*member=7.*from=2026-11-01/);
+      await page.reload();
+      await page.getByText('Nothing was found.').waitFor();
+      const from = await page.evaluate(() => String(new Date(2026, 10, 1).getTime()));
+      assert.deepEqual(asked.at(-1), { q: '盖楼', state: 'hidden', member: '7', from });
+      await page.getByRole('link', { name: 'Clear' }).click();
+      await page.waitForURL(/comments$/);
+      assert.deepEqual(await page.getByRole('searchbox').inputValue(), '');
+    });
+  });
+
+  test('keys go through what was found; it is accessible and fits a phone', async () => {
+    const member = newMember('Found');
+    const comments = [];
+    for (const what of ['first', 'second']) {
+      const { data } = await tryPostComment(newSubject(), newText(what), member.token);
+      comments.push({ ...data, highlight: `<mark>${what}</mark> &lt;b&gt;` });
+    }
+    const looks = [
+      { viewport: DESKTOP, colorScheme: 'dark' },
+      { viewport: NARROW, colorScheme: 'light' },
+    ];
+    for (const look of looks) {
+      const prepare = (page) => answerSearch(page, comments);
+      await withConsole(
+        { section: 'comments?q=x&state=published', prepare, ...look },
+        async (page) => {
+          const cards = page.locator('.comments .card');
+          await cards.first().locator('mark').getByText('first').waitFor();
+          assert.equal(await cards.first().locator('b').count(), 1, 'only the name is bold');
+          await page.keyboard.press('j');
+          await cards.nth(1).and(page.locator('[aria-current]')).waitFor();
+          await page.keyboard.press('f');
+          await cards.nth(1).getByText('featured').waitFor();
+          await page.getByRole('button', { name: /^Undo/ }).waitFor();
+          assert.deepEqual(await violations(page), []);
+          if (look.viewport === NARROW) assert.deepEqual(await smallTargets(page), []);
+          await page.keyboard.press('z');
+          await cards.nth(1).getByText('featured').waitFor({ state: 'detached' });
+          await page.keyboard.press('m');
+          await page.getByRole('dialog', { name: `Mute ${member.name}` }).waitFor();
+        },
+      );
+    }
+  });
+});
