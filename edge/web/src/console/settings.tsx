@@ -131,12 +131,14 @@ function Input({
   switch (kind) {
     case 'switch':
       return (
-        <input
-          {...common}
-          type="checkbox"
-          checked={value === true}
-          onChange={(event) => onChange(event.currentTarget.checked)}
-        />
+        <label class="check" for={common.id}>
+          <input
+            {...common}
+            type="checkbox"
+            checked={value === true}
+            onChange={(event) => onChange(event.currentTarget.checked)}
+          />
+        </label>
       );
     case 'number':
       return (
