@@ -104,19 +104,22 @@ function useQueueCounts(client: ConsoleClient) {
   return { counts, countAgain };
 }
 
-/** Whether the server finds comments; asked again while it cannot say. */
-function useHasSearch(client: ConsoleClient): boolean {
-  const [hasSearch, setHasSearch] = useState(false);
+/** Whether the server finds comments; null until it has said so. One that cannot say is asked again. */
+function useHasSearch(client: ConsoleClient): boolean | null {
+  const [hasSearch, setHasSearch] = useState<boolean | null>(null);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | null = null;
     let isHere = true;
-    const ask = () =>
-      client.hasSearch().then(
-        (found) => isHere && setHasSearch(found),
-        () => {
-          if (isHere) timer = setTimeout(ask, SEARCH_RETRY_MS);
-        },
-      );
+    const ask = async () => {
+      try {
+        const found = await client.hasSearch();
+        if (isHere) setHasSearch(found);
+      } catch {
+        if (!isHere) return;
+        setHasSearch(false);
+        timer = setTimeout(() => void ask(), SEARCH_RETRY_MS);
+      }
+    };
     void ask();
     return () => {
       isHere = false;
@@ -203,7 +206,7 @@ function SignedIn({
 }
 
 /** To the search field of the section, or to the section that searches. */
-function focusSearch(hasSearch: boolean): void {
+function focusSearch(hasSearch: boolean | null): void {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
   if (field) field.focus();
   else location.hash = hasSearch ? '#/comments' : '#/members';

@@ -87,6 +87,8 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
 }
 
 function Target({ record: { target } }: { record: AuditRecord }) {
+  // There is only one.
+  if (!target.id) return null;
   if (target.kind === 'member') return <a href={memberHref(target.id)}>{`member ${target.id}`}</a>;
   if (target.kind !== 'subject') return <code>{`${target.kind} ${target.id}`}</code>;
   const [type = '', ...key] = target.id.split('/');

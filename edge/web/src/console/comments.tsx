@@ -18,7 +18,9 @@ import type { FoundComment } from './wire.ts';
 export function Comments({ parts }: { parts: Readonly<Record<string, string>> }) {
   const { text, hasSearch } = useConsole();
   const filter = useMemo(() => searchFilter(parts), [parts]);
-  if (!hasSearch) return <p class="page quiet">{text.noSearch}</p>;
+  if (!hasSearch) {
+    return <p class="page quiet">{hasSearch === null ? text.loading : text.noSearch}</p>;
+  }
   return <Search filter={filter} />;
 }
 

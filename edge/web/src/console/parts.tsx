@@ -24,8 +24,8 @@ export interface ConsoleContext {
   session: Session;
   text: ConsoleText;
   language: Language;
-  /** Whether the server finds comments. */
-  hasSearch: boolean;
+  /** Whether the server finds comments; null until it has said so. */
+  hasSearch: boolean | null;
   /** Says something in the live region at the foot of the page. */
   say: (message: string) => void;
   /** Reads again how many wait. */
