@@ -87,16 +87,18 @@ export async function withConsole(
 
 export const entry = (page, text) => page.locator('.entries li').filter({ hasText: text });
 
+/** Opens a comment of the queue, however many pages on. */
 export async function openEntry(page, text) {
-  const more = page.getByRole('button', { name: /^(More|更多)$/ });
-  for (let pages = 0; pages < 20; pages += 1) {
-    await page
-      .locator('.queue')
-      .getByText(/^(Loading…|加载中…)$/)
-      .waitFor({ state: 'detached' });
-    if ((await entry(page, text).count()) > 0 || (await more.count()) === 0) break;
-    await more.click();
-  }
+  const more = page.locator('.queue').getByRole('button', { name: /^(More|更多)$/ });
+  await until(
+    async () => {
+      const count = await entry(page, text).count();
+      if (count === 0 && (await more.isVisible()))
+        await more.click({ timeout: 1_000 }).catch(() => {});
+      return count;
+    },
+    (count) => count > 0,
+  );
   await entry(page, text).getByRole('button').click();
   await page.locator('.now').filter({ hasText: text }).waitFor();
 }
