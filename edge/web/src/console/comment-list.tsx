@@ -151,7 +151,7 @@ function Card({
 function CardActions({ comment, onKey }: { comment: FoundComment; onKey: (key: string) => void }) {
   const { text } = useConsole();
   const button = (key: string, label: string, look = '') => (
-    <button key={key} type="button" class={look} onClick={() => onKey(key)} onMouseDown={keepFocus}>
+    <button key={key} type="button" class={look} onClick={() => onKey(key)}>
       {label} <kbd>{key.toUpperCase()}</kbd>
     </button>
   );
@@ -163,6 +163,3 @@ function CardActions({ comment, onKey }: { comment: FoundComment; onKey: (key: s
     </div>
   );
 }
-
-/** A press on a button leaves the selected text as it is. */
-export const keepFocus = (event: MouseEvent) => event.preventDefault();

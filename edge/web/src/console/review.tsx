@@ -3,7 +3,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_DECISIONS } from './client.ts';
 import { useCommentDialogs } from './comment-dialogs.tsx';
-import { keepFocus } from './comment-list.tsx';
 import { QUEUE_DECISIONS } from './decisions.ts';
 import { useKeys } from './keys.ts';
 import { OpenEntry, Tag } from './open-entry.tsx';
@@ -254,14 +253,7 @@ function Actions({
   const { text } = useConsole();
   const times = marked > 1 ? ` × ${marked}` : '';
   const button = (key: string, label: string, look: string) => (
-    <button
-      key={key}
-      type="button"
-      class={look}
-      disabled={!isEnabled}
-      onClick={() => onKey(key)}
-      onMouseDown={keepFocus}
-    >
+    <button key={key} type="button" class={look} disabled={!isEnabled} onClick={() => onKey(key)}>
       {label} <kbd>{key.toUpperCase()}</kbd>
     </button>
   );
