@@ -75,9 +75,13 @@ describe('console', {
     for (const what of ['one', 'two', 'three']) comments.push(await heldComment(subject, what));
     await withConsole({}, async (page) => {
       await openEntry(page, comments[0].text);
+      await page.keyboard.press('f');
+      await page.locator('.offer').getByText('Feature').waitFor();
+      assert.equal(await lastAction(comments[0].id), 'feature');
+      assert.equal(await entry(page, comments[0].text).count(), 1, 'it still waits');
       await page.keyboard.press('r');
       await entry(page, comments[0].text).waitFor({ state: 'detached' });
-      await page.locator('.offer').waitFor();
+      await page.locator('.offer').getByText('Reject').waitFor();
       assert.equal(await lastAction(comments[0].id), 'reject');
       await page.keyboard.press('z');
       await page.locator('.now').filter({ hasText: comments[0].text }).waitFor();
@@ -92,6 +96,27 @@ describe('console', {
       }
       await page.locator('.offer').getByText('Approve × 2').waitFor();
       for (const { id } of comments.slice(1)) assert.equal(await lastAction(id), 'approve');
+    });
+  });
+
+  test('what the server refuses comes back, and nothing is offered to be undone', async () => {
+    await holdWord();
+    const { id, text } = await heldComment(newSubject(), 'refused');
+    await withConsole({}, async (page) => {
+      await openEntry(page, text);
+      await page.route('**/v1/admin/decisions', (route) =>
+        route.fulfill({ json: { data: [{ id, status: 409, code: 'version_conflict' }] } }),
+      );
+      await page.keyboard.press('a');
+      await page.getByText('One comment was not decided.').waitFor();
+      await page.locator('.now').filter({ hasText: text }).waitFor();
+      assert.equal(await page.locator('.offer').count(), 0);
+      await page.unroute('**/v1/admin/decisions');
+      await page.route('**/v1/admin/decisions', (route) => route.abort());
+      await page.keyboard.press('a');
+      await page.getByText('That did not work:').waitFor();
+      await page.locator('.now').filter({ hasText: text }).waitFor();
+      assert.equal(await page.locator('.offer').count(), 0);
     });
   });
 

@@ -31,7 +31,7 @@ export interface ConsoleContext {
   /** Reads again how many wait. */
   countAgain: () => void;
   /** Says what is being done, and offers to take it back; says so where it fails. */
-  offerUndo: (label: string, done: Promise<TakeBack>) => void;
+  offerUndo: (label: string, done: Promise<TakeBack | null>) => void;
 }
 
 const Context = createContext<ConsoleContext | null>(null);

@@ -77,13 +77,15 @@ function useQueue(kind: QueuePart) {
     }
     countAgain();
     const failed = new Set(outcomes.filter(({ status }) => status !== 200).map(({ id }) => id));
+    const isDecided = ({ entry }: TakenEntry) => !failed.has(entry.comment.id);
     if (failed.size > 0) {
-      returnToQueue(taken.filter(({ entry }) => failed.has(entry.comment.id)));
+      returnToQueue(taken.filter((one) => !isDecided(one)));
       say(text.someFailed(failed.size));
     }
     const auditIds = outcomes.flatMap(({ audit_id }) => (audit_id ? [audit_id] : []));
+    if (auditIds.length === 0) return null;
     return async () => {
-      returnToQueue(taken);
+      returnToQueue(taken.filter(isDecided));
       try {
         for (const id of auditIds) await client.undo(id);
         countAgain();
@@ -97,9 +99,10 @@ function useQueue(kind: QueuePart) {
   const decide = (action: Decision) => {
     const ids = chosen(state).slice(0, MAX_DECISIONS);
     if (ids.length === 0) return;
-    const { state: next, taken } = take(state, ids);
+    // What is featured still waits.
+    const { state: next, taken } = action === 'feature' ? { state, taken: [] } : take(state, ids);
     setState(next);
-    for (const id of ids) gone.current.add(id);
+    for (const { entry } of taken) gone.current.add(entry.comment.id);
     offerUndo(text.done(text[action], ids.length), carryOut(ids, action, taken));
   };
 

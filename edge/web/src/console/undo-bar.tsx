@@ -17,12 +17,12 @@ import {
 export function useUndo(text: ConsoleText, say: (message: string) => void) {
   const [offers, setOffers] = useState<readonly UndoOffer[]>([]);
   const offerUndo = useCallback(
-    (label: string, done: Promise<TakeBack>) => {
+    (label: string, done: Promise<TakeBack | null>) => {
       const offer: UndoOffer = { label, at: Date.now(), done, isDone: false };
       setOffers((all) => addOffer(all, offer));
       say(label);
       done.then(
-        () => setOffers((all) => markDone(all, offer)),
+        (takeBack) => setOffers((all) => (takeBack ? markDone : removeOffer)(all, offer)),
         (error) => {
           setOffers((all) => removeOffer(all, offer));
           say(`${text.failed} ${problemText(error)}`);

@@ -11,8 +11,8 @@ export interface UndoOffer {
   /** What was done, as a sentence. */
   label: string;
   at: number;
-  /** Fulfilled when the server has carried it out, with what takes it back. */
-  done: Promise<TakeBack>;
+  /** Fulfilled when the server has carried it out, with what takes it back; null where there is nothing to. */
+  done: Promise<TakeBack | null>;
   /** Whether the server has carried it out. */
   isDone: boolean;
 }
