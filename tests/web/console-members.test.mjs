@@ -49,6 +49,11 @@ describe('console: members', {
           (count) => count === 1,
         );
       }
+      await page.getByRole('navigation').getByRole('link', { name: 'Members' }).click();
+      await page.waitForURL(/members$/);
+      assert.equal(await search.inputValue(), '', 'all members again');
+      await search.fill(ann.name);
+      await page.waitForURL(/members\?q=/);
       await page.locator('.people').getByText(ann.name).click();
       await page.getByRole('heading', { name: ann.name }).waitFor();
       await page.locator('.comments').getByText(ann.text).waitFor();

@@ -1,6 +1,6 @@
 /** Members: all, or those whose names begin so. */
 
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
 import { MemberTags } from './person.tsx';
 import { listHref, memberHref } from './route.ts';
@@ -13,22 +13,24 @@ const MAX_NAME_CHARS = 64;
 export function Members({ q }: { q: string }) {
   const { client, text } = useConsole();
   const [typed, setTyped] = useState(q);
-  const [wanted, setWanted] = useState(q);
+  const sent = useRef(q);
   useEffect(() => {
-    setTyped(q);
-    setWanted(q);
+    // Another address, not the one that typing has made.
+    if (q !== sent.current) setTyped(q);
+    sent.current = q;
   }, [q]);
   useEffect(() => {
     const timer = setTimeout(() => {
-      setWanted(typed.trim());
-      // The address is kept without a step back for each letter.
-      history.replaceState(null, '', listHref('members', { q: typed.trim() }));
+      if (typed.trim() === sent.current) return;
+      sent.current = typed.trim();
+      // No step back for each letter.
+      location.replace(listHref('members', { q: sent.current }));
     }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const load = useCallback(
-    (cursor: string | null) => client.members(wanted || null, cursor),
-    [client, wanted],
+    (cursor: string | null) => client.members(q || null, cursor),
+    [client, q],
   );
   const list = usePages<ModeratedMember>(load);
   const isEmpty = list.items.length === 0 && !list.isLoading && !list.problem && !list.next;
