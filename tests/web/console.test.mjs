@@ -299,15 +299,10 @@ describe('console', {
         await openEntry(page, text);
         await page.locator('.about').waitFor();
         await check('an open comment');
-        for (const key of ['m', 'w', '?']) {
+        const dialogs = { m: '.buttons', w: 'form', '?': '.key-list' };
+        for (const [key, content] of Object.entries(dialogs)) {
           await page.keyboard.press(key);
-          await page
-            .getByRole('dialog')
-            .locator('button')
-            .nth(1)
-            .or(page.locator('.key-list').first())
-            .first()
-            .waitFor();
+          await page.getByRole('dialog').locator(content).first().waitFor();
           await check(`the dialog of ${key}`);
           await page.keyboard.press('Escape');
           await page.getByRole('dialog').waitFor({ state: 'detached' });

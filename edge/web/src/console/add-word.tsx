@@ -1,6 +1,6 @@
 /** A word of a comment is put into the word filter, after a trial. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { NewTerm } from './new-term.tsx';
 import { isConflict, Problem, problemText, useConsole } from './parts.tsx';
@@ -22,21 +22,21 @@ export function AddWordDialog({ term, onClose }: { term: string; onClose: () => 
   const { client, text, say } = useConsole();
   const [page, setPage] = useState<DictionaryPage | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
-  useEffect(() => {
+  const load = useCallback(() => {
+    setProblem(null);
     client.words(null).then(setPage, setProblem);
   }, [client]);
+  useEffect(load, [load]);
 
   const add = async (added: Term): Promise<boolean> => {
     if (!page) return false;
-    setProblem(null);
     try {
       await client.changeWords({ add: [added] }, page.version);
       say(text.wordAdded(added.term));
       return true;
     } catch (error) {
       say(isConflict(error) ? text.overtaken : `${text.failed} ${problemText(error)}`);
-      if (isConflict(error)) setPage(await client.words(null));
-      else setProblem(error);
+      if (isConflict(error)) load();
       return false;
     }
   };
@@ -44,7 +44,7 @@ export function AddWordDialog({ term, onClose }: { term: string; onClose: () => 
     <Dialog title={text.addWordTitle} onClose={onClose}>
       {(close) => (
         <>
-          {problem ? <Problem problem={problem} /> : null}
+          {problem ? <Problem problem={problem} onRetry={load} /> : null}
           {!page && !problem && <p class="quiet">{text.loading}</p>}
           {page && (
             <NewTerm

@@ -20,7 +20,8 @@ export function useCommentDialogs(
     else return false;
     return true;
   };
-  const close = () => setOpened(null);
+  // The event of a dialog that is closed comes late: another one may be open.
+  const close = () => setOpened((now) => (now === opened ? null : now));
   const dialog =
     opened?.kind === 'mute' ? (
       <MuteDialog author={opened.author} onChanged={onMemberChanged} onClose={close} />
