@@ -98,7 +98,9 @@ describe('console: all comments', {
           const cards = page.locator('.comments .card');
           await cards.first().locator('mark').getByText('first').waitFor();
           assert.equal(await cards.first().locator('b').count(), 1, 'only the name is bold');
+          assert.equal(await cards.nth(1).getByText(comments[1].content).count(), 0, 'an excerpt');
           await page.keyboard.press('j');
+          await cards.nth(1).getByText(comments[1].content).waitFor();
           await cards.nth(1).and(page.locator('[aria-current]')).waitFor();
           await page.keyboard.press('f');
           await cards.nth(1).getByText('featured').waitFor();

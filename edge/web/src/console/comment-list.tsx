@@ -1,6 +1,7 @@
 /** Comments of any state, each with the decisions that its state allows; keys act on the one in focus. */
 
 import { useRef, useState } from 'preact/hooks';
+import { safeHtml } from '../dom/safe-html.ts';
 import { useCommentDialogs } from './comment-dialogs.tsx';
 import { decided, decisionsFor } from './decisions.ts';
 import { useKeys } from './keys.ts';
@@ -132,6 +133,11 @@ function Card({
         </small>
       </p>
       <CommentHtml html={highlight ?? html} />
+      {isCurrent && isExcerpt(comment) && (
+        <div class="whole">
+          <CommentHtml html={html} />
+        </div>
+      )}
       <p class="line">
         <span class="quiet">
           <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
@@ -146,6 +152,11 @@ function Card({
       {isCurrent && <CardActions comment={comment} onKey={onKey} />}
     </li>
   );
+}
+
+/** Whether what was found is shown without the rest of the text. */
+function isExcerpt({ highlight, content }: FoundComment): boolean {
+  return highlight !== undefined && safeHtml(highlight).textContent !== content;
 }
 
 function CardActions({ comment, onKey }: { comment: FoundComment; onKey: (key: string) => void }) {
