@@ -51,7 +51,7 @@ export async function until(read, isRight) {
   }
 }
 
-/** Somebody who has written nothing yet, with a name of their own. */
+/** A member who has written nothing yet, with a name of their own. */
 export function newMember(name) {
   const member = { id: String(randomInt(10_000, 2 ** 40)), name: newText(name) };
   return { ...member, token: memberToken(member.id, member.name) };

@@ -12,7 +12,7 @@ test('a token says whose it is, until it ends', () => {
   assert.equal(readToken(tokenOf({ sub: '7' }), 1)?.name, '');
 });
 
-test('what is no token is nobody’s', () => {
+test('what is no token belongs to no member', () => {
   for (const token of ['', 'x', 'a.b.c', 'a.bnVsbA.c', tokenOf({ name: 'Ann' }), tokenOf([])]) {
     assert.equal(readToken(token), null, token);
   }
