@@ -3,7 +3,7 @@
 //! Two aliases name the indexes: `{name}-search` the one that answers, `{name}-search-next` the one that is being
 //! built. Texts are analysed before they come here, so both kinds of indexes find the same. A document has the version
 //! of its comment, which the engine compares. Nothing is retried in here, a call takes no longer than
-//! [`SEARCH_TIMEOUT`] or [`INDEXING_TIMEOUT`], and none is made while the server does not answer.
+//! `SEARCH_TIMEOUT` or `INDEXING_TIMEOUT`, and none is made while the server does not answer.
 
 use std::time::{Duration, Instant};
 

@@ -69,10 +69,10 @@ mod simplified;
 mod skeleton;
 mod tsv;
 
-#[cfg(feature = "lookalikes")]
 pub use scan::{MASK_CHARACTER, count_masked};
 #[cfg(feature = "lookalikes")]
 pub use search_fold::{SearchChar, search_char};
+#[cfg(feature = "lookalikes")]
 pub use skeleton::name_skeleton;
 pub use tsv::{InvalidTsvLine, TsvError, parse_tsv};
 
