@@ -93,9 +93,16 @@ describe('console: members', {
     await withConsole({ section: `members/${bob.id}` }, async (page) => {
       await page.getByRole('button', { name: 'For ever' }).click();
       await page.getByText('muted for ever').waitFor();
+      await page.getByRole('link', { name: 'Members' }).first().click();
+      await page.getByRole('link', { name: 'Muted now' }).click();
+      await page.getByRole('heading', { name: 'Muted now' }).waitFor();
+      await page.locator('.people').getByText(`${bob.name}`).click();
       await page.getByRole('button', { name: 'Unmute' }).click();
       await page.getByText('muted for ever').waitFor({ state: 'detached' });
       assert.equal((await standing(bob.id)).muted_until, null);
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Muted now' }).waitFor();
+      await page.getByText(bob.name).waitFor({ state: 'detached' });
     });
   });
 

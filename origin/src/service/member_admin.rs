@@ -1,5 +1,6 @@
 //! Members, as moderators read them, and what they say of them.
 
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{MemberId, MemberKind, Slot};
 use gailou_shared::rank::Sort;
@@ -11,26 +12,43 @@ use crate::domain::member_standing::{
     name_position, position_key,
 };
 use crate::domain::operation::{Operation, OperationOutcome};
+use crate::ports::store::StoreError;
 use crate::service::subject::threading_around;
 use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, member_data};
 use crate::state::AppState;
 
+/// Members of a list that are read at the same time.
+const READS_AT_ONCE: usize = 8;
 /// How far ahead of the clock a time may be from which on tokens are accepted, in milliseconds: what clocks may differ
 /// by. Without a bound it would lock a member out.
 const MAX_TOKENS_AHEAD_MS: u64 = 300_000;
 
-/// A page of the members by id, or of those whose names begin with `q` in the order of their names. Where `q` is an id,
-/// its member comes first.
+/// Which members are listed.
+#[derive(Debug)]
+pub enum MemberFilter {
+    /// All, by id.
+    All,
+    /// Those who are muted, by id.
+    Muted,
+    /// Those whose names begin so, in the order of their names, after the member with this id.
+    Named(String),
+}
+
+/// A page of members.
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], or the store's.
 pub async fn list(
     app: &AppState,
-    q: Option<&str>,
+    filter: &MemberFilter,
     limit: usize,
     cursor: Option<Cursor>,
 ) -> ServiceResult<ModeratedMemberPage> {
-    let list = CursorList::moderation("members", &[q]);
+    let list = match filter {
+        MemberFilter::All => CursorList::moderation("members", &[None]),
+        MemberFilter::Muted => CursorList::moderation("muted", &[]),
+        MemberFilter::Named(q) => CursorList::moderation("members", &[Some(q)]),
+    };
     let after = match cursor {
         None => None,
         Some(Cursor { list: of, at: WalkPosition::Named(name, id), .. }) if of == list => {
@@ -38,9 +56,21 @@ pub async fn list(
         }
         Some(_) => return Err(ServiceError::BadCursor("belongs to another list")),
     };
-    let Some(q) = q else {
-        let found = app.tables.list_members(after.map(|(_, id)| id), limit + 1).await?;
-        return page(app, list, vec![], found, limit, |_| true).await;
+    let q = match filter {
+        MemberFilter::All => {
+            let found = app.tables.list_members(after.map(|(_, id)| id), limit + 1).await?;
+            return page(app, list, vec![], found, limit, |_| true).await;
+        }
+        MemberFilter::Muted => {
+            let muted = app.standings.list_muted(app.now(), after.map(|(_, id)| id), limit + 1);
+            let found = muted.into_iter().map(|id| async move {
+                let member = app.tables.read_member(id).await?;
+                Ok::<_, StoreError>(member.unwrap_or_else(|| unknown(id)))
+            });
+            let found = stream::iter(found).buffered(READS_AT_ONCE).try_collect().await?;
+            return page(app, list, vec![], found, limit, |_| true).await;
+        }
+        MemberFilter::Named(q) => q,
     };
     let named_id = q.parse::<MemberId>().ok();
     let mut first = Vec::new();

@@ -47,6 +47,17 @@ impl MemberStandings {
         self.rules.read().get(&member).map_or_else(StandingRules::default, |changed| changed.rules)
     }
 
+    /// The first `count` members above an id who are muted, by id.
+    pub fn list_muted(&self, now: u64, above: Option<MemberId>, count: usize) -> Vec<MemberId> {
+        let rules = self.rules.read();
+        let muted = rules.iter().filter(|(_, changed)| changed.rules.is_muted(now)).map(|(id, _)| *id);
+        let mut muted: Vec<MemberId> = muted.filter(|id| above.is_none_or(|above| above < *id)).collect();
+        drop(rules);
+        muted.sort_unstable();
+        muted.truncate(count);
+        muted
+    }
+
     /// Gives the member of a token the level and the role that count here; `None` for a token that is refused.
     pub fn apply(&self, mut token: VerifiedToken) -> Option<gailou_shared::token::Member> {
         let rules = self.rules_of(token.member.id);

@@ -210,6 +210,26 @@ async fn wrong_fields_of_a_member_are_named_and_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn muted_members_are_a_list_until_their_mute_ends() {
+    let origin = TestOrigin::start().await;
+    let muted: Vec<_> = (40..45).map(member).collect();
+    for (n, of) in muted.iter().enumerate() {
+        let until = origin.app.now() + 60_000 * (1 + n as u64 / 4);
+        change(&origin, of, &json!({"muted_until": until})).await;
+    }
+    change(&origin, &member(45), &json!({"note": "not muted"})).await;
+    change(&origin, &muted[1], &json!({"muted_until": null})).await;
+    let list = || walk(&origin, &moderator(), "/v1/admin/members?muted=1&limit=2");
+    assert_eq!(list().await, ["40", "42", "43", "44"]);
+    origin.advance(Duration::from_secs(61));
+    assert_eq!(list().await, ["44"]);
+    for (query, field) in [("muted=2", "muted"), ("muted=1&q=x", "muted")] {
+        let call = origin.request(&format!("GET /v1/admin/members?{query}")).by(&moderator());
+        assert_eq!(call.send().await.expect(400)["errors"][0]["field"], field, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_change_leaves_one_entry_in_the_audit_log() {
     let origin = TestOrigin::start().await;
     let until = origin.app.now() + 1_000;

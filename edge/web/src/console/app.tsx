@@ -248,7 +248,11 @@ function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
     case 'comments':
       return <Comments key={JSON.stringify(filter)} parts={filter} />;
     case 'members':
-      return id ? <MemberPage key={id} id={id} /> : <Members q={filter.q ?? ''} />;
+      return id ? (
+        <MemberPage key={id} id={id} />
+      ) : (
+        <Members q={filter.q ?? ''} muted={filter.muted === '1'} />
+      );
     case 'words':
       return <Words q={filter.q ?? ''} />;
     case 'audit':

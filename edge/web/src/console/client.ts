@@ -123,6 +123,11 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/members?${query({ q, cursor })}`);
   }
 
+  /** Those who are muted now. */
+  mutedMembers(cursor: string | null): Promise<ListPage<ModeratedMember>> {
+    return this.#send('GET', `/v1/admin/members?${query({ muted: '1', cursor })}`);
+  }
+
   member(id: string): Promise<ModeratedMember> {
     return this.#send('GET', `/v1/admin/members/${encodeURIComponent(id)}`);
   }

@@ -1,4 +1,4 @@
-/** Members: all, or those whose names begin so. */
+/** Members: all, those whose names begin so, or those who are muted. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
@@ -10,7 +10,7 @@ import type { ModeratedMember } from './wire.ts';
 const TYPING_MS = 300;
 const MAX_NAME_CHARS = 64;
 
-export function Members({ q }: { q: string }) {
+export function Members({ q, muted }: { q: string; muted: boolean }) {
   const { client, text } = useConsole();
   const [typed, setTyped] = useState(q);
   const sent = useRef(q);
@@ -29,14 +29,15 @@ export function Members({ q }: { q: string }) {
     return () => clearTimeout(timer);
   }, [typed]);
   const load = useCallback(
-    (cursor: string | null) => client.members(q || null, cursor),
-    [client, q],
+    (cursor: string | null) =>
+      muted ? client.mutedMembers(cursor) : client.members(q || null, cursor),
+    [client, q, muted],
   );
   const list = usePages<ModeratedMember>(load);
   const isEmpty = list.items.length === 0 && !list.isLoading && !list.problem && !list.next;
   return (
     <section class="page">
-      <h2>{text.members}</h2>
+      <h2>{muted ? text.mutedMembers : text.members}</h2>
       <search>
         <label class="field">
           {text.memberQuery}
@@ -49,7 +50,12 @@ export function Members({ q }: { q: string }) {
           />
         </label>
       </search>
-      <p>
+      <p class="links">
+        {muted ? (
+          <a href={listHref('members')}>{text.allMembers}</a>
+        ) : (
+          <a href={listHref('members', { muted: '1' })}>{text.mutedMembers}</a>
+        )}
         <a href={listHref('audit', { action: 'mute' })}>{text.mutesInLog}</a>
       </p>
       {isEmpty && <p class="quiet">{text.nothingFound}</p>}

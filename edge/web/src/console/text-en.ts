@@ -155,6 +155,8 @@ export const en = {
 
   memberQuery: 'Beginning of a name, or an id',
   mutesInLog: 'Who was muted, in the log',
+  mutedMembers: 'Muted now',
+  allMembers: 'All members',
   theirDecisions: 'In the log',
   aboutMember: 'About the author',
   noName: 'without a name',

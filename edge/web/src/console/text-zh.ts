@@ -155,6 +155,8 @@ export const zh: ConsoleText = {
 
   memberQuery: '名字开头，或 ID',
   mutesInLog: '日志：禁言记录',
+  mutedMembers: '禁言中',
+  allMembers: '全部成员',
   theirDecisions: '日志',
   aboutMember: '关于作者',
   noName: '没有名字',

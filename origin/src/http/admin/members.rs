@@ -23,7 +23,7 @@ use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::member_admin;
+use crate::service::member_admin::{self, MemberFilter};
 use crate::state::AppState;
 
 /// Largest time that is taken, in Unix milliseconds: the end of the year 9999, the last that RFC 3339 can write.
@@ -31,8 +31,8 @@ const MAX_TIME_MS: u64 = 253_402_300_799_999;
 
 /// Members.
 ///
-/// Only moderators may. All by id; with `q` those whose names begin so, by name, after the member with this id. Each is
-/// on one page; a page may hold fewer than `limit`.
+/// Only moderators may. All by id; with `muted=1` those who are muted, by id; with `q` those whose names begin so, by
+/// name, after the member with this id. Each is on one page; a page may hold fewer than `limit`.
 #[utoipa::path(
     get, path = "/v1/admin/members", tag = "admin",
     params(MembersQuery),
@@ -45,7 +45,7 @@ pub(in crate::http) async fn list_members(
     query: MembersQuery,
 ) -> PrivateAnswer<ModeratedMemberPage> {
     let _place = app.reads.admit().await?;
-    private(member_admin::list(&app, query.q.as_deref(), query.limit, query.cursor).await?)
+    private(member_admin::list(&app, &query.filter, query.limit, query.cursor).await?)
 }
 
 /// A member.
@@ -179,7 +179,7 @@ fn friends(fields: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Option<
 /// The requested page of members.
 #[derive(Debug)]
 pub(in crate::http) struct MembersQuery {
-    q: Option<String>,
+    filter: MemberFilter,
     limit: usize,
     cursor: Option<Cursor>,
 }
@@ -194,9 +194,21 @@ impl FromRequestParts<HttpState> for MembersQuery {
         let fits = |q: &str| q.chars().count() <= limits::MAX_NAME_CHARS && !q.chars().any(char::is_control);
         let wrong = || FieldError::new("q", format!("must be at most {} characters", limits::MAX_NAME_CHARS));
         let q = q.map_or(Ok(None), |q| fits(q).then(|| Some(q.to_owned())).ok_or_else(wrong));
-        match (q, limit) {
-            (Ok(q), Ok(limit)) => Ok(Self { q, limit, cursor: query.cursor(&state.app)? }),
-            (q, limit) => Err(Refusal::fields([q.err(), limit.err()].into_iter().flatten().collect())),
+        let muted = match query.get("muted") {
+            None | Some("0") => Ok(false),
+            Some("1") if matches!(q, Ok(None)) => Ok(true),
+            Some("1") => Err(FieldError::new("muted", "cannot be combined with q")),
+            Some(_) => Err(FieldError::new("muted", "must be 0 or 1")),
+        };
+        match (q, muted, limit) {
+            (Ok(q), Ok(muted), Ok(limit)) => {
+                let otherwise = if muted { MemberFilter::Muted } else { MemberFilter::All };
+                let filter = q.map_or(otherwise, MemberFilter::Named);
+                Ok(Self { filter, limit, cursor: query.cursor(&state.app)? })
+            }
+            (q, muted, limit) => {
+                Err(Refusal::fields([q.err(), muted.err(), limit.err()].into_iter().flatten().collect()))
+            }
         }
     }
 }
@@ -206,6 +218,12 @@ impl IntoParams for MembersQuery {
         let q = parameters::text().max_length(Some(limits::MAX_NAME_CHARS));
         vec![
             parameters::query("q", "The beginning of a name, or an id.", q).build(),
+            parameters::query(
+                "muted",
+                "`1`: only those who are muted; not together with `q`.",
+                parameters::text().enum_values(Some(["0", "1"])),
+            )
+            .build(),
             parameters::page_size(),
             parameters::cursor("`page.next` of the page before."),
         ]
