@@ -95,7 +95,7 @@ test_program() {
   local folder=$1 name=$2 program
   shift 2
   program=$(cargo test --locked --workspace "${CLUSTER[@]}" --no-run --color never 2>&1 |
-    sed -nE "s#^ *Executable (unittests src/lib.rs|tests/[^ ]*) \\((.*/$name-[0-9a-f]+)\\)$#\\2#p")
+    sed -nE "s#^ *Executable (unittests src/lib.rs|tests/[^ ]*) \\((.*/$name-[0-9a-f]+)\\)\$#\\2#p")
   if [ -z "$program" ]; then
     echo "cargo has built no tests named $name"
     return 1

@@ -37,17 +37,15 @@ pub fn search_char(c: char) -> SearchChar {
 
 /// A letter in lower case without its accents.
 fn without_accent(letter: char) -> char {
-    if let Some((_, plain)) = TYPED_WITHOUT_STROKE.iter().find(|(stroked, _)| *stroked == letter) {
-        return *plain;
-    }
-    match NFD_NORMALIZER.normalize_iter(core::iter::once(letter)).next() {
+    let base = match NFD_NORMALIZER.normalize_iter(core::iter::once(letter)).next() {
         // What remains may look like a Latin letter.
         Some(base) if base != letter => match classify(base) {
             CharClass::Word(base) => base,
             _ => letter,
         },
         _ => letter,
-    }
+    };
+    TYPED_WITHOUT_STROKE.iter().find(|(stroked, _)| *stroked == base).map_or(base, |(_, plain)| *plain)
 }
 
 #[cfg(test)]
@@ -62,6 +60,7 @@ mod tests {
             ('É', SearchChar::Word('e')),
             ('ệ', SearchChar::Word('e')),
             ('Ø', SearchChar::Word('o')),
+            ('Ǿ', SearchChar::Word('o')),
             ('ё', SearchChar::Word('e')),
             ('е', SearchChar::Word('e')),
             ('ά', SearchChar::Word('a')),
