@@ -219,7 +219,8 @@ async fn muted_members_are_a_list_until_their_mute_ends() {
     }
     change(&origin, &member(45), &json!({"note": "not muted"})).await;
     change(&origin, &muted[1], &json!({"muted_until": null})).await;
-    let list = || walk(&origin, &moderator(), "/v1/admin/members?muted=1&limit=2");
+    let by = moderator();
+    let list = || walk(&origin, &by, "/v1/admin/members?muted=1&limit=2");
     assert_eq!(list().await, ["40", "42", "43", "44"]);
     origin.advance(Duration::from_secs(61));
     assert_eq!(list().await, ["44"]);
