@@ -51,7 +51,11 @@ describe('console: members', {
       }
       await page.getByRole('navigation').getByRole('link', { name: 'Members' }).click();
       await page.waitForURL(/members$/);
-      assert.equal(await search.inputValue(), '', 'all members again');
+      // All members again.
+      await until(
+        () => search.inputValue(),
+        (typed) => typed === '',
+      );
       await search.fill(ann.name);
       await page.waitForURL(/members\?q=/);
       await page.locator('.people').getByText(ann.name).click();
@@ -102,7 +106,7 @@ describe('console: members', {
       assert.equal((await standing(bob.id)).muted_until, null);
       await page.goBack();
       await page.getByRole('heading', { name: 'Muted now' }).waitFor();
-      await page.getByText(bob.name).waitFor({ state: 'detached' });
+      await page.locator('.people').getByText(bob.name).waitFor({ state: 'detached' });
     });
   });
 
