@@ -44,9 +44,10 @@ report() {
   printf '  %-6s %12s  %s\n' "$1" "$(duration "$2")" "$3"
 }
 
-# failed_tests FILE: prints what cargo says of the tests that failed, without backtraces.
+# failed_tests FILE: prints what cargo and Node say of the tests that failed, without backtraces.
 failed_tests() {
-  sed -n '/^failures:$/,/^test result: FAILED/p' "$1" | grep -vE '^ +([0-9]+: |at )' | head -n 60
+  sed -n -e '/^failures:$/,/^test result: FAILED/p' -e '/^[^ ]* failing tests:$/,/^----/p' "$1" |
+    grep -vE '^ +([0-9]+: |at )' | head -n 80
 }
 
 # log_tail FILE...: prints the tests that failed in a log, or the last lines of a log without any.

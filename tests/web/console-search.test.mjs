@@ -12,10 +12,9 @@ import {
   violations,
   withConsole,
 } from './support/console.mjs';
-import { BASE, DESKTOP, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import { BASE, DESKTOP, NARROW, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import { newText } from './support/page.mjs';
 
-const NARROW = { width: 375, height: 812 };
 const CALL = '**/v1/admin/comments?*';
 
 /** Answers the call of the search with these comments; `asked` gets the parameters of each. */

@@ -18,10 +18,15 @@ import {
   violations,
   withConsole,
 } from './support/console.mjs';
-import { BASE, DESKTOP, ORIGIN, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import {
+  BASE,
+  DESKTOP,
+  NARROW,
+  ORIGIN,
+  skipWithout,
+  TOKEN_SECRET,
+} from './support/environment.mjs';
 import { newText } from './support/page.mjs';
-
-const NARROW = { width: 375, height: 812 };
 
 describe('console', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),

@@ -55,16 +55,8 @@ impl Default for EdgeSettings {
     }
 }
 
-/// Scheme and host, without a slash at the end.
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let expected = "the Worker's address without a path, such as https://comments.example.com";
-    values::parse_optional(deserializer, expected, |url| {
-        let url = url.strip_suffix('/').unwrap_or(url);
-        let uri: http::Uri = url.parse().ok()?;
-        let known = matches!(uri.scheme_str(), Some("http" | "https"));
-        let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
-        (known && bare).then(|| url.to_owned())
-    })
+    values::server_address(deserializer, "the Worker's address without a path, such as https://comments.example.com")
 }
 
 impl EdgeSettings {

@@ -37,16 +37,11 @@ impl Default for SearchSettings {
     }
 }
 
-/// Scheme and host, without a slash at the end.
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let expected = "the address of a server without a path, such as https://search.example.com:9200";
-    values::parse_optional(deserializer, expected, |url| {
-        let url = url.strip_suffix('/').unwrap_or(url);
-        let uri: http::Uri = url.parse().ok()?;
-        let known = matches!(uri.scheme_str(), Some("http" | "https"));
-        let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
-        (known && bare).then(|| url.to_owned())
-    })
+    values::server_address(
+        deserializer,
+        "the address of a server without a path, such as https://search.example.com:9200",
+    )
 }
 
 fn username<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -143,6 +143,21 @@ pub(super) fn parse_optional<'de, D: Deserializer<'de>, T>(
     self::parse(deserializer, expected, |text| if text.is_empty() { Some(None) } else { parse(text).map(Some) })
 }
 
+/// The address of a server by `http` or `https`, without a path, a login, or a slash at the end; an empty text is not a
+/// value.
+pub(super) fn server_address<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &'static str,
+) -> Result<Option<String>, D::Error> {
+    parse_optional(deserializer, expected, |url| {
+        let url = url.strip_suffix('/').unwrap_or(url);
+        let uri: http::Uri = url.parse().ok()?;
+        let known = matches!(uri.scheme_str(), Some("http" | "https"));
+        let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
+        (known && bare).then(|| url.to_owned())
+    })
+}
+
 struct TextVisitor {
     expected: &'static str,
 }

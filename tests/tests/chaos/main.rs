@@ -61,13 +61,13 @@ async fn acknowledged_writes_survive_every_fault() -> Result<(), String> {
     for (number, fault) in faults.iter().cycle().take(faults.len() * number("CHAOS_ROUNDS", 1) as usize).enumerate() {
         let result = run_round(&mut cluster, *fault, number, length).await;
         print_line(&result.table_row());
-        if !result.findings.problems.is_empty() {
-            result
-                .findings
-                .problems
-                .iter()
-                .take(MAX_PROBLEMS_SHOWN)
-                .for_each(|problem| print_line(&format!("    {problem}")));
+        let problems = &result.findings.problems;
+        if !problems.is_empty() {
+            let shown = problems.iter().take(MAX_PROBLEMS_SHOWN).map(|problem| format!("\n    {problem}"));
+            let shown: String = shown.collect();
+            print_line(&shown);
+            // The harness shows it beside the error.
+            println!("{}{shown}", result.table_row());
             failed.push(fault.name());
         }
     }

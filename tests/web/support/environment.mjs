@@ -24,6 +24,8 @@ export const IS_OFFLINE = Boolean(process.env.E2E_OFFLINE);
 
 export const WAIT_MS = 15_000;
 export const DESKTOP = { width: 1100, height: 900 };
+/** The narrowest page that is promised. */
+export const NARROW = { width: 375, height: 812 };
 export const PHONE = { width: 390, height: 844 };
 
 /** The subjects of the demo threads: one of each mode. */
