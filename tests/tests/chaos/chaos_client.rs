@@ -154,6 +154,17 @@ enum RequestOutcome {
     Silence,
 }
 
+impl RequestOutcome {
+    /// For a report.
+    fn name(&self) -> String {
+        match self {
+            Self::Accepted(answer) | Self::Refused(answer) => format!("{} {}", answer.status, answer.text),
+            Self::Unknown => "503".to_owned(),
+            Self::Silence => "no response".to_owned(),
+        }
+    }
+}
+
 /// One member, with everything that it has sent.
 pub(crate) struct ChaosClient {
     pub(crate) me: TestMember,
@@ -262,6 +273,7 @@ impl ChaosClient {
         if round.expects_loss() {
             reactions.expect_loss(is_first);
         }
+        reactions.note_request(request, &outcome.name());
         match outcome {
             RequestOutcome::Accepted(answer) => {
                 round.note_acknowledgement();

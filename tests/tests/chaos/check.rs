@@ -239,10 +239,13 @@ async fn check_reactions(
             for id in ids {
                 let found = parse_reaction(&overlay["data"][id]["reaction"]);
                 let reactions = member.reactions.get_mut(id).expect("the key of this request");
-                let possible = reactions.possible().clone();
+                let (possible, requests) = (reactions.possible().clone(), reactions.requests().to_vec());
                 if !reactions.resolve(found) {
                     findings.wrong_states += 1;
-                    findings.report(format!("{} has {found:?} on {id}, possible is {possible:?}", member.me.id));
+                    findings.report(format!(
+                        "{} has {found:?} on {id}, possible is {possible:?} after {requests:?}",
+                        member.me.id
+                    ));
                 }
                 let counts = counted.entry(id.clone()).or_default();
                 match found {

@@ -46,11 +46,13 @@ pub(crate) struct PossibleReactions {
     /// What was possible before the first request whose record the broker may lose: nothing when there was no request
     /// before. `None` without such a request.
     before_loss: Option<BTreeSet<MemberReaction>>,
+    /// The requests of this round with their outcomes, for a report.
+    requests: Vec<String>,
 }
 
 impl Default for PossibleReactions {
     fn default() -> Self {
-        Self { possible: [None].into(), is_open: false, before_loss: None }
+        Self { possible: [None].into(), is_open: false, before_loss: None, requests: vec![] }
     }
 }
 
@@ -61,6 +63,15 @@ impl PossibleReactions {
 
     pub(crate) fn possible(&self) -> &BTreeSet<MemberReaction> {
         &self.possible
+    }
+
+    pub(crate) fn requests(&self) -> &[String] {
+        &self.requests
+    }
+
+    /// Notes a request and its outcome for a report.
+    pub(crate) fn note_request(&mut self, ReactionRequest { method, what }: ReactionRequest, outcome: &str) {
+        self.requests.push(format!("{method} {what}: {outcome}"));
     }
 
     /// Notes an acknowledgement with this reaction; whether it is possible.

@@ -1,4 +1,7 @@
-//! Reacting: append the reaction, then fold it into the counters for the answer.
+//! Reacting: read what the member thinks, append the reaction, then fold it into the counters for the answer.
+//!
+//! What the tables cannot say is refused before the append: a reaction in the broker that the counters lack would be
+//! missing in the answers to later ones until the tables hold it.
 
 use std::time::Duration;
 
@@ -12,7 +15,6 @@ use crate::domain::row::ReactionCounts;
 use crate::ports::broker::Topic;
 use crate::ports::counters::{CountersError, FoldRequest, FoldedReaction};
 use crate::ports::journal::JournalError;
-use crate::ports::store::StoreError;
 
 /// How often the tables are read for a reaction that the counters cannot answer.
 const STATE_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -27,44 +29,19 @@ impl ClusterJournal {
         change: ReactionChange,
         logged: LoggedOperation,
     ) -> Result<OperationOutcome, JournalError> {
-        let (offset, state) = match self.visibility.get_cached(id).await {
-            Some(false) => return Ok(OperationOutcome::NoComment),
-            Some(true) => {
-                // If too many queries wait, this refuses before anything is appended.
-                let state = self.reaction_states.query_state((id, member))?;
-                let (offset, state) = tokio::join!(self.append_record(Topic::Reactions, id.slot(), &logged), state);
-                (offset?, state)
-            }
-            None => {
-                let (is_visible, state) = self.read_visibility_and_state(id, member).await?;
-                if !is_visible {
-                    return Ok(OperationOutcome::NoComment);
-                }
-                (self.append_record(Topic::Reactions, id.slot(), &logged).await?, state)
-            }
-        };
-        let request = FoldRequest { id, member, change, offset, state: state.map_err(unknown)? };
-        let FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction } = self.fold(request).await?;
-        Ok(OperationOutcome::Reacted { likes, dislikes, reaction })
-    }
-
-    /// Whether a comment is visible, and the state of the pair. A row says both. Without a row, or while
-    /// the tables do not answer, the caches and the pending comments say whether it is visible.
-    async fn read_visibility_and_state(
-        &self,
-        id: CommentId,
-        member: MemberId,
-    ) -> Result<(bool, Result<ReactionState, StoreError>), JournalError> {
-        let version = self.visibility.version(id);
-        let state = self.reaction_states.query_state((id, member))?.await;
-        let is_visible = match state.as_ref().ok().and_then(|state| state.visible) {
-            Some(is_visible) => {
-                self.visibility.remember(id, is_visible, version).await;
-                is_visible
-            }
+        let state = self.reaction_states.query_state((id, member))?.await?;
+        let is_visible = match state.visible {
+            Some(is_visible) => is_visible,
+            // Without a row, the pending comments say it.
             None => self.visibility.is_visible(id).await?,
         };
-        Ok((is_visible, state))
+        if !is_visible {
+            return Ok(OperationOutcome::NoComment);
+        }
+        let offset = self.append_record(Topic::Reactions, id.slot(), &logged).await?;
+        let request = FoldRequest { id, member, change, offset, state };
+        let FoldedReaction { counts: ReactionCounts { likes, dislikes }, reaction } = self.fold(request).await?;
+        Ok(OperationOutcome::Reacted { likes, dislikes, reaction })
     }
 
     /// Folds an appended reaction. From here on nothing is refused; the outcome may be unknown.

@@ -15,7 +15,7 @@ use crate::domain::positions::OperationStream;
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 use crate::ports::broker::PartitionOffsets as _;
 use crate::ports::counters::CountersError;
-use crate::ports::store::{BatchWriter as _, ThreadReader as _};
+use crate::ports::store::{BatchWriter as _, StoreError, ThreadReader as _};
 use crate::testing::faults::FaultPoint;
 use crate::testing::fixtures::{comment, like, member, new_row, publish, subject_in};
 use crate::testing::memory_pending::MemoryPending;
@@ -221,12 +221,6 @@ async fn one_row_answers_visibility_and_state() {
     let id = bed.store_row(2).await;
     assert!(matches!(bed.like(id, 7).await, Ok(OperationOutcome::Reacted { likes: 1, .. })));
     assert_eq!(bed.doubles.store.state_queries(), 2);
-    // Remembered for a moment, and not after a change.
-    bed.journal
-        .append(Operation::Change { id, change: CommentChange::State(CommentState::Hidden), audit: None })
-        .await
-        .unwrap();
-    assert!(bed.journal.visibility.get_cached(id).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -279,11 +273,18 @@ async fn like_without_counters_is_answered_from_its_row() {
     // The rows do not hold it within two seconds.
     bed.doubles.counters.fail_folds([gone()]);
     is_unknown(&bed.like(id, 8).await);
-    // They do not answer.
+    assert_eq!(bed.appended(Topic::Reactions), 2, "it counts when the rows have it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn like_is_refused_while_the_tables_cannot_say_what_the_member_thinks() {
+    let bed = JournalTestBed::new();
+    let id = bed.store_row(1).await;
     assert!(bed.journal.visibility.is_visible(id).await.unwrap());
     bed.doubles.store.take_down(0);
-    is_unknown(&bed.like(id, 9).await);
-    assert_eq!(bed.appended(Topic::Reactions), 3, "they count when the rows have them");
+    let refused = bed.like(id, 7).await;
+    assert!(matches!(refused, Err(JournalError::Store(StoreError::Unavailable(_)))), "{refused:?}");
+    assert_eq!(bed.appended(Topic::Reactions), 0, "no later answer lacks it");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,10 +1,9 @@
 //! Whether comments are visible, remembered for a moment.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gailou_shared::id::{CommentId, SLOT_COUNT};
+use gailou_shared::id::CommentId;
 use tokio::time::Instant;
 
 use crate::domain::row::CommentRow;
@@ -33,14 +32,12 @@ impl KnownVisibility {
 pub(super) struct VisibilityCache {
     comments: Arc<dyn CommentReader>,
     visible: moka::future::Cache<CommentId, KnownVisibility>,
-    /// How often each slot changed. What was read before a change is not remembered after it.
-    versions: Box<[AtomicU64]>,
 }
 
 impl VisibilityCache {
     pub(super) fn new(comments: Arc<dyn CommentReader>) -> Self {
         let visible = moka::future::Cache::builder().max_capacity(MAX_VISIBILITIES_CACHED).build();
-        Self { comments, visible, versions: (0..SLOT_COUNT).map(|_| AtomicU64::new(0)).collect() }
+        Self { comments, visible }
     }
 
     /// Whether every reader may see a comment, by its row or as a pending comment. Concurrent callers
@@ -58,31 +55,8 @@ impl VisibilityCache {
         known.map(|known| known.is_visible).map_err(|error: Arc<StoreError>| (*error).clone())
     }
 
-    /// The same, if it is remembered.
-    pub(super) async fn get_cached(&self, id: CommentId) -> Option<bool> {
-        self.visible.get(&id).await.filter(KnownVisibility::is_fresh).map(|known| known.is_visible)
-    }
-
-    /// The version of the comment's slot, for [`VisibilityCache::remember`].
-    pub(super) fn version(&self, id: CommentId) -> u64 {
-        self.version_of_slot(id).load(Ordering::SeqCst)
-    }
-
-    /// Remembers what was read at this version.
-    pub(super) async fn remember(&self, id: CommentId, is_visible: bool, version: u64) {
-        self.visible.insert(id, KnownVisibility { is_visible, read_at: Instant::now() }).await;
-        if self.version(id) != version {
-            self.visible.invalidate(&id).await;
-        }
-    }
-
     /// Forgets a comment that changed.
     pub(super) async fn invalidate(&self, id: CommentId) {
-        self.version_of_slot(id).fetch_add(1, Ordering::SeqCst);
         self.visible.invalidate(&id).await;
-    }
-
-    fn version_of_slot(&self, id: CommentId) -> &AtomicU64 {
-        &self.versions[usize::from(id.slot().get())]
     }
 }
