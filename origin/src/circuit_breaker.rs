@@ -43,7 +43,7 @@ pub struct CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`); `server` says in the log which of
+    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`, `turnstile`); `server` says in the log which of
     /// its servers or parts this is.
     pub fn new(dependency: &'static str, server: impl Into<String>) -> Self {
         let metrics = BreakerMetrics::new(dependency);
@@ -70,6 +70,11 @@ impl CircuitBreaker {
             self.metrics.count_refusal();
         }
         may_call
+    }
+
+    /// Whether every call is refused now.
+    pub fn is_open(&self, now: Instant) -> bool {
+        matches!(*self.state.lock(), BreakerState::Open { until } if now < until)
     }
 
     /// The server answered.
@@ -151,6 +156,7 @@ mod tests {
         let now = Instant::now();
         let breaker = open_breaker(now);
         breaker.record_success();
+        assert!(breaker.is_open(now) && !breaker.is_open(now + BREAKER_OPEN_TIME));
         assert!(!breaker.try_call(now), "the late answer to a call from before closes nothing");
         assert!(!breaker.try_call(now + BREAKER_OPEN_TIME - Duration::from_millis(1)));
         assert!(breaker.try_call(now + BREAKER_OPEN_TIME));

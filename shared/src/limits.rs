@@ -68,6 +68,8 @@ pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 128;
 pub const IDEMPOTENCY_WINDOW_MS: u64 = 24 * 3_600_000;
 /// How long an author may edit a comment after its publication, in milliseconds.
 pub const EDIT_WINDOW_MS: u64 = 15 * 60_000;
+/// Longest answer to a challenge, in bytes: ALTCHA's has about 500, Turnstile's at most 2,048.
+pub const MAX_CHALLENGE_ANSWER_BYTES: usize = 4_096;
 /// Longest bearer token, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 4_096;
 /// Longest lifetime of a token, in seconds from now.

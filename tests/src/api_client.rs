@@ -331,7 +331,8 @@ impl ApiRequest {
     }
 
     /// The same request once more; `None` when its body is a stream.
-    fn try_clone(&self) -> Option<Self> {
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
         let body = match &self.body {
             Some(body) => Some(Body::from(body.as_bytes()?.to_vec())),
             None => None,

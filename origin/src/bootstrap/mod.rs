@@ -22,10 +22,11 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::adapters::cloudflare::WorkerClient;
+use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
@@ -42,10 +43,12 @@ use crate::ports::popularity::Popularity;
 use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{DeadReactions, Store, Tables};
+use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
+use crate::state::guest_activity::GuestActivity;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -152,6 +155,9 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         taken_names: TakenNames::new(&config.adjustable.names.reserved),
         ids: IdGenerator::new(adapters.lease, last_id.map_or(0, CommentId::created_ms)),
         degrade,
+        guest_activity: GuestActivity::default(),
+        altcha_key: AltchaKey::new(&cursor_secret),
+        turnstile: turnstile(&config),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
@@ -346,6 +352,13 @@ impl Process {
 /// The weights of the configured types.
 pub(crate) fn weights(config: &Config) -> WeightsByType {
     config.types.iter().map(|(name, kind)| (name.clone(), kind.weights())).collect()
+}
+
+/// The service that verifies the tokens of the configured widget.
+fn turnstile(config: &Config) -> Option<Arc<dyn TurnstileVerifier>> {
+    let settings = &config.turnstile;
+    let secret = settings.secret.clone()?;
+    Some(Arc::new(SiteverifyClient::new(&settings.siteverify_url, secret)))
 }
 
 /// Whether this process pushes to an edge.

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::sources::refusal_reason;
-use crate::config::{AllowedOrigins, ConfigError, DegradeSettings, LimitSettings, NameSettings, RuleSettings};
+use crate::config::{
+    AllowedOrigins, ChallengeRules, ConfigError, DegradeSettings, LimitSettings, NameSettings, RuleSettings,
+};
 
 /// The sections of a configuration that admins may change; with `sites`, which is `cors.origins` there.
-const ADJUSTABLE_SECTIONS: [&str; 4] = ["names", "rules", "degrade", "limits"];
+const ADJUSTABLE_SECTIONS: [&str; 5] = ["names", "rules", "challenge", "degrade", "limits"];
 
 /// The settings that admins change. Those of the configuration are in force where nothing is changed.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -23,6 +25,7 @@ pub struct AdjustableSettings {
     pub sites: AllowedOrigins,
     pub names: NameSettings,
     pub rules: RuleSettings,
+    pub challenge: ChallengeRules,
     pub degrade: DegradeSettings,
     pub limits: LimitSettings,
 }
@@ -73,6 +76,7 @@ fn replaced_section(before: &Value, after: &Value) -> Option<String> {
 pub(super) fn adjustable_name(path: &[String]) -> Option<String> {
     match path {
         [section, setting] if section == "cors" && setting == "origins" => Some("sites".into()),
+        [section, part, ..] if section == "challenge" && part == "turnstile" => None,
         [section, _, ..] if ADJUSTABLE_SECTIONS.contains(&section.as_str()) => Some(path.join(".")),
         _ => None,
     }
@@ -117,6 +121,8 @@ mod tests {
         check(json!({"degrade": {"hot_as_new": "perhaps"}}), "degrade.hot_as_new", "on or off");
         check(json!({"degrade": {"hot_as_old": true}}), "degrade.hot_as_old", "is not a setting");
         check(json!({"limit": {}}), "limit", "is not a setting");
+        check(json!({"challenge": {"altcha_max_number": 10}}), "challenge.altcha_max_number", "from 1000 to 10000000");
+        check(json!({"challenge": {"turnstile": {}}}), "challenge.turnstile", "is not a setting");
         check(json!({"rules": 7}), "rules", "must be an object");
         check(json!({"limits": []}), "limits", "must be an object");
         check(json!({"rules": {"blocked": "all"}}), "rules.blocked", "must be an object");

@@ -7,6 +7,7 @@
 mod adjustable;
 mod allowed_origins;
 mod auth;
+mod challenge;
 mod cluster;
 mod connections;
 mod degrade;
@@ -36,6 +37,7 @@ use std::{env, fs};
 pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
+pub use challenge::{ChallengeKind, ChallengeRules, ChallengeSettings, ChallengedGuests, TurnstileSettings};
 pub use cluster::{
     ClusterSettings, ClusterTuning, KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism, Transport, Urls,
     mysql_transport, redis_transport,
@@ -51,6 +53,7 @@ pub use retention::RetentionSettings;
 pub use rules::{BlockedSettings, GuestRule, RuleSettings};
 pub use search::SearchSettings;
 pub use secret::{Password, Secret};
+use serde_json::{Map, Value};
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
@@ -95,6 +98,7 @@ pub struct Config {
     pub connections: ConnectionSettings,
     pub retention: RetentionSettings,
     pub auth: AuthSettings,
+    pub turnstile: TurnstileSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
     pub search: SearchSettings,
@@ -164,6 +168,7 @@ impl Config {
         let settings: Settings = sources.read()?;
         let types = subject_types::from_settings(&settings, sources)?;
         let cluster = cluster::from_settings(&settings, sources)?;
+        settings.challenge.check()?;
         let mut config = Self::assemble(settings, types, cluster);
         config.fixed = sources.given().filter_map(adjustable::adjustable_name).collect();
         config.check_secrets()?;
@@ -182,27 +187,44 @@ impl Config {
             degrade,
             names,
             rules,
+            challenge,
             auth,
             cors,
             edge,
             search,
             ..
         } = settings;
+        let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
+        let challenge = ChallengeRules { guests, kind, altcha_max_number };
         Self {
             bind,
             data,
             trusted_proxies,
-            adjustable: AdjustableSettings { sites: cors.origins, names, rules, degrade, limits },
+            adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits },
             fixed: BTreeSet::new(),
             connections,
             retention,
             auth,
+            turnstile,
             cursor_secret,
             edge,
             search,
             cluster,
             types,
         }
+    }
+
+    /// The settings with what admins change of them, checked against what they cannot change.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the first setting that is refused.
+    pub fn adjusted(&self, changes: &Map<String, Value>) -> Result<AdjustableSettings, ConfigError> {
+        let settings = self.adjustable.with_changes(changes)?;
+        if settings.challenge.kind == ChallengeKind::Turnstile && self.turnstile.secret.is_none() {
+            let reason = "can be turnstile where challenge.turnstile is in the configuration of the server";
+            return Err(ConfigError::new("challenge.kind", reason));
+        }
+        Ok(settings)
     }
 
     fn check_secrets(&self) -> Result<(), ConfigError> {

@@ -12,8 +12,9 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AuthSettings, BlockedSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings,
-    HotWeightSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType,
+    AuthSettings, BlockedSettings, ChallengeSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings,
+    EdgeSettings, HotWeightSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings,
+    SubjectType, TurnstileSettings,
 };
 
 /// One setting.
@@ -37,6 +38,8 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
     entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));
+    entries.extend(section::<ChallengeSettings>("challenge.", &defaults.challenge));
+    entries.extend(section::<TurnstileSettings>("challenge.turnstile.", &defaults.challenge.turnstile));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<SearchSettings>("search.", &defaults.search));

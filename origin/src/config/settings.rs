@@ -12,8 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings,
-    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    AuthSettings, ChallengeSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings,
+    LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies,
+    Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -61,6 +62,8 @@ pub(super) struct Settings {
     pub(super) names: NameSettings,
     /// `rules`
     pub(super) rules: RuleSettings,
+    /// `challenge`
+    pub(super) challenge: ChallengeSettings,
     /// `cors`
     pub(super) cors: CorsSettings,
     /// `edge`
@@ -91,6 +94,7 @@ impl Default for Settings {
             auth: AuthSettings::default(),
             names: NameSettings::default(),
             rules: RuleSettings::default(),
+            challenge: ChallengeSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),

@@ -51,6 +51,29 @@ fn edge_has_an_address_and_a_secret() {
 }
 
 #[test]
+fn turnstile_has_a_site_key_and_a_secret() {
+    let variable = |name: &str| format!("GAILOU_CHALLENGE__TURNSTILE__{name}");
+    let (site_key, secret, url) = (variable("SITE_KEY"), variable("SECRET"), variable("SITEVERIFY_URL"));
+    let check = |variables: &[(&str, &str)], expected: &str| {
+        let error = read(variables).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{variables:?}: {error}");
+    };
+    check(&[(&site_key, "0x4A")], &format!("{secret} must be given beside"));
+    check(&[(&secret, "hidden")], &format!("{site_key} must be given beside"));
+    check(&[("GAILOU_CHALLENGE__KIND", "turnstile")], &format!("{site_key} must be given if"));
+    check(&[("GAILOU_CHALLENGE__KIND", "hcaptcha")], "GAILOU_CHALLENGE__KIND must be one of altcha, turnstile");
+    check(&[("GAILOU_CHALLENGE__GUESTS", "all")], "GAILOU_CHALLENGE__GUESTS must be one of never, suspicious, always");
+    check(&[(&site_key, "a b")], &format!("{site_key} must be at most"));
+    check(&[(&url, "siteverify")], &format!("{url} must be an address"));
+    let given = [("GAILOU_CHALLENGE__KIND", "turnstile"), (&site_key, "0x4A"), (&secret, "hidden")];
+    let config = read(&given).unwrap();
+    assert_eq!(config.adjustable.challenge.kind, ChallengeKind::Turnstile);
+    assert_eq!(config.fixed, BTreeSet::from(["challenge.kind".to_owned()]));
+    assert!(!format!("{config:?}").contains("hidden"));
+    assert!(!config.adjustable.to_json().to_string().contains("0x4A"));
+}
+
+#[test]
 fn variable_replaces_file_and_secret_is_text() {
     let file = "bind = '127.0.0.1:1'\ndata = 'here'\ncors.origins = ['https://a.example']\n\
                 [types.video]\nmax_chars = 100\nweights.like = 2000\nweights.half_life_hours = 'none'\n\

@@ -2,6 +2,7 @@
 //!
 //! It knows the shared crate and nothing else of the origin.
 
+pub mod altcha;
 pub mod audit;
 pub mod broker_state;
 pub mod change_feed;

@@ -20,8 +20,8 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::domain::row::CommentRow;
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
-    AfterBody, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId, QueryParameters, ReplySorts,
-    UnreadBody,
+    AfterBody, ChallengedWrite, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
+    QueryParameters, ReplySorts, UnreadBody,
 };
 use crate::http::openapi::bodies::CommentEdit;
 use crate::http::openapi::responses::{
@@ -170,7 +170,7 @@ pub(super) async fn get_tree(
 /// Only its author may, for 15 minutes, and 60 times unless the installation says otherwise.
 #[utoipa::path(
     patch, path = "/v1/comments/{id}", tag = "comments",
-    params(PathId<CommentId>),
+    params(PathId<CommentId>, ChallengedWrite),
     request_body(content = CommentEdit, examples(
         ("edit" = (value = json!({"content": "Well said!"}))),
     )),
@@ -190,13 +190,14 @@ pub(super) async fn get_tree(
 pub(super) async fn edit_comment(
     State(app): State<Arc<AppState>>,
     LimitedMember { member, .. }: LimitedMember<Edits>,
+    ChallengedWrite(source): ChallengedWrite,
     id: AfterBody<PathId<CommentId>>,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<Comment>), Refusal> {
     let PathId(id) = id?;
     app.rate_limits.count_edit_of(id).await?;
     let text = content::parse_edit(&body, limits::MAX_CONTENT_CHARS).map_err(Refusal::fields)?;
-    let comment = edit::edit(&app, &member, id, text).await?;
+    let comment = edit::edit(&app, &member, &source, id, text).await?;
     let is_held = comment.state == CommentState::Review;
     Ok((if is_held { StatusCode::ACCEPTED } else { StatusCode::OK }, Json(comment)))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::extract::MatchedPath;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gailou_shared::wire::{Code, FieldError, Problem};
+use gailou_shared::wire::{Challenge, Code, FieldError, Problem};
 
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::{RateLimited, RatePolicy};
@@ -37,13 +37,22 @@ pub(super) struct Refusal {
     errors: Vec<FieldError>,
     retry_after: Option<Duration>,
     rate_limited: Option<Box<RateLimited>>,
+    challenge: Option<Box<Challenge>>,
     /// For the log.
     cause: Option<Box<str>>,
 }
 
 impl Refusal {
     pub(super) fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, detail: detail.into(), errors: vec![], retry_after: None, rate_limited: None, cause: None }
+        Self {
+            code,
+            detail: detail.into(),
+            errors: vec![],
+            retry_after: None,
+            rate_limited: None,
+            challenge: None,
+            cause: None,
+        }
     }
 
     /// `invalid_request` that names each wrong field.
@@ -118,6 +127,10 @@ impl From<&ServiceError> for Refusal {
             ServiceError::NameRejected(detail) => {
                 let errors = vec![FieldError::new("name", *detail)];
                 return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
+            }
+            ServiceError::ChallengeRequired { reason, challenge } => {
+                let refusal = Self::new(Code::ChallengeRequired, *reason);
+                return Self { challenge: Some(challenge.clone()), ..refusal };
             }
             ServiceError::RateLimited(limited) => return limited.clone().into(),
             ServiceError::NotAdmitted(not_admitted) => return (*not_admitted).into(),
@@ -265,6 +278,7 @@ impl Refusal {
             }
         }
         let problem = Problem::new(self.code, self.detail.into_owned(), request_id, self.errors);
+        let problem = Problem { challenge: self.challenge, ..problem };
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let kind = [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
         let mut response = (status, kind, body).into_response();

@@ -10,7 +10,7 @@ use gailou_shared::wire::{FieldError, ReportReason};
 use serde_json::Value;
 
 use crate::http::admin::optional_text;
-use crate::http::extract::{AfterBody, JsonBody, LimitedMember, PathId, Reports};
+use crate::http::extract::{AfterBody, ChallengedWrite, JsonBody, LimitedMember, PathId, Reports};
 use crate::http::openapi::bodies::ReportRequest;
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
@@ -22,7 +22,7 @@ use crate::state::AppState;
 /// A moderator is shown it. A second report of the same member changes nothing.
 #[utoipa::path(
     post, path = "/v1/comments/{id}/reports", tag = "comments",
-    params(PathId<CommentId>),
+    params(PathId<CommentId>, ChallengedWrite),
     request_body(content = ReportRequest, examples(
         ("spam" = (value = json!({"reason": "spam", "note": "the same text under every video"}))),
     )),
@@ -35,12 +35,13 @@ use crate::state::AppState;
 pub(super) async fn report_comment(
     State(app): State<Arc<AppState>>,
     LimitedMember { member, .. }: LimitedMember<Reports>,
+    ChallengedWrite(source): ChallengedWrite,
     id: AfterBody<PathId<CommentId>>,
     JsonBody(body): JsonBody,
 ) -> Result<StatusCode, Refusal> {
     let PathId(id) = id?;
     let (reason, note) = parse_report(&body).map_err(Refusal::fields)?;
-    report::report(&app, &member, id, reason, note).await?;
+    report::report(&app, &member, &source, id, reason, note).await?;
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -11,8 +11,8 @@ use gailou_shared::wire::{Comment, CommentPage, Subject};
 
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
-    AfterBody, AuthenticatedMember, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType, ListQuery,
-    RequestClient, RootSorts,
+    AfterBody, AuthenticatedMember, ChallengedWrite, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType,
+    ListQuery, RootSorts,
 };
 use crate::http::openapi::bodies::HeldComment;
 use crate::http::openapi::examples;
@@ -87,7 +87,7 @@ pub(super) async fn list_comments(
 /// Publish a comment.
 #[utoipa::path(
     post, path = "/v1/subjects/{type}/{key}/comments", tag = "comments",
-    params(KnownSubject, IdempotencyHeader),
+    params(KnownSubject, IdempotencyHeader, ChallengedWrite),
     request_body(content = NewComment, examples(
         ("root" = (value = json!({"content": "Well said."}))),
         ("reply" = (value = json!({"content": "Thank you!", "parent_id": "3159632956621393920", "mentions": ["7"]}))),
@@ -114,7 +114,7 @@ pub(super) async fn create_comment(
     State(app): State<Arc<AppState>>,
     KnownSubjectType(kind): KnownSubjectType,
     AuthenticatedMember(member): AuthenticatedMember,
-    client: RequestClient,
+    ChallengedWrite(source): ChallengedWrite,
     subject: AfterBody<KnownSubject>,
     idempotency: AfterBody<Option<IdempotencyHeader>>,
     JsonBody(body): JsonBody,
@@ -122,7 +122,7 @@ pub(super) async fn create_comment(
     let KnownSubject(key) = subject?;
     let idempotency_key = idempotency?.map(|header| header.with_body(&body));
     let new = content::parse_new_comment(&body, publish::max_chars(&app, &kind)).map_err(Refusal::fields)?;
-    let published = publish::publish(&app, &member, client.network, key, new, idempotency_key).await?;
+    let published = publish::publish(&app, &member, &source, key, new, idempotency_key).await?;
     let status = if published.held { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     let mut response = (status, Json(published.comment)).into_response();
     if published.replayed {

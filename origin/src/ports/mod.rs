@@ -15,3 +15,4 @@ pub mod rate_limits;
 pub mod revisions;
 pub mod search_index;
 pub mod store;
+pub mod turnstile;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 
+use crate::domain::altcha::AnswerId;
 use crate::ports::failure::Failure;
 
 /// A number of requests in a window. A key that was idle for a window may send them all at once, and from then on
@@ -44,6 +45,8 @@ pub enum RateKey {
     Network(IpAddr),
     Subject(SubjectKey),
     Comment(CommentId),
+    /// The answer to a challenge.
+    Answer(AnswerId),
     /// Everything that this process is asked.
     Process,
 }

@@ -10,18 +10,27 @@ use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{CommentChange, Operation, OperationOutcome};
 use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
+use crate::service::challenge::WriteSource;
 use crate::service::filter::filter_and_render;
 use crate::service::subject::SubjectAudience;
-use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, publish, rules, subject};
+use crate::service::{ServiceError, ServiceResult, audit_log, challenge, comment_view, publish, rules, subject};
 use crate::state::AppState;
 
 /// Replaces the text of a comment. Its author may do so for 15 minutes after posting. An edit that the filter holds
 /// waits for a moderator, and readers see the former text: the answer has the new one and the state `review`.
 ///
 /// # Errors
-/// [`ServiceError::CommentNotFound`], `Forbidden`, `EditWindowOver`, `TooManyEdits`, `WrongFields`,
-/// `ContentRejected`, or the journal's.
-pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: String) -> ServiceResult<Comment> {
+/// [`ServiceError::ChallengeRequired`], `CommentNotFound`, `Forbidden`, `EditWindowOver`, `TooManyEdits`,
+/// `WrongFields`, `ContentRejected`, or the journal's.
+pub async fn edit(
+    app: &AppState,
+    member: &Member,
+    source: &WriteSource,
+    id: CommentId,
+    content: String,
+) -> ServiceResult<Comment> {
+    // Before the place: an answer of Turnstile may take seconds to verify.
+    challenge::check(app, member, source).await?;
     let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     let is_author = before.author.id == member.id;
@@ -38,7 +47,9 @@ pub async fn edit(app: &AppState, member: &Member, id: CommentId, content: Strin
     if let Some(too_long) = check_length(&content, publish::max_chars(app, before.subject.kind())) {
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
-    let mut filtered = filter_and_render(&app.dictionary(), content).await?;
+    let filtered = filter_and_render(&app.dictionary(), content).await;
+    challenge::record_filtered(app, member, source.network, &filtered);
+    let mut filtered = filtered?;
     rules::apply(app, member, &mut filtered).await?;
     let held = (filtered.state == CommentState::Review).then(|| HeldEdit {
         content: filtered.content.clone(),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use gailou_shared::wire::FieldError;
+use gailou_shared::wire::{Challenge, FieldError};
 
 use crate::clock::rfc3339;
 use crate::ports::journal::JournalError;
@@ -47,6 +47,9 @@ pub enum ServiceError {
     Muted(u64),
     #[error("{0}")]
     GuestsNotAllowed(&'static str),
+    /// A guest answers this first.
+    #[error("{reason}")]
+    ChallengeRequired { reason: &'static str, challenge: Box<Challenge> },
     #[error("posting here needs level {0}")]
     LevelTooLow(u8),
     #[error("this subject takes no comments")]

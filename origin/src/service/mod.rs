@@ -8,6 +8,7 @@ mod error;
 
 pub mod audit_log;
 pub mod cache_tags;
+pub mod challenge;
 pub mod comment_view;
 pub mod dictionary;
 pub mod edit;

@@ -6,23 +6,26 @@ use gailou_shared::wire::{MemberRef, ReportReason};
 
 use crate::domain::operation::CommentChange;
 use crate::domain::review::NewReport;
+use crate::service::challenge::WriteSource;
 use crate::service::edit::{append_change, read_any_row};
 use crate::service::subject::{SubjectAudience, check_seen};
-use crate::service::{ServiceError, ServiceResult};
+use crate::service::{ServiceError, ServiceResult, challenge};
 use crate::state::AppState;
 
 /// Reports a comment that readers see. A second report of the same member changes nothing. So many reports as
 /// `rules.report_threshold` says take the comment out of the lists until a moderator decides.
 ///
 /// # Errors
-/// [`ServiceError::CommentNotFound`], or the journal's.
+/// [`ServiceError::ChallengeRequired`], `CommentNotFound`, or the journal's.
 pub async fn report(
     app: &AppState,
     member: &Member,
+    source: &WriteSource,
     id: CommentId,
     reason: ReportReason,
     note: Option<String>,
 ) -> ServiceResult<()> {
+    challenge::check(app, member, source).await?;
     let _place = app.writes.admit().await?;
     let row = read_any_row(app, id).await?;
     if !row.is_visible() {

@@ -48,7 +48,7 @@ pub async fn change(
     if let Some(name) = app.config.fixed.iter().find(|name| is_in(&patch, name)).cloned() {
         return Err(ServiceError::wrong_field(name, "is fixed by the configuration of the server"));
     }
-    app.config.adjustable.with_changes(&patch).map_err(|error| wrong_setting(&error))?;
+    app.config.adjusted(&patch).map_err(|error| wrong_setting(&error))?;
     for _ in 0..MAX_TRIES {
         let stored = app.tables.read_setting_changes().await?;
         if expected.is_some_and(|expected| expected != stored.version) {

@@ -7,6 +7,7 @@ pub mod admission;
 pub mod change_feed;
 pub mod degrade;
 pub mod erased_members;
+pub mod guest_activity;
 pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
@@ -30,6 +31,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::dependencies::Dependencies;
@@ -38,10 +40,12 @@ use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::search_index::SearchIndex;
 use crate::ports::store::{Store, Tables};
+use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
+use crate::state::guest_activity::GuestActivity;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -113,6 +117,11 @@ pub struct AppState {
     /// What is left out to spare the databases.
     pub degrade: Arc<DegradeSwitches>,
     pub taken_names: TakenNames,
+    pub guest_activity: GuestActivity,
+    /// Signs the challenges of guests.
+    pub altcha_key: AltchaKey,
+    /// Verifies the tokens of the configured widget.
+    pub turnstile: Option<Arc<dyn TurnstileVerifier>>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

@@ -9,6 +9,7 @@
 //! this process decide.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +17,18 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use parking_lot::RwLock;
 
 use crate::config::LimitSettings;
+use crate::domain::altcha::{ALTCHA_LIFETIME_S, AnswerId};
 use crate::outage_log::OutageLog;
 use crate::ports::rate_limits::{RateCheck, RateCountError, RateCounters, RateKey, RateLimited, RatePolicy};
 
 const ONE_SECOND: Duration = Duration::from_secs(1);
 const ONE_MINUTE: Duration = Duration::from_secs(60);
 const ONE_HOUR: Duration = Duration::from_secs(3_600);
+
+/// An answer to a challenge counts once, whatever the settings are: for twice as long as it is right, because clocks
+/// differ.
+const ANSWER_POLICY: RatePolicy =
+    RatePolicy { name: "answers", count: NonZeroU32::MIN, window: Duration::from_secs(2 * ALTCHA_LIFETIME_S) };
 
 /// A member's writes that have a limit of their own, beside posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +196,25 @@ impl RateLimits {
             check(policies.writes_all, Some(RateKey::Process)),
         ];
         self.count(checks).await
+    }
+
+    /// Counts a post that is answered with a challenge: no post yet.
+    ///
+    /// # Errors
+    /// [`RateLimited`] with the time to wait.
+    pub async fn count_challenged(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let policies = self.policies();
+        let checks = [
+            check(policies.writes_network, network.map(RateKey::Network)),
+            check(policies.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
+    }
+
+    /// Uses a right answer to a challenge. Returns false where it was used before. It is remembered for 10 minutes, about
+    /// 100 bytes; each of them has cost its sender a proof of work or a widget, and a write within the limits.
+    pub async fn use_answer(&self, id: AnswerId) -> bool {
+        self.count([check(Some(ANSWER_POLICY), Some(RateKey::Answer(id)))]).await.is_ok()
     }
 
     /// Counts a read that no page in memory answers.

@@ -29,7 +29,7 @@ impl CurrentSettings {
         let (mut changes, mut left_out) = (stored.changes.clone(), Vec::new());
         remove(&mut changes, &config.fixed, "");
         loop {
-            match config.adjustable.with_changes(&changes) {
+            match config.adjusted(&changes) {
                 Ok(values) => return Ok((Self::of(stored.version, values), left_out)),
                 Err(refused) if remove_refused(&mut changes, refused.name()) => left_out.push(refused),
                 Err(refused) => return Err(refused),

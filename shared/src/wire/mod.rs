@@ -1,5 +1,6 @@
 //! The types of the HTTP contract, version 1. Nothing else in the workspace describes its JSON.
 
+mod challenge;
 mod change_feed;
 mod live_events;
 mod members;
@@ -19,6 +20,7 @@ use crate::path::Mode;
 use crate::rank::Sort;
 use crate::token::Role;
 
+pub use challenge::{AltchaChallenge, Challenge, TurnstileChallenge};
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 pub use members::{MemberCounts, ModeratedMember, ModeratedMemberPage};

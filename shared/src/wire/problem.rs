@@ -1,10 +1,13 @@
 //! The problem that every refusal is sent as, and the codes it may have.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use crate::wire::Challenge;
 
 /// A refusal, as `application/problem+json` (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +32,9 @@ pub struct Problem {
     #[cfg_attr(feature = "openapi", schema(min_items = 1))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
+    /// What to answer, where the code is `challenge_required`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Box<Challenge>>,
 }
 
 /// A wrong field.
@@ -71,6 +77,7 @@ pub enum Code {
     Muted,
     LevelTooLow,
     GuestsNotAllowed,
+    ChallengeRequired,
     UnknownSubjectType,
     CommentNotFound,
     ParentNotFound,
@@ -106,6 +113,7 @@ impl Code {
             Self::Muted => ("muted", 403, "Forbidden"),
             Self::LevelTooLow => ("level_too_low", 403, "Forbidden"),
             Self::GuestsNotAllowed => ("guests_not_allowed", 403, "Forbidden"),
+            Self::ChallengeRequired => ("challenge_required", 403, "Forbidden"),
             Self::UnknownSubjectType => ("unknown_subject_type", 404, "Not Found"),
             Self::CommentNotFound => ("comment_not_found", 404, "Not Found"),
             Self::ParentNotFound => ("parent_not_found", 404, "Not Found"),
@@ -134,6 +142,15 @@ impl Problem {
     pub fn new(code: Code, detail: String, trace_id: String, errors: Vec<FieldError>) -> Self {
         let (code, status, title) = code.parts();
         let r#type = alloc::format!("/problems/{code}");
-        Self { r#type, title: title.into(), status, detail, code: Cow::Borrowed(code), trace_id, errors }
+        Self {
+            r#type,
+            title: title.into(),
+            status,
+            detail,
+            code: Cow::Borrowed(code),
+            trace_id,
+            errors,
+            challenge: None,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! `GAILOU_TEST_STORE=cluster` runs the same tests on MySQL, Redis and Kafka.
 
 mod answer_size;
+mod challenges;
 mod change_feed;
 mod concurrency;
 mod degrade;
@@ -11,6 +12,7 @@ mod edits;
 mod erasure;
 mod errors;
 mod event_stream;
+mod fake_siteverify;
 mod fake_worker;
 mod guest_names;
 mod html;

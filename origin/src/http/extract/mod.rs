@@ -15,6 +15,7 @@ mod member;
 mod path;
 mod query;
 mod rate_limit;
+mod write_source;
 
 pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
@@ -27,6 +28,7 @@ pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
     CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports,
 };
+pub(super) use write_source::ChallengedWrite;
 
 use crate::http::problem::Refusal;
 

@@ -25,7 +25,9 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE")),
     (
         header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("Authorization, Content-Type, Idempotency-Key, If-Match, Cache-Control, X-Request-Id"),
+        HeaderValue::from_static(
+            "Authorization, Content-Type, Idempotency-Key, If-Match, Cache-Control, X-Request-Id, X-Gailou-Challenge",
+        ),
     ),
     (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200")),
 ];

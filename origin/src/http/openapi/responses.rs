@@ -39,8 +39,8 @@ const SHARED_REFUSALS: [SharedRefusal; 13] = [
     },
     SharedRefusal {
         name: "Forbidden",
-        codes: &[Code::Forbidden, Code::Muted, Code::LevelTooLow, Code::GuestsNotAllowed],
-        description: "This member may not do this, or requests must come through the edge.",
+        codes: &[Code::Forbidden, Code::Muted, Code::LevelTooLow, Code::GuestsNotAllowed, Code::ChallengeRequired],
+        description: "This member may not do this, or requests must come through the edge. With `challenge_required`, a guest may after the answer to `challenge`.",
         detail: "your role does not allow this",
         error: None,
         headers: &[],

@@ -17,8 +17,9 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, S
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
+use crate::service::challenge::{ChallengeGate, WriteSource};
 use crate::service::filter::filter_and_render;
-use crate::service::{ServiceError, ServiceResult, comment_view, guest, rules, standing, subject};
+use crate::service::{ServiceError, ServiceResult, challenge, comment_view, guest, rules, standing, subject};
 use crate::state::AppState;
 
 use self::replay::replay_or_refuse;
@@ -45,15 +46,21 @@ pub fn max_chars(app: &AppState, kind: &str) -> usize {
 pub async fn publish(
     app: &AppState,
     member: &Member,
-    network: Option<IpAddr>,
+    source: &WriteSource,
     key: SubjectKey,
     new: NewComment,
     idempotency_key: Option<IdempotencyKey>,
 ) -> ServiceResult<Published> {
+    // Before the place: an answer of Turnstile may take seconds to verify.
+    let let_through = check_sender(app, member, source, &key).await;
     let _place = app.writes.admit().await?;
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
-    let (threading, row) = match check_and_build_row(app, member, network, key, new, idempotency_key).await {
+    let decided = match let_through {
+        Ok(()) => check_and_build_row(app, member, source.network, key, new, idempotency_key).await,
+        Err(refusal) => Err(refusal),
+    };
+    let (threading, row) = match decided {
         Ok(decided) => decided,
         Err(refusal) => return replay_or_refuse(app, member, &subject, idempotency_key, refusal).await,
     };
@@ -75,7 +82,19 @@ pub async fn publish(
     }
 }
 
-/// Everything that can refuse, and the row that nothing refuses.
+/// Counts the post in front of everything that costs, refused or not, and refuses a guest who has to answer a challenge.
+/// The request that gets the challenge is no post.
+async fn check_sender(app: &AppState, member: &Member, source: &WriteSource, key: &SubjectKey) -> ServiceResult<()> {
+    let gate = challenge::gate(app, member, source);
+    if gate == ChallengeGate::Closed {
+        app.rate_limits.count_challenged(source.network).await?;
+    } else {
+        app.rate_limits.count_post(member.id, source.network, key).await?;
+    }
+    challenge::pass(app, member, gate).await
+}
+
+/// Everything else that can refuse, and the row that nothing refuses.
 async fn check_and_build_row(
     app: &AppState,
     member: &Member,
@@ -84,13 +103,13 @@ async fn check_and_build_row(
     new: NewComment,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<(Threading, NewCommentRow)> {
-    // In front of everything that costs: refused posts count.
-    app.rate_limits.count_post(member.id, network, &key).await?;
     rules::check_not_blocked(app, member, network)?;
     let mode = check_may_post(app, member, &key).await?;
     rules::check_age(app, member, &key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
-    let mut filtered = filter_and_render(&app.dictionary(), new.content).await?;
+    let filtered = filter_and_render(&app.dictionary(), new.content).await;
+    challenge::record_filtered(app, member, network, &filtered);
+    let mut filtered = filtered?;
     rules::apply(app, member, &mut filtered).await?;
     let parent = match new.parent_id {
         None => None,

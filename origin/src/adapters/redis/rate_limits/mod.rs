@@ -51,6 +51,7 @@ impl RedisRateCounters {
             RateKey::Network(address) => format!("network {address}"),
             RateKey::Subject(subject) => format!("subject {subject}"),
             RateKey::Comment(id) => format!("comment {id}"),
+            RateKey::Answer(id) => format!("answer {id}"),
             RateKey::Process => "process".to_owned(),
         };
         let hash = self.keyed_hash.clone().chain_update(format!("{} {counted}", check.policy.name)).finalize();

@@ -14,11 +14,8 @@ use gailou_shared::edge_protocol::{
     PushedPage, SIGNATURE_HEADER, SignatureDirection, SignedRequest, sign_request,
 };
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 
+use crate::adapters::cloudflare::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::clock::Clock;
 use crate::config::Secret;
@@ -27,14 +24,14 @@ use crate::ports::failure::Failure;
 use crate::telemetry::measure_call;
 
 /// How long a push may take.
-pub const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
+const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest answer that is read.
 const MAX_PUSH_ANSWER_BYTES: usize = 64 * 1_024;
 
 /// The Worker at an address.
 #[derive(Debug)]
 pub struct WorkerClient {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpsClient,
     url: String,
     secret: Secret,
     clock: Clock,
@@ -44,9 +41,7 @@ pub struct WorkerClient {
 impl WorkerClient {
     /// The Worker at `url` (without a slash at its end), which has the same secret.
     pub fn new(url: &str, secret: Secret, clock: Clock) -> Self {
-        let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
-        let client = Client::builder(TokioExecutor::new()).build(connector);
-        Self { client, url: url.to_owned(), secret, clock, breaker: CircuitBreaker::new("edge", url) }
+        Self { client: https_client(), url: url.to_owned(), secret, clock, breaker: CircuitBreaker::new("edge", url) }
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<(StatusCode, Bytes), EdgeError> {
