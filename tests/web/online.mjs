@@ -10,3 +10,4 @@ import './html.test.mjs';
 import './console.test.mjs';
 import './console-members.test.mjs';
 import './console-search.test.mjs';
+import './challenge.test.mjs';

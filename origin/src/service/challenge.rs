@@ -9,16 +9,13 @@ use std::net::IpAddr;
 use gailou_shared::id::{MemberId, MemberKind};
 use gailou_shared::token::Member;
 use gailou_shared::wire::{Challenge, CommentState, TurnstileChallenge};
-use metrics::{counter, describe_counter};
+use metrics::counter;
 
 use crate::config::{ChallengeKind, ChallengedGuests};
 use crate::domain::altcha::{AltchaAnswer, AltchaSeed, AnswerId, WrongAnswer};
 use crate::service::filter::FilteredText;
 use crate::service::{ServiceError, ServiceResult};
-use crate::state::AppState;
-
-/// Challenges by what became of them: `made` for a request without an answer, `answered`, `refused`.
-const CHALLENGES: &str = "gailou_challenges_total";
+use crate::state::{AppState, CHALLENGE_COUNT};
 
 /// Where a write comes from, and what it answers.
 #[derive(Debug, Clone, Default)]
@@ -162,7 +159,7 @@ fn challenge_for(app: &AppState, guest: MemberId, reason: ChallengeReason) -> Ch
     }
 }
 
+/// Counts what became of a challenge: `made` for a request without an answer, `answered`, `refused`.
 fn count(outcome: &'static str) {
-    describe_counter!(CHALLENGES, "Challenges of guests, by what became of them.");
-    counter!(CHALLENGES, "outcome" => outcome).increment(1);
+    counter!(CHALLENGE_COUNT, "outcome" => outcome).increment(1);
 }

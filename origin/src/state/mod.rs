@@ -25,7 +25,7 @@ use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
-use metrics::{describe_gauge, gauge};
+use metrics::{describe_counter, describe_gauge, gauge};
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
 
@@ -55,6 +55,9 @@ use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
 use crate::telemetry;
 use crate::telemetry::Collector;
+
+/// Challenges of guests, by `outcome`.
+pub const CHALLENGE_COUNT: &str = "gailou_challenges_total";
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +148,7 @@ impl AppState {
 
     fn collect_metrics(&self) {
         describe_gauge!("gailou_dictionary_version", "Version of the dictionary in force.");
+        describe_counter!(CHALLENGE_COUNT, "Challenges of guests, by what became of them.");
         gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
         if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
             describe_gauge!(

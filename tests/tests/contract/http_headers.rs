@@ -98,7 +98,10 @@ async fn any_website_may_read_and_only_listed_ones_may_write() {
                 .header("origin", website)
                 .header("access-control-request-method", method);
             let preflight = asked
-                .header("access-control-request-headers", "authorization,content-type,idempotency-key")
+                .header(
+                    "access-control-request-headers",
+                    "authorization,content-type,idempotency-key,x-gailou-challenge",
+                )
                 .send()
                 .await;
             assert_eq!(preflight.header("access-control-allow-origin"), expected, "{website} {line}");
@@ -109,7 +112,9 @@ async fn any_website_may_read_and_only_listed_ones_may_write() {
             );
             let headers = preflight.header("access-control-allow-headers").to_lowercase();
             assert_eq!(
-                ["authorization", "content-type", "idempotency-key"].iter().all(|h| headers.contains(h)),
+                ["authorization", "content-type", "idempotency-key", "x-gailou-challenge"]
+                    .iter()
+                    .all(|h| headers.contains(h)),
                 is_listed,
                 "{website} {line}"
             );

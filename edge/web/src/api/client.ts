@@ -82,12 +82,14 @@ export class ApiClient {
     subject: string,
     body: { content: string; parent_id?: string },
     idempotencyKey: string,
+    challengeAnswer?: string,
   ): Promise<ApiAnswer<Comment>> {
-    return this.#send('POST', `${subjectPath(subject)}/comments`, { body, idempotencyKey });
+    const options = { body, idempotencyKey, challengeAnswer };
+    return this.#send('POST', `${subjectPath(subject)}/comments`, options);
   }
 
-  edit(id: string, content: string): Promise<ApiAnswer<Comment>> {
-    return this.#send('PATCH', `/v1/comments/${id}`, { body: { content } });
+  edit(id: string, content: string, challengeAnswer?: string): Promise<ApiAnswer<Comment>> {
+    return this.#send('PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
   }
 
   delete(id: string): Promise<ApiAnswer<null>> {
@@ -129,7 +131,7 @@ export class ApiClient {
   #send<Data>(
     method: ApiRequest['method'],
     path: string,
-    options: Pick<ApiRequest, 'body' | 'idempotencyKey'> = {},
+    options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer'> = {},
   ): Promise<ApiAnswer<Data>> {
     return this.#request({ method, url: path, token: this.#tokens.token, ...options });
   }

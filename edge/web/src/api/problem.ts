@@ -1,12 +1,13 @@
 /** The one error of the API: an answer that is no success, or no answer at all. */
 
-import type { FieldError, ProblemBody } from './wire.ts';
+import type { Challenge, FieldError, ProblemBody } from './wire.ts';
 
 interface ProblemFields {
   status?: number;
   code?: string;
   detail?: string;
   errors?: FieldError[];
+  challenge?: Challenge | null;
   retryAfterMs?: number;
 }
 
@@ -17,6 +18,8 @@ export class ApiProblem extends Error {
   readonly code: string;
   readonly detail: string;
   readonly errors: FieldError[];
+  /** What to answer before the same request is sent again. */
+  readonly challenge: Challenge | null;
   /** How long the server asks to wait; 0 when it asks nothing. */
   readonly retryAfterMs: number;
 
@@ -25,6 +28,7 @@ export class ApiProblem extends Error {
     code = 'network',
     detail = '',
     errors = [],
+    challenge = null,
     retryAfterMs = 0,
   }: ProblemFields) {
     super(detail || code);
@@ -32,6 +36,7 @@ export class ApiProblem extends Error {
     this.code = code;
     this.detail = detail;
     this.errors = errors;
+    this.challenge = challenge;
     this.retryAfterMs = retryAfterMs;
   }
 
@@ -66,6 +71,7 @@ export function problemFrom(response: Response, data: unknown): ApiProblem {
     code: body.code || fallback,
     detail: body.detail || body.title || '',
     errors: Array.isArray(body.errors) ? body.errors : [],
+    challenge: body.challenge ?? null,
     retryAfterMs: parseRetryAfterMs(response.headers.get('Retry-After')),
   });
 }

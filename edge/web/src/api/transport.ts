@@ -11,6 +11,8 @@ export interface ApiRequest {
   body?: unknown;
   token?: string | null;
   idempotencyKey?: string;
+  /** The answer to a challenge. */
+  challengeAnswer?: string | undefined;
   /** The version that a change expects. */
   ifMatch?: string;
   /** Asks every cache on the way to revalidate. */
@@ -62,10 +64,12 @@ async function fetchJson(request: ApiRequest): Promise<{ response: Response; dat
   }
 }
 
-function headersOf({ body, token, idempotencyKey, ifMatch }: ApiRequest): Record<string, string> {
+function headersOf(request: ApiRequest): Record<string, string> {
+  const { body, token, idempotencyKey, challengeAnswer, ifMatch } = request;
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey;
+  if (challengeAnswer) headers['X-Gailou-Challenge'] = challengeAnswer;
   if (ifMatch) headers['If-Match'] = ifMatch;
   if (token) headers.Authorization = `Bearer ${token}`;
   return headers;

@@ -131,10 +131,30 @@ export interface FieldError {
   category?: string;
 }
 
+/** ALTCHA's proof of work, version 1. */
+export interface AltchaChallenge {
+  algorithm: string;
+  /** Of the salt and the number, in hexadecimal digits. */
+  challenge: string;
+  maxnumber: number;
+  salt: string;
+  signature: string;
+}
+
+/** A widget of Cloudflare. */
+export interface TurnstileChallenge {
+  sitekey: string;
+}
+
+/** What a guest answers before a write is done. */
+export type Challenge = AltchaChallenge | TurnstileChallenge;
+
 /** RFC 9457. */
 export interface ProblemBody {
   title?: string;
   detail?: string;
   code?: string;
   errors?: FieldError[];
+  /** With the code `challenge_required`. */
+  challenge?: Challenge;
 }

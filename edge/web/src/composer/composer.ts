@@ -1,14 +1,16 @@
 /** Writes a comment, a reply or an edit: checks the text, sends it, and says what became of it. */
 
+import { sendAnswering } from '../api/challenge.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
-import type { Comment } from '../api/wire.ts';
+import type { Challenge, Comment } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
+import { answerChallenge } from './answer.ts';
 import { ComposerDraft } from './draft.ts';
 import { ComposerForm } from './form.ts';
 import type { GuestNameHost } from './guest-name.ts';
@@ -212,13 +214,15 @@ export class Composer {
   }
 
   async #attempt(content: string, name: string): Promise<ApiAnswer<Comment>> {
-    const { api, identity, reader, subject } = this.#thread;
-    if (this.#edit) return api.edit(this.#edit.id, content);
+    const { api, identity, locale, reader, subject } = this.#thread;
+    const answer = (challenge: Challenge) => answerChallenge(challenge, this.#form, locale);
+    const edited = this.#edit;
+    if (edited) return sendAnswering((given) => api.edit(edited.id, content, given), answer);
     if (!identity.member) await reader.becomeGuest(name);
     const key = this.#draft.keyFor(content);
     this.#saveDraft();
     const body = this.#parent ? { content, parent_id: this.#parent.id } : { content };
-    return api.post(subject, body, key);
+    return sendAnswering((given) => api.post(subject, body, key, given), answer);
   }
 
   #showWaiting(waitMs: number, retry: number): void {

@@ -34,6 +34,8 @@ export class ComposerForm {
   readonly postingAs = h('span', { class: 'who' });
   readonly counter = h('span', { class: 'counter' });
   readonly progress = h('p', { class: 'progress', role: 'status' });
+  /** Where a widget is shown that others draw. */
+  readonly widgetSlot = h('slot', { name: uniqueId('widget') });
   readonly submitButton: HTMLButtonElement;
   readonly #nameRow: HTMLDivElement;
 
@@ -69,6 +71,7 @@ export class ComposerForm {
       this.text.input,
       this.text.error,
       this.progress,
+      this.widgetSlot,
       h(
         'div',
         { class: 'bar' },

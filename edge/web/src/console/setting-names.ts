@@ -6,6 +6,7 @@ type Names = Record<string, readonly [en: string, zh: string]>;
 
 const SECTION_NAMES: Names = {
   rules: ['Rules', '规则'],
+  challenge: ['Challenge for guests', '游客验证'],
   sites: ['Sites that may write', '允许写入的网站'],
   names: ['Names', '名字'],
   limits: ['Limits', '频率限制'],
@@ -22,6 +23,9 @@ const SETTING_NAMES: Names = {
   'rules.report_threshold': ['Reports that take a comment out', '举报多少次后下架'],
   'rules.blocked.names': ['Blocked names', '封禁的名字'],
   'rules.blocked.networks': ['Blocked networks', '封禁的网段'],
+  'challenge.guests': ['Guests who answer one', '哪些游客需要验证'],
+  'challenge.kind': ['Kind', '验证方式'],
+  'challenge.altcha_max_number': ['Most hashes of a proof of work', '工作量证明的最大哈希次数'],
   'degrade.hot_as_new': ['Newest instead of hot', '热门按最新显示'],
   'degrade.no_overlay': ['No reactions of the reader', '不显示读者自己的反应'],
   'degrade.no_preview': ['No previews', '关闭预览'],

@@ -4,7 +4,11 @@ import type { SettingSection, SettingValue } from './wire.ts';
 
 /** Of settings that may be absent the answer has no type. */
 const NUMBERS_THAT_MAY_BE_ABSENT = ['rules.max_links', 'rules.close_after_days'];
-const CHOICES: Record<string, string[]> = { 'rules.guests': ['allowed', 'held', 'off'] };
+const CHOICES: Record<string, string[]> = {
+  'rules.guests': ['allowed', 'held', 'off'],
+  'challenge.guests': ['never', 'suspicious', 'always'],
+  'challenge.kind': ['altcha', 'turnstile'],
+};
 
 export type SettingKind = 'switch' | 'number' | 'choice' | 'list';
 

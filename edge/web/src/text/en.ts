@@ -43,6 +43,8 @@ export const en = {
   tooLong: (most: number) => `A comment can have at most ${most} characters.`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
+  solving: 'One moment: checking that this is no robot…',
+  confirmHuman: 'Please confirm that you are no robot.',
   keptText: 'Your text is kept here.',
   retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
   posted: 'Your comment is posted.',
@@ -107,6 +109,7 @@ export const en = {
     muted: 'You cannot comment here for the time being.',
     level_too_low: 'Your level is not high enough to comment here yet.',
     guests_not_allowed: 'Guests cannot comment here. Please sign in on this site.',
+    challenge_required: 'It could not be checked that you are no robot. Please try again.',
     unknown_subject_type: 'Comments are not set up for this page.',
     comment_not_found: 'This comment is no longer there.',
     parent_not_found: 'The comment you are replying to is no longer there.',

@@ -43,6 +43,8 @@ export const zh: Strings = {
   tooLong: (most: number) => `评论最多 ${most} 个字。`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
+  solving: '请稍候，正在确认不是机器人…',
+  confirmHuman: '请完成下面的人机验证。',
   keptText: '您的文字已保留在此。',
   retryIn: (seconds: number) => `请在 ${seconds} 秒后重试。`,
   posted: '评论已发表。',
@@ -105,6 +107,7 @@ export const zh: Strings = {
     muted: '您暂时不能在此评论。',
     level_too_low: '您的等级还不能在此评论。',
     guests_not_allowed: '此处不接受访客评论，请先登录本站。',
+    challenge_required: '人机验证未能完成，请重试。',
     unknown_subject_type: '本页尚未开通评论。',
     comment_not_found: '这条评论已不存在。',
     parent_not_found: '您要回复的评论已不存在。',

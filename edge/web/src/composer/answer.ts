@@ -1,0 +1,41 @@
+/** Answers a server's challenge in a form, and says meanwhile what happens. */
+
+import { solveAltcha } from '../api/altcha.ts';
+import type { Challenge } from '../api/wire.ts';
+import { h } from '../dom/html.ts';
+import type { Locale } from '../text/locale.ts';
+import type { ComposerForm } from './form.ts';
+import { turnstileToken } from './turnstile.ts';
+
+/** Null when there is no answer. */
+export async function answerChallenge(
+  challenge: Challenge,
+  form: ComposerForm,
+  { text, tag }: Locale,
+): Promise<string | null> {
+  const isWidget = 'sitekey' in challenge;
+  form.progress.textContent = isWidget ? text.confirmHuman : text.solving;
+  try {
+    if (!isWidget) return await solveAltcha(challenge);
+    return await withWidgetBox(form, (box) =>
+      turnstileToken(box, challenge.sitekey, tag.toLowerCase()),
+    );
+  } finally {
+    form.progress.textContent = '';
+  }
+}
+
+/** A box outside of the shadow tree, where scripts of others find what they draw, shown in the form. */
+async function withWidgetBox<Result>(
+  { node, widgetSlot }: ComposerForm,
+  use: (box: HTMLElement) => Promise<Result>,
+): Promise<Result> {
+  const box = h('div', { slot: widgetSlot.name });
+  const root = node.getRootNode();
+  (root instanceof ShadowRoot ? root.host : node).append(box);
+  try {
+    return await use(box);
+  } finally {
+    box.remove();
+  }
+}
