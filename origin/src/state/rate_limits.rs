@@ -346,6 +346,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn answer_is_used_once_whatever_the_settings_and_while_shared_counts_are_away() {
+        let (limits, shared) = limits();
+        limits.change(&LimitSettings { enabled: false, ..<_>::default() });
+        let [one, other, third] = [b"1", b"2", b"3"].map(|answer| AnswerId::of(answer));
+        assert!(limits.use_answer(one).await && !limits.use_answer(one).await && limits.use_answer(other).await);
+        assert_eq!(*shared.counted.lock(), [["answers"], ["answers"]]);
+        *shared.answer.lock() = Err(RateCountError::Unavailable("no Redis".into()));
+        assert!(limits.use_answer(third).await && !limits.use_answer(third).await);
+    }
+
+    #[tokio::test]
     async fn changed_limits_are_in_force_at_once() {
         let (limits, _) = limits();
         post(&limits, 1).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gailou::config::ChallengedGuests;
 use gailou_shared::limits;
 use gailou_shared::wire::ChangeFeedPage;
 use gailou_shared::word_filter::TermAction;
@@ -191,11 +192,13 @@ async fn every_example_matches_its_schema() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_response_matches_its_schema() {
-    let Some(origin) = TestOrigin::start_with_search().await else { return };
+    let guests = ChallengedGuests::Always;
+    let Some(origin) = TestOrigin::start_with_search(|config| config.adjustable.challenge.guests = guests).await else { return };
     let document = fetch_document(&origin).await;
     origin.load_terms(&[("holdme", TermAction::Review), ("blockme", TermAction::Block)]).await;
     let (ann, bob) = (ann(), bob());
     let (moderator, admin) = (moderator(), admin());
+    let guest = origin.register_guest("visitor").await;
     let subject = "article/described";
     let check = async |method: &str, path: &str, request: ApiRequest| {
         let answer = request.send().await;
@@ -225,6 +228,7 @@ async fn every_response_matches_its_schema() {
         (post(json!({"content": 1})).by(&ann), 400),
         (post(json!({"content": "x", "parent_id": "1"})).by(&ann), 404),
         (post(json!({"content": "x"})), 401),
+        (post(json!({"content": "x"})).by(&guest), 403),
         (post(json!({})).by(&ann).header("content-type", "text/plain"), 415),
         (post(json!({"content": "x".repeat(70_000)})).by(&ann), 413),
     ] {
