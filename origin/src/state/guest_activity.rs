@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn many_writes_of_a_network_are_suspicious_until_its_window_is_over() {
         let activity = GuestActivity::default();
-        let mut write = |last, at| activity.record_write(network(last), guest(1), at);
+        let write = |last, at| activity.record_write(network(last), guest(1), at);
         assert!((0..10).all(|n| !write(1, NOW + n)));
         assert!(write(1, NOW + ACTIVITY_WINDOW_MS - 1) && !write(2, NOW));
         assert!(!write(1, NOW + ACTIVITY_WINDOW_MS));
