@@ -238,7 +238,7 @@ mod tests {
             with("signature", json!("")),
             with("signature", json!("zz")),
             with("signature", json!(own.signature)),
-            with("challenge", json!(own.challenge)),
+            with("challenge", json!("00")),
             with("salt", json!(undelimited)),
             with("salt", json!(later)),
             payload(&own, 1_234),
