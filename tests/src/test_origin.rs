@@ -62,19 +62,20 @@ impl TestOrigin {
         Self::start_in(databases, configure).await
     }
 
-    /// An origin whose search answers: in a cluster, with indexes of its own on the OpenSearch server at
-    /// `GAILOU_TEST_OPENSEARCH`. Without that server it is `None`, with a message, outside of CI.
-    pub async fn start_with_search() -> Option<Self> {
-        let origin = Self::start_beside_search().await?;
+    /// An origin whose configuration the test changes and whose search answers: in a cluster, with indexes of its own
+    /// on the OpenSearch server at `GAILOU_TEST_OPENSEARCH`. Without that server it is `None`, with a message, outside
+    /// of CI.
+    pub async fn start_with_search(configure: impl FnOnce(&mut Config)) -> Option<Self> {
+        let origin = Self::start_beside_search(configure).await?;
         let search = || origin.request("GET /v1/subjects/article/unwritten/search?q=x").try_send();
         let answer = poll_until(search, |answer| answer.as_ref().is_ok_and(|answer| answer.status != 503)).await;
         assert!(answer.is_ok_and(|answer| answer.status != 503), "the index was not built");
         Some(origin)
     }
 
-    async fn start_beside_search() -> Option<Self> {
+    async fn start_beside_search(configure: impl FnOnce(&mut Config)) -> Option<Self> {
         if !runs_in_cluster() {
-            return Some(Self::start().await);
+            return Some(Self::start_with(configure).await);
         }
         let Ok(url) = std::env::var(OPENSEARCH_VARIABLE) else {
             assert!(std::env::var_os("CI").is_none(), "{OPENSEARCH_VARIABLE} names no OpenSearch server");
@@ -85,6 +86,7 @@ impl TestOrigin {
             config.search.url = Some(url);
             let databases = config.cluster.as_ref().map(|cluster| cluster.tuning.name.clone()).unwrap_or_default();
             config.search.index = format!("test-{}", databases.to_lowercase().replace(['_', '.'], "-"));
+            configure(config);
         });
         Some(started.await)
     }

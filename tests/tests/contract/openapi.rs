@@ -193,7 +193,9 @@ async fn every_example_matches_its_schema() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_response_matches_its_schema() {
     let guests = ChallengedGuests::Always;
-    let Some(origin) = TestOrigin::start_with_search(|config| config.adjustable.challenge.guests = guests).await else { return };
+    let Some(origin) = TestOrigin::start_with_search(|config| config.adjustable.challenge.guests = guests).await else {
+        return;
+    };
     let document = fetch_document(&origin).await;
     origin.load_terms(&[("holdme", TermAction::Review), ("blockme", TermAction::Block)]).await;
     let (ann, bob) = (ann(), bob());

@@ -10,7 +10,7 @@ const SUBJECT: &str = "article/searched";
 
 /// An origin with a search. `None` in a cluster without an OpenSearch server.
 async fn origin() -> Option<TestOrigin> {
-    TestOrigin::start_with_search().await
+    TestOrigin::start_with_search(|_| {}).await
 }
 
 fn encoded(text: &str) -> String {
