@@ -67,10 +67,15 @@ impl TestOrigin {
     /// of CI.
     pub async fn start_with_search(configure: impl FnOnce(&mut Config)) -> Option<Self> {
         let origin = Self::start_beside_search(configure).await?;
-        let search = || origin.request("GET /v1/subjects/article/unwritten/search?q=x").try_send();
-        let answer = poll_until(search, |answer| answer.as_ref().is_ok_and(|answer| answer.status != 503)).await;
-        assert!(answer.is_ok_and(|answer| answer.status != 503), "the index was not built");
+        origin.wait_until_search_answers().await;
         Some(origin)
+    }
+
+    /// Waits until the index is built, or opened after a start.
+    pub async fn wait_until_search_answers(&self) {
+        let search = || self.request("GET /v1/subjects/article/unwritten/search?q=x").try_send();
+        let answer = poll_until(search, |answer| answer.as_ref().is_ok_and(|answer| answer.status != 503)).await;
+        assert!(answer.is_ok_and(|answer| answer.status != 503), "there is no index");
     }
 
     async fn start_beside_search(configure: impl FnOnce(&mut Config)) -> Option<Self> {

@@ -213,6 +213,7 @@ async fn erased_text_is_not_found_and_the_index_outlives_the_process() {
     expect_all(&origin, "q=secret", &[]).await;
     if !origin.is_in_cluster() {
         origin.restart().await;
+        origin.wait_until_search_answers().await;
         expect_found(&origin, "秘密", &[&kept]).await;
     }
 }

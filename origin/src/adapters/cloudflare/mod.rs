@@ -1,7 +1,7 @@
 //! Cloudflare's services over HTTPS: the Worker at the edge, and the verification of Turnstile's tokens.
 
 mod turnstile;
-mod worker;
+mod worker_client;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -11,7 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 pub use turnstile::SiteverifyClient;
-pub use worker::WorkerClient;
+pub use worker_client::WorkerClient;
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
