@@ -22,7 +22,10 @@ use_memory() {
   local available_kib free_kib
   available_kib=$(sed -nE 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
   free_kib=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
-  if [ "${available_kib:-0}" -lt 12582912 ] || [ "${free_kib:-0}" -lt 8388608 ]; then return; fi
+  if [ "${available_kib:-0}" -lt 12582912 ] || [ "${free_kib:-0}" -lt 8388608 ]; then
+    say "  The data of the tests is on the disk, which takes longer: the memory has no 8 GiB of room in /dev/shm."
+    return
+  fi
   memory_dir=$(mktemp -d /dev/shm/gailou.XXXXXX)
   export TMPDIR=$memory_dir
 }

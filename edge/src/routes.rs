@@ -35,6 +35,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/subjects/{type}/{key}", page())
         .route("/v1/subjects/{type}/{key}/comments", page().merge(post(checked(RouteRule::PUBLISHED_TEXT))))
         .route("/v1/subjects/{type}/{key}/events", get(subject_events))
+        .route("/v1/subjects/{type}/{key}/feed.atom", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/subjects/{type}/{key}/search", get(checked(RouteRule::ANY_REQUEST)))
         .route(
             "/v1/comments/{id}",
@@ -49,6 +50,8 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/comments/{id}/pin", toggle())
         .route("/v1/comments/{id}/reports", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/counts", page())
+        .route("/v1/latest", get(checked(RouteRule::ANY_REQUEST)))
+        .route("/v1/latest.atom", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/members/{id}/comments", page())
         .route("/v1/preview", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
@@ -64,8 +67,12 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/comments/{id}/history", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/reports", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/decisions", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/admin/rejected", get(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/admin/rejected/{id}", delete(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/admin/rejected/{id}/accept", post(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/audit", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/audit/{id}/undo", post(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/admin/stats", get(checked(RouteRule::MEMBER_CALL)))
         .route(
             "/v1/admin/words",
             get(checked(RouteRule::MEMBER_CALL))
@@ -81,6 +88,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         )
         .route("/v1/admin/words/test", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/settings", get(checked(RouteRule::MEMBER_CALL)).merge(patch(checked(RouteRule::MEMBER_JSON))))
+        .route("/v1/admin/subjects", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
         .route("/edge/push", post(receive_push))

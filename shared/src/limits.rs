@@ -38,6 +38,8 @@ pub const MAX_LIST_BYTES: usize = 1024 * 1024;
 pub const MAX_TREE_BYTES: usize = 2 * MAX_LIST_BYTES;
 /// Most bytes of a subject's pinned comments in an answer; those that do not fit are left out.
 pub const MAX_PINNED_BYTES: usize = MAX_LIST_BYTES / 4;
+/// Most comments in a list of the newest of all subjects.
+pub const MAX_LATEST: usize = 50;
 /// Comments on a page of a list by default.
 pub const DEFAULT_PAGE_SIZE: usize = 20;
 /// Replies shown under a root in a list.
@@ -62,6 +64,14 @@ pub const MAX_PENDING_SHOWN: usize = 50;
 pub const MAX_FRIENDS: usize = 1_000;
 /// Longest note of moderators about a member, in characters.
 pub const MAX_NOTE_CHARS: usize = 1_000;
+/// Most points in one answer of the statistics.
+pub const MAX_STATS_POINTS: u64 = 1_500;
+/// Most refused texts of one author that are kept in an hour.
+pub const MAX_REFUSED_TEXTS_PER_HOUR: usize = 20;
+/// Most refused texts that are kept in one database; the oldest go first. At 20 kB each 200 MB, and at 200 bytes 2 MB.
+pub const MAX_REFUSED_TEXTS: usize = 10_000;
+/// How long a refused text is kept, in milliseconds (30 days).
+pub const REFUSED_TEXT_RETENTION_MS: u64 = 30 * 86_400_000;
 /// Longest idempotency key, in visible ASCII characters.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 128;
 /// How long an idempotency key is valid, in milliseconds.

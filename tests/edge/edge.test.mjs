@@ -6,6 +6,7 @@ import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { eventually } from './gailou.mjs';
 import { startOrigin } from './origin.mjs';
 import { signatureHeaders } from './signature.mjs';
 import { newState, putKv, startWorker } from './worker.mjs';
@@ -252,7 +253,7 @@ test('chunked body above the limit is 413', async () => {
   assert.deepEqual([status, origin.asked().length], [413, 0]);
 });
 
-test('blocked word is 422 without a request to the origin', async () => {
+test('blocked word is 422, and passed on to be kept and not to be published', async () => {
   const post = (content) =>
     call('/v1/subjects/article/1/comments', {
       method: 'POST',
@@ -264,8 +265,16 @@ test('blocked word is 422 without a request to the origin', async () => {
     assert.deepEqual(body.errors, [{ field: 'content', detail: 'gambling' }]);
     assert.ok(!JSON.stringify(body).includes('casino'));
   }
-  assert.equal(origin.asked().length, 0);
+  const passedOn = await eventually(() => (origin.asked().length === 2 ? origin.asked() : null));
+  assert.deepEqual(
+    passedOn.map(({ method, headers }) => [method, headers['x-gailou-refused']]),
+    [
+      ['POST', '1'],
+      ['POST', '1'],
+    ],
+  );
   assert.equal((await post('how rude')).status, 201);
+  assert.equal(origin.asked().at(-1).headers['x-gailou-refused'], undefined);
 });
 
 test('write to an unreachable origin is 503 and is sent once', async () => {
@@ -296,6 +305,29 @@ test('overlay, preflight and event stream are forwarded to the origin', async ()
   while (!text.includes('alive')) text += new TextDecoder().decode((await reader.read()).value);
   assert.match(text, /^event: counts/);
   stop.abort();
+});
+
+test('newest comments and feeds are forwarded each time, with the tag that the client has', async () => {
+  for (const path of [
+    '/v1/latest?type=article',
+    '/v1/latest.atom',
+    '/v1/subjects/article/a%2Fb/feed.atom',
+  ]) {
+    for (let n = 0; n < 2; n++) {
+      const answer = await call(path, { headers: { 'if-none-match': '"x"' } });
+      assert.equal(answer.status, 200, path);
+      assert.equal(answer.headers.get('cdn-cache-control'), null);
+      await answer.text();
+    }
+    const asked = origin.asked().filter((request) => request.url === path);
+    assert.deepEqual(
+      asked.map(({ headers }) => headers['if-none-match']),
+      ['"x"', '"x"'],
+      path,
+    );
+  }
+  await problem(await call('/v1/admin/subjects'), 401, 'token_missing');
+  assert.equal((await call('/v1/admin/subjects?q=x', { headers: member() })).status, 200);
 });
 
 test('static files have their headers and need no origin', async () => {

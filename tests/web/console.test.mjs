@@ -271,7 +271,7 @@ describe('console', {
       () => call('PUT', `/v1/admin/members/${writer.id}`, { body: note, token: ADMIN() }),
       ({ status }) => status === 200,
     );
-    const sections = ['held', 'reported', 'members', 'words', 'audit', 'settings'];
+    const sections = ['held', 'reported', 'subjects', 'members', 'words', 'audit', 'settings'];
     const looks = [
       { viewport: DESKTOP, colorScheme: 'light' },
       { viewport: DESKTOP, colorScheme: 'dark', locale: 'zh-CN' },

@@ -43,7 +43,7 @@ const ATTRIBUTES = new Set(
     ' ',
   ),
 );
-const SAFE_LINK = /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/)/i;
+const SAFE_LINK = /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/|\/v1\/subjects\/[^?#]+\/feed\.atom$)/i;
 
 /** Fetches the page until it is right: the first ones may come from a cache. */
 const htmlUntil = (path, isRight) =>

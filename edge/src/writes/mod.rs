@@ -5,6 +5,8 @@
 //! edge forwards what it cannot judge. Nothing is retried here: the origin may have executed a write
 //! that it did not answer.
 
+mod refused;
+
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -21,6 +23,8 @@ use crate::ports::{BodyMode, Ports};
 use crate::rate_limits::{self, RateLimit, Writer};
 use crate::response::problem;
 use crate::{Isolate, word_filter};
+
+pub use refused::RefusedWrites;
 
 /// What the edge checks of a route. The body of every route is bounded by [`MAX_BODY_BYTES`].
 #[derive(Debug, Clone, Copy)]
@@ -78,14 +82,19 @@ pub async fn check_and_forward(
         let errors = vec![FieldError::new("content-type", "must be application/json")];
         return problem(id, Code::UnsupportedMediaType, "The body must be application/json.", errors);
     }
+    let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
     if rule.filtered
         && let Some(categories) = word_filter::blocked_categories(isolate, ports, &body).await
     {
+        let headers = forward::forwarded_headers(&parts.headers);
+        let timeout_ms = WRITE_TIMEOUT_MS;
+        let write =
+            ForwardRequest { method: parts.method, path_query, headers, body, body_mode: BodyMode::Whole, timeout_ms };
+        refused::pass_on(isolate, ports, requester, write);
         let blocked = FieldError::blocked_words(&categories);
         let detail = format!("the comment contains words that are not allowed here: {}", blocked.detail);
         return problem(id, Code::ContentRejected, detail, vec![blocked]);
     }
-    let path_query = parts.uri.path_and_query().map_or("/", |pq| pq.as_str()).to_owned();
     let (timeout_ms, unreachable_detail) = if is_read(&parts.method) {
         (READ_TIMEOUT_MS, "The origin does not answer. Try again.")
     } else {

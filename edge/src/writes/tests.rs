@@ -4,7 +4,8 @@ use super::*;
 use crate::EdgeConfig;
 use crate::testing::{EdgeTestBed, START_MS, origin_answer};
 use gailou_shared::edge_protocol::{
-    BODY_HASH_HEADER, BodyHash, CLIENT_HEADER, SIGNATURE_HEADER, SignatureDirection, SignedRequest, verify_request,
+    BODY_HASH_HEADER, BodyHash, CLIENT_HEADER, REFUSED_HEADER, SIGNATURE_HEADER, SignatureDirection, SignedRequest,
+    verify_request,
 };
 use gailou_shared::id::MemberId;
 use gailou_shared::member_keys::MemberKeys;
@@ -100,8 +101,9 @@ fn errors_follow_the_order_of_the_contract() {
     check("GET", "/v1/subjects/article/7/comments?limit=0", &[], "", (201, ""));
 }
 
-/// The origin serves these and the edge does not pass them on.
-const INNER_CALLS: [&str; 2] = ["GET\t/metrics", "GET\t/v1/edge/changes"];
+/// The origin serves these and the edge does not pass them on; an import is larger than the edge may hold.
+const INNER_CALLS: [&str; 4] =
+    ["GET\t/metrics", "GET\t/v1/edge/changes", "GET\t/v1/admin/export", "POST\t/v1/admin/import"];
 
 #[test]
 fn every_call_of_the_contract_has_a_route() {
@@ -244,6 +246,8 @@ fn blocked_text_is_refused_at_the_edge() {
                 assert_eq!(problem["errors"], serde_json::json!([{"field": "content", "detail": categories}]));
                 assert!(!answer.body.contains("casino"), "the terms stay secret");
                 assert_eq!(bed.drain_requests().len(), 0);
+                bed.tasks.drain();
+                bed.drain_requests();
             }
         }
     };
@@ -253,6 +257,56 @@ fn blocked_text_is_refused_at_the_edge() {
     check("POST", POST, r#"{"content":7}"#, None);
     check("POST", POST, "casino", None);
     check("POST", "/v1/admin/comments/5/decision", r#"{"content":"casino"}"#, None);
+}
+
+/// A bed whose dictionary refuses `casino`.
+fn bed_with_word() -> EdgeTestBed {
+    let bed = bed();
+    bed.global_store.values.lock().unwrap().insert(word_filter::DICTIONARY_KEY.into(), "casino\tad\tblock".into());
+    bed
+}
+
+#[test]
+fn refused_write_is_passed_on_after_the_answer_to_be_judged_alone() {
+    let bed = bed_with_word();
+    for (method, uri) in [("POST", POST), ("PATCH", "/v1/comments/5")] {
+        let body = r#"{"content":"casino"}"#;
+        let answer = bed.send(method, uri, &[TOKEN, JSON, ("idempotency-key", "k1")], body);
+        assert_eq!((answer.status, bed.drain_requests().len()), (422, 0), "the answer does not wait");
+        assert_eq!(bed.tasks.drain(), 1);
+        let sent = bed.drain_requests();
+        let [(request, timeout_ms)] = sent.as_slice() else { panic!("{} requests", sent.len()) };
+        assert_eq!(
+            (request.method.as_str(), request.path_query.as_str(), &request.body[..]),
+            (method, uri, body.as_bytes())
+        );
+        assert_eq!((&request.headers[REFUSED_HEADER], *timeout_ms), (&"1".parse().unwrap(), WRITE_TIMEOUT_MS));
+        for header in ["authorization", "content-type", "idempotency-key", SIGNATURE_HEADER] {
+            assert!(request.headers.contains_key(header), "{header}");
+        }
+    }
+}
+
+#[test]
+fn text_that_passes_is_sent_without_the_mark_whatever_the_client_says() {
+    let bed = bed_with_word();
+    assert_eq!(bed.send("POST", POST, &[TOKEN, JSON, (REFUSED_HEADER, "1")], r#"{"content":"hello"}"#).status, 201);
+    let sent = bed.drain_requests();
+    assert_eq!((sent.len(), sent[0].0.headers.get(REFUSED_HEADER), bed.tasks.drain()), (1, None, 0));
+}
+
+#[test]
+fn refused_writes_are_passed_on_at_a_bounded_rate_and_an_origin_that_is_down_changes_no_answer() {
+    let bed = bed_with_word();
+    bed.stop_origin();
+    let post = || bed.send("POST", POST, &[TOKEN, JSON], r#"{"content":"casino"}"#).status;
+    assert!((0..100).all(|_| post() == 422));
+    bed.tasks.drain();
+    assert_eq!(bed.drain_requests().len(), 30, "nothing is sent again");
+    bed.advance_ms(60_000);
+    assert_eq!(post(), 422);
+    bed.tasks.drain();
+    assert_eq!(bed.drain_requests().len(), 1);
 }
 
 #[test]
@@ -265,11 +319,11 @@ fn dictionary_is_reloaded_after_a_minute() {
     assert_eq!((post(), bed.tasks.drain()), (201, 0));
     bed.advance_ms(1);
     assert_eq!((post(), bed.tasks.drain()), (201, 1));
-    assert_eq!(post(), 422);
+    assert_eq!((post(), bed.tasks.drain()), (422, 1));
     // An invalid dictionary changes nothing.
     bed.global_store.values.lock().unwrap().insert(word_filter::DICTIONARY_KEY.into(), "casino".into());
     bed.advance_ms(60_000);
-    assert_eq!((post(), bed.tasks.drain(), post()), (422, 1, 422));
+    assert_eq!((post(), bed.tasks.drain(), post()), (422, 2, 422));
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn describe(operation: &Operation) -> String {
         Operation::LeaseReviews { ids, .. } => format!("a lease of {} comments", ids.len()),
         Operation::Dictionary { terms, .. } => format!("a dictionary of {} terms", terms.len()),
         Operation::Settings { stored, .. } => format!("version {} of the settings", stored.version),
+        Operation::Import { audit } => format!("the audit of import {}", audit.id),
         Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
         Operation::Standing { member, .. } => format!("what is said of member {member}"),

@@ -2,8 +2,10 @@
 //!
 //! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`) is named in its own folder and nowhere else.
 
+pub mod classifier;
 pub mod cloudflare;
 pub mod embedded_journal;
+mod https_client;
 #[cfg(feature = "cluster")]
 pub mod kafka;
 pub mod memory;

@@ -11,16 +11,12 @@ use async_trait::async_trait;
 use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
 use gailou_shared::id::CommentId;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::config::Password;
 use crate::domain::search_index::{IndexStatus, SearchDocument, SearchFilter, state_name};
@@ -39,7 +35,7 @@ const MAX_SEARCH_ANSWER_BYTES: usize = 4 << 20;
 /// The indexes of an installation on a server.
 #[derive(Debug)]
 pub struct OpenSearchIndex {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpsClient,
     url: String,
     name: String,
     authorization: Option<HeaderValue>,
@@ -70,7 +66,6 @@ fn unavailable(text: impl AsRef<str>) -> SearchError {
 impl OpenSearchIndex {
     /// The server at `url` (without a slash at its end), whose indexes have names that begin with `name`.
     pub fn new(url: &str, name: &str, account: Option<(String, Password)>) -> Self {
-        let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
         let authorization = account.and_then(|(username, password)| {
             let credentials = BASE64_STANDARD.encode(format!("{username}:{}", password.expose()));
             let mut value = HeaderValue::try_from(format!("Basic {credentials}")).ok()?;
@@ -78,7 +73,7 @@ impl OpenSearchIndex {
             Some(value)
         });
         Self {
-            client: Client::builder(TokioExecutor::new()).build(connector),
+            client: https_client(),
             url: url.to_owned(),
             name: name.to_owned(),
             authorization,

@@ -22,6 +22,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::clock::Clock;
@@ -33,10 +34,11 @@ use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
-    erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, push, rank_again,
-    share_read_counts, sweep,
+    erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
+    rank_again, share_read_counts, sweep,
 };
 use crate::ports::broker::Broker;
+use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
@@ -153,11 +155,13 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
             adapters.shared_rates,
         ),
         taken_names: TakenNames::new(&config.adjustable.names.reserved),
+        refused_texts: Arc::default(),
         ids: IdGenerator::new(adapters.lease, last_id.map_or(0, CommentId::created_ms)),
         degrade,
         guest_activity: GuestActivity::default(),
         altcha_key: AltchaKey::new(&cursor_secret),
         turnstile: turnstile(&config),
+        classifier: classifier(&config),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
@@ -181,6 +185,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         store: Arc::new(RedactedStore::new(adapters.store, adapters.erased_members.clone())),
         erased_members: adapters.erased_members,
         exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
+        imports: Arc::new(Semaphore::new(1)),
         tables: adapters.tables,
         dependencies: adapters.dependencies,
         collectors,
@@ -264,6 +269,7 @@ impl Process {
                 self.spawn(follow_standings::run(Arc::downgrade(state), database));
             }
             self.spawn(follow_standings::reload(Arc::downgrade(state)));
+            self.spawn(keep_refused_texts::run(Arc::downgrade(state), state.refused_texts.clone()));
             for database in 0..state.change_feed.databases() {
                 // While a database does not answer, the loop says so.
                 let _ = state.change_feed.read_database(&*state.tables, &state.clock, database).await;
@@ -359,6 +365,11 @@ fn turnstile(config: &Config) -> Option<Arc<dyn TurnstileVerifier>> {
     let settings = &config.turnstile;
     let secret = settings.secret.clone()?;
     Some(Arc::new(SiteverifyClient::new(&settings.siteverify_url, secret)))
+}
+
+/// The service that says which texts are spam.
+fn classifier(config: &Config) -> Option<Arc<dyn Classifier>> {
+    ClassifierClient::new(&config.classifier).map(|client| Arc::new(client) as Arc<dyn Classifier>)
 }
 
 /// Whether this process pushes to an edge.

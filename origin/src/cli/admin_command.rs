@@ -6,11 +6,11 @@ use gailou_shared::word_filter::TermAction;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Process;
-use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::{
     EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm, words,
 };
+use crate::service::import::Input;
 
 /// A command that works on the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl AdminCommand {
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
-            Self::Export { subject } => export::run(&*app.tables, subject.as_ref(), console).await,
+            Self::Export { subject } => export::run(app, subject, console).await,
             Self::Words { action } => words::load(app, action, input, console).await,
             Self::Migrate { .. } => migrate::run(app, console).await,
             Self::Doctor { tables } => doctor::run(&app.config, Ok(app), tables, console).await,

@@ -26,10 +26,10 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec, LinesCode
 
 use crate::bootstrap::Process;
 use crate::cli::admin_command::AdminCommand;
-use crate::cli::input::Input;
 use crate::cli::output::Console;
 use crate::cli::{EXIT_FAILED, EXIT_USAGE, wait_for_stop};
 use crate::outage_log::OutageLog;
+use crate::service::import::Input;
 
 /// The name of the socket in the data directory.
 const SOCKET_FILE_NAME: &str = "gailou.sock";

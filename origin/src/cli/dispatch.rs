@@ -11,11 +11,12 @@ use tokio::time::{sleep, timeout};
 use crate::bootstrap;
 use crate::cli::admin_command::AdminCommand;
 use crate::cli::data_lock::DataLock;
-use crate::cli::input::{Input, InputReader};
+use crate::cli::input::InputReader;
 use crate::cli::output::{Console, Terminal};
 use crate::cli::{control_socket, data_lock, doctor};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::service::import::Input;
 use crate::state::ProcessRole;
 
 /// How long a command waits for a server that is just starting, or for another command to end.

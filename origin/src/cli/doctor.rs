@@ -11,7 +11,7 @@ use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
 use crate::bootstrap::{Process, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
-use crate::config::{ClusterSettings, Config, Transport};
+use crate::config::{ClassifiedAuthors, ClusterSettings, Config, RuleSettings, Transport, UnclassifiedRule};
 use crate::ports::broker::Topic;
 use crate::ports::dependencies::{DependencyStatus, ServerSettings, SettingProblem};
 use crate::ports::store::StoreError;
@@ -42,6 +42,9 @@ pub(super) async fn run(
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
+    let rules =
+        app.as_ref().map_or_else(|_| config.adjustable.rules.clone(), |app| app.settings().values.rules.clone());
+    findings.push(classifier(config, &rules));
     findings.extend(config.cluster.iter().flat_map(connections));
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
@@ -127,6 +130,27 @@ fn limits(config: &Config) -> Finding {
     } else {
         Finding(Warning, "limits".into(), "off: nothing is rate limited; set GAILOU_LIMITS=true".into())
     }
+}
+
+/// Where texts are classified, and whose. The service is not asked: it would count as a text.
+fn classifier(config: &Config, rules: &RuleSettings) -> Finding {
+    let Some(server) = config.classifier.shown_address() else {
+        return Finding(Fine, "classifier".into(), "none: classifier.kind is off".into());
+    };
+    let whose = match rules.classified {
+        ClassifiedAuthors::None => {
+            let what = format!("{server} is asked about no text: set rules.classified");
+            return Finding(Warning, "classifier".into(), what);
+        }
+        ClassifiedAuthors::Guests => "guests",
+        ClassifiedAuthors::Everyone => "everyone but moderators",
+    };
+    let unanswered = match rules.unclassified {
+        UnclassifiedRule::Allow => "is published",
+        UnclassifiedRule::Review => "waits for a moderator",
+    };
+    let what = format!("{server} is asked about what {whose} write; what it does not answer {unanswered}");
+    Finding(Fine, "classifier".into(), what)
 }
 
 /// How the connections to each server of a cluster are protected.

@@ -17,7 +17,6 @@ pub mod input;
 mod migrate;
 pub mod output;
 mod reconcile;
-mod record;
 mod reindex;
 mod serve;
 mod settings;

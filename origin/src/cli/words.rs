@@ -7,11 +7,12 @@ use anyhow::Context as _;
 use gailou_shared::word_filter::{Dictionary, DictionaryError, TermAction, parse_tsv};
 use serde_json::json;
 
-use crate::cli::input::{Input, read_all};
+use crate::cli::input::read_all;
 use crate::cli::output::Console;
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::Operation;
 use crate::service::audit_log;
+use crate::service::import::Input;
 use crate::state::AppState;
 
 /// Longest file, in bytes: many times the largest dictionary.

@@ -8,6 +8,7 @@ mod adjustable;
 mod allowed_origins;
 mod auth;
 mod challenge;
+mod classifier;
 mod cluster;
 mod connections;
 mod degrade;
@@ -38,6 +39,7 @@ pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
 pub use challenge::{ChallengeKind, ChallengeRules, ChallengeSettings, ChallengedGuests, TurnstileSettings};
+pub use classifier::{ClassifierKind, ClassifierSettings};
 pub use cluster::{
     ClusterSettings, ClusterTuning, KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism, Transport, Urls,
     mysql_transport, redis_transport,
@@ -50,7 +52,7 @@ pub use limits::LimitSettings;
 pub use names::NameSettings;
 pub use networks::Networks;
 pub use retention::RetentionSettings;
-pub use rules::{BlockedSettings, GuestRule, RuleSettings};
+pub use rules::{BlockedSettings, ClassifiedAuthors, GuestRule, RuleSettings, UnclassifiedRule};
 pub use search::SearchSettings;
 pub use secret::{Password, Secret};
 use serde_json::{Map, Value};
@@ -99,6 +101,7 @@ pub struct Config {
     pub retention: RetentionSettings,
     pub auth: AuthSettings,
     pub turnstile: TurnstileSettings,
+    pub classifier: ClassifierSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
     pub search: SearchSettings,
@@ -169,6 +172,8 @@ impl Config {
         let types = subject_types::from_settings(&settings, sources)?;
         let cluster = cluster::from_settings(&settings, sources)?;
         settings.challenge.check()?;
+        settings.classifier.check()?;
+        settings.classifier.check_rules(&settings.rules)?;
         let mut config = Self::assemble(settings, types, cluster);
         config.fixed = sources.given().filter_map(adjustable::adjustable_name).collect();
         config.check_secrets()?;
@@ -188,6 +193,7 @@ impl Config {
             names,
             rules,
             challenge,
+            classifier,
             auth,
             cors,
             edge,
@@ -206,6 +212,7 @@ impl Config {
             retention,
             auth,
             turnstile,
+            classifier,
             cursor_secret,
             edge,
             search,
@@ -224,6 +231,7 @@ impl Config {
             let reason = "can be turnstile where challenge.turnstile is in the configuration of the server";
             return Err(ConfigError::new("challenge.kind", reason));
         }
+        self.classifier.check_rules(&settings.rules)?;
         Ok(settings)
     }
 

@@ -24,6 +24,27 @@ pub enum GuestRule {
     Off,
 }
 
+/// About whose texts the classifier is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassifiedAuthors {
+    /// About none.
+    None,
+    Guests,
+    /// All but moderators.
+    Everyone,
+}
+
+/// What becomes of a text that the classifier does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnclassifiedRule {
+    /// It goes on as if it was not asked.
+    Allow,
+    /// It waits for a moderator.
+    Review,
+}
+
 /// `rules`: when a moderator decides before readers see a comment, or see it again. They are for readers, not for
 /// moderators.
 #[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
@@ -46,6 +67,12 @@ pub struct RuleSettings {
     /// for none. A comment is in the review queue from the first one on.
     #[serde(deserialize_with = "within::<0, MAX_REPORT_THRESHOLD, _, _>")]
     pub report_threshold: u32,
+    /// About whose texts the external classifier is asked: `none`, `guests` or `everyone`, which needs `classifier.kind`. What
+    /// it calls spam waits for a moderator.
+    pub classified: ClassifiedAuthors,
+    /// What becomes of a text that the classifier does not answer in time: `allow` to publish it, `review` to let it wait for
+    /// a moderator.
+    pub unclassified: UnclassifiedRule,
     /// `rules.blocked`
     pub blocked: BlockedSettings,
 }
@@ -58,6 +85,8 @@ impl Default for RuleSettings {
             max_links: None,
             close_after_days: None,
             report_threshold: 3,
+            classified: ClassifiedAuthors::None,
+            unclassified: UnclassifiedRule::Review,
             blocked: BlockedSettings::default(),
         }
     }

@@ -12,9 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ChallengeSettings, ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings,
-    LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies,
-    Urls, cluster,
+    AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings, CorsSettings,
+    DegradeSettings, EdgeSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings,
+    Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -64,6 +64,8 @@ pub(super) struct Settings {
     pub(super) rules: RuleSettings,
     /// `challenge`
     pub(super) challenge: ChallengeSettings,
+    /// `classifier`
+    pub(super) classifier: ClassifierSettings,
     /// `cors`
     pub(super) cors: CorsSettings,
     /// `edge`
@@ -95,6 +97,7 @@ impl Default for Settings {
             names: NameSettings::default(),
             rules: RuleSettings::default(),
             challenge: ChallengeSettings::default(),
+            classifier: ClassifierSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),

@@ -271,6 +271,39 @@ fn public_key_replaces_the_secret() {
 }
 
 #[test]
+fn classifier_has_what_its_service_needs() {
+    let variable = |name: &str| format!("GAILOU_CLASSIFIER__{name}");
+    let (kind, url, key, site) = (variable("KIND"), variable("URL"), variable("KEY"), variable("SITE"));
+    let classified = "GAILOU_RULES__CLASSIFIED";
+    let check = |variables: &[(&str, &str)], expected: &str| {
+        let error = read(variables).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{variables:?}: {error}");
+        assert!(!error.contains("hidden"), "{error}");
+    };
+    check(&[(&kind, "bayes")], &format!("{kind} must be one of off, akismet, json"));
+    check(&[(&kind, "akismet"), (&site, "https://a.example")], &format!("{key} must be given if"));
+    check(&[(&kind, "akismet"), (&key, "hidden")], &format!("{site} must be given if"));
+    check(&[(&kind, "json"), (&key, "hidden")], &format!("{url} must be given if"));
+    for wrong in ["http://spam.example/", "spam.example", "https://u:hidden@spam.example", "ftp://127.0.0.1"] {
+        check(&[(&url, wrong)], &format!("{url} must be an address by https"));
+    }
+    check(&[(classified, "guests")], "rules.classified can be guests or everyone where classifier.kind");
+    check(&[(classified, "all")], &format!("{classified} must be one of none, guests, everyone"));
+    check(&[("GAILOU_RULES__UNCLASSIFIED", "drop")], "GAILOU_RULES__UNCLASSIFIED must be one of allow, review");
+    for good in ["https://spam.example/check?token=hidden", "http://127.0.0.1:9/", "http://[::1]:9", "http://localhost"]
+    {
+        let config = read(&[(&kind, "json"), (&url, good), (classified, "guests")]).unwrap();
+        assert_eq!(config.classifier.address(), Some(good));
+        assert!(!config.classifier.shown_address().unwrap().contains("hidden"));
+    }
+    let config = read(&[(&kind, "akismet"), (&key, "hidden"), (&site, "http://a.example")]).unwrap();
+    assert_eq!(config.classifier.address(), Some("https://rest.akismet.com/1.1/comment-check"));
+    assert!(!format!("{config:?}").contains("hidden"));
+    assert!(!config.adjustable.to_json().to_string().contains("akismet"));
+    assert_eq!(read(&[]).unwrap().classifier.address(), None);
+}
+
+#[test]
 fn default_config_is_the_one_of_no_settings() {
     assert_eq!(format!("{:?}", Config::default()), format!("{:?}", read(&[]).unwrap()));
 }

@@ -4,6 +4,7 @@
 //! what a value must be, and never repeats the value.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::Deserializer;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
@@ -151,11 +152,29 @@ pub(super) fn server_address<'de, D: Deserializer<'de>>(
 ) -> Result<Option<String>, D::Error> {
     parse_optional(deserializer, expected, |url| {
         let url = url.strip_suffix('/').unwrap_or(url);
-        let uri: http::Uri = url.parse().ok()?;
-        let known = matches!(uri.scheme_str(), Some("http" | "https"));
-        let bare = uri.path() == "/" && uri.query().is_none() && !uri.authority()?.as_str().contains('@');
-        (known && bare).then(|| url.to_owned())
+        let uri = web_address(url)?;
+        (uri.path() == "/" && uri.query().is_none()).then(|| url.to_owned())
     })
+}
+
+/// An address by `http` or `https` without a login.
+pub(super) fn web_address(url: &str) -> Option<http::Uri> {
+    let uri: http::Uri = url.parse().ok()?;
+    let is_known = matches!(uri.scheme_str(), Some("http" | "https"));
+    (is_known && !uri.authority()?.as_str().contains('@')).then_some(uri)
+}
+
+/// The address of a service that is sent secrets, or what members write: by `https`, or by `http` on this machine.
+pub(super) fn service_url(url: &str) -> Option<String> {
+    let uri = web_address(url)?;
+    let is_protected = uri.scheme_str() == Some("https") || is_loopback(uri.host()?);
+    is_protected.then(|| url.to_owned())
+}
+
+/// Whether a host is this machine.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 struct TextVisitor {

@@ -2,6 +2,7 @@
 //!
 //! It knows the shared crate and nothing else of the origin.
 
+pub mod activity;
 pub mod altcha;
 pub mod audit;
 pub mod broker_state;
@@ -14,6 +15,7 @@ pub(crate) mod descendants;
 pub mod erasure;
 pub(crate) mod fold;
 pub mod id_generator;
+pub(crate) mod import_line;
 pub mod markdown;
 pub mod member_standing;
 pub mod name_digest;

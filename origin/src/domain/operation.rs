@@ -60,6 +60,10 @@ pub enum Operation {
         stored: StoredSettingChanges,
         audit: Box<AuditEntry>,
     },
+    /// Records in the audit log that comments were imported.
+    Import {
+        audit: Box<AuditEntry>,
+    },
     /// Records that a member has a name with this digest.
     MemberName {
         digest: NameDigest,
@@ -99,6 +103,7 @@ impl Operation {
             Self::Standing { member, .. } => member_slot(*member),
             Self::Dictionary { .. }
             | Self::Settings { .. }
+            | Self::Import { .. }
             | Self::MemberName { .. }
             | Self::DeleteExpired
             | Self::DeleteEditHistory { .. }

@@ -38,6 +38,8 @@ pub(super) const PRIVATE_CACHING: HeaderValue = HeaderValue::from_static("privat
 const CDN_CACHING: HeaderValue =
     HeaderValue::from_static("public, max-age=1, stale-while-revalidate=1, stale-if-error=86400");
 pub(super) const JSON_TYPE: &str = "application/json";
+/// The type of an answer that has one JSON value a line, and may take any time.
+pub(super) const JSON_LINES_TYPE: &str = "application/x-ndjson";
 /// Headers of an answer with JSON, with the three that the hot path adds: the map never grows meanwhile.
 const JSON_PAGE_HEADERS: usize = 11;
 

@@ -21,7 +21,7 @@ use crate::domain::row::CommentRow;
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
     AfterBody, ChallengedWrite, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
-    QueryParameters, ReplySorts, UnreadBody,
+    QueryParameters, RefusedHeader, ReplySorts, UnreadBody,
 };
 use crate::http::openapi::bodies::CommentEdit;
 use crate::http::openapi::responses::{
@@ -170,7 +170,7 @@ pub(super) async fn get_tree(
 /// Only its author may, for 15 minutes, and 60 times unless the installation says otherwise.
 #[utoipa::path(
     patch, path = "/v1/comments/{id}", tag = "comments",
-    params(PathId<CommentId>, ChallengedWrite),
+    params(PathId<CommentId>, ChallengedWrite, RefusedHeader),
     request_body(content = CommentEdit, examples(
         ("edit" = (value = json!({"content": "Well said!"}))),
     )),

@@ -62,8 +62,8 @@ pub(super) async fn get_overlay(
 
 /// Everything that is stored of the reader.
 ///
-/// Comments in every state, with earlier texts and the text as it was typed; reactions. The answer is streamed: it is
-/// complete when it is valid JSON.
+/// Comments in every state, with earlier texts and the text as it was typed; reactions; reports; texts that the word filter
+/// refused. The answer is streamed: it is complete when it is valid JSON.
 #[utoipa::path(
     get, path = "/v1/me/export", tag = "me",
     responses(

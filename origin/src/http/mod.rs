@@ -10,6 +10,7 @@
 
 mod admin;
 mod assets;
+mod atom;
 mod cached_page;
 mod comments;
 mod connections;
@@ -24,6 +25,7 @@ mod guests;
 mod health;
 mod hot_path;
 mod html;
+mod latest;
 mod local_renderer;
 mod me;
 mod members;

@@ -16,8 +16,8 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, friends, guests, health, html, me, members, middleware, openapi,
-    preview, reactions, reports, search, subjects,
+    admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, members, middleware,
+    openapi, preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
 
@@ -74,6 +74,9 @@ fn public_reads() -> OpenApiRouter<HttpState> {
         .routes(routes!(comments::list_ancestors))
         .routes(routes!(comments::get_context))
         .routes(routes!(counts::get_counts))
+        .routes(routes!(latest::list_latest))
+        .routes(routes!(latest::get_latest_feed))
+        .routes(routes!(latest::get_subject_feed))
         .routes(routes!(members::list_member_comments))
         .routes(routes!(html::get_html))
         .routes(routes!(get_openapi))
@@ -97,6 +100,9 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(reports::report_comment))
         .routes(routes!(admin::queue::get_queue))
         .routes(routes!(admin::queue::lease))
+        .routes(routes!(admin::rejected::list_rejected))
+        .routes(routes!(admin::rejected::accept_rejected))
+        .routes(routes!(admin::rejected::drop_rejected))
         .routes(routes!(admin::search::search_comments))
         .routes(routes!(admin::comments::decide))
         .routes(routes!(admin::comments::decide_all))
@@ -106,9 +112,13 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::audit::undo))
         .routes(routes!(admin::words::list_words, admin::words::put_words, admin::words::patch_words))
         .routes(routes!(admin::words::test_word))
+        .routes(routes!(admin::export::export_comments))
+        .routes(routes!(admin::import::import_comments))
         .routes(routes!(admin::settings::read_settings, admin::settings::change_settings))
+        .routes(routes!(admin::stats::read_stats))
         .routes(routes!(admin::members::list_members))
         .routes(routes!(admin::members::get_member, admin::members::put_member, admin::members::erase_member))
+        .routes(routes!(admin::subjects::list_subjects))
         .routes(routes!(admin::subjects::put_subject))
         .routes(routes!(edge::get_changes))
 }

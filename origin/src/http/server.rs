@@ -18,6 +18,7 @@ use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
 
+use crate::http::cached_page::JSON_LINES_TYPE;
 use crate::http::connections::{
     CHECK_INTERVAL, ConnectionBounds, Connections, FIRST_REQUEST_TIMEOUT, MeasuredBody, OpenConnection,
     RequestInProgress, WatchedStream,
@@ -136,6 +137,7 @@ impl Server {
 
 /// The answer, which is in progress until it was sent or the connection is aborted.
 fn with_deadline(response: Response, in_progress: RequestInProgress) -> Response {
-    let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind == "text/event-stream" || kind == JSON_LINES_TYPE);
     if is_stream { response } else { response.map(|body| Body::new(MeasuredBody::new(body, in_progress))) }
 }

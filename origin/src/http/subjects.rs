@@ -12,7 +12,7 @@ use gailou_shared::wire::{Comment, CommentPage, Subject};
 use crate::http::cached_page::{CacheableRead, json_page};
 use crate::http::extract::{
     AfterBody, AuthenticatedMember, ChallengedWrite, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType,
-    ListQuery, RootSorts,
+    ListQuery, RefusedHeader, RootSorts,
 };
 use crate::http::openapi::bodies::HeldComment;
 use crate::http::openapi::examples;
@@ -87,7 +87,7 @@ pub(super) async fn list_comments(
 /// Publish a comment.
 #[utoipa::path(
     post, path = "/v1/subjects/{type}/{key}/comments", tag = "comments",
-    params(KnownSubject, IdempotencyHeader, ChallengedWrite),
+    params(KnownSubject, IdempotencyHeader, ChallengedWrite, RefusedHeader),
     request_body(content = NewComment, examples(
         ("root" = (value = json!({"content": "Well said."}))),
         ("reply" = (value = json!({"content": "Thank you!", "parent_id": "3159632956621393920", "mentions": ["7"]}))),

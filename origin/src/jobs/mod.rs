@@ -16,6 +16,7 @@ pub mod index_comments;
 pub mod invalidate_changed;
 #[cfg(feature = "cluster")]
 pub mod keep_node_lease;
+pub mod keep_refused_texts;
 pub mod pass_rewinds;
 pub mod persist;
 pub mod push;

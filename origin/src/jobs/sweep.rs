@@ -1,7 +1,10 @@
-//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, old texts, idle rate limits.
+//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, old texts, refused texts, idle rate
+//! limits.
 
 use std::sync::Weak;
 use std::time::Duration;
+
+use gailou_shared::limits::REFUSED_TEXT_RETENTION_MS;
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::outage_log::OutageLog;
@@ -32,10 +35,12 @@ pub async fn run(state: Weak<AppState>) {
 /// Deletes every row that has expired, in operations that are small enough for others to come in between.
 ///
 /// # Errors
-/// The journal's.
+/// The journal's, or the store's.
 pub async fn sweep(state: &AppState) -> Result<(), JournalError> {
     state.journal.append(Operation::DeleteExpired).await?;
     let before = state.now().saturating_sub(state.config.retention.edit_history_ms());
     while let OperationOutcome::Unfinished = state.journal.append(Operation::DeleteEditHistory { before }).await? {}
+    let before = state.now().saturating_sub(REFUSED_TEXT_RETENTION_MS);
+    state.tables.delete_refused_before(before).await?;
     Ok(())
 }

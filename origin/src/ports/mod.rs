@@ -4,6 +4,7 @@
 
 pub mod broker;
 pub mod cache;
+pub mod classifier;
 pub mod counters;
 pub mod dependencies;
 pub mod edge;

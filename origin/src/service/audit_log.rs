@@ -18,7 +18,7 @@ const OPERATOR_NAME: &str = "operator";
 ///
 /// # Errors
 /// [`ServiceError::NoNodeNumber`].
-pub(super) fn entry(
+pub fn entry(
     app: &AppState,
     actor: &Member,
     slot: Slot,

@@ -23,6 +23,10 @@ pub struct WriteSource {
     pub network: Option<IpAddr>,
     /// The answer to a challenge; an empty text is none.
     pub challenge_answer: Option<String>,
+    /// The program that it is written with, for the classifier.
+    pub user_agent: Option<String>,
+    /// Whether the edge has refused its text, so that it is only judged: it may be kept, and nothing is written.
+    pub is_refused: bool,
 }
 
 /// Whether a write is let through.

@@ -153,7 +153,7 @@ pub async fn test(app: &AppState, term: Term) -> ServiceResult<TermMatches> {
         DictionaryError::Term { reason, .. } => ServiceError::wrong_field("term", reason.to_string()),
         error => ServiceError::wrong_field("term", error.to_string()),
     })?);
-    let ids = app.tables.list_latest(COMMENTS_TO_TEST).await?;
+    let ids = app.tables.list_latest(None, COMMENTS_TO_TEST).await?;
     let mut matches = TermMatches { data: vec![], count: 0 };
     let mut used = 0;
     for chunk in ids.chunks(COMMENTS_PER_READ) {

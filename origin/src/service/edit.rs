@@ -11,9 +11,13 @@ use crate::domain::operation::{CommentChange, Operation, OperationOutcome};
 use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
 use crate::service::challenge::WriteSource;
+use crate::service::classify::WrittenText;
 use crate::service::filter::filter_and_render;
+use crate::service::refused::{RefusedTarget, RefusedWrite};
 use crate::service::subject::SubjectAudience;
-use crate::service::{ServiceError, ServiceResult, audit_log, challenge, comment_view, publish, rules, subject};
+use crate::service::{
+    ServiceError, ServiceResult, audit_log, challenge, classify, comment_view, publish, refused, rules, subject,
+};
 use crate::state::AppState;
 
 /// Replaces the text of a comment. Its author may do so for 15 minutes after posting. An edit that the filter holds
@@ -31,7 +35,7 @@ pub async fn edit(
 ) -> ServiceResult<Comment> {
     // Before the place: an answer of Turnstile may take seconds to verify.
     challenge::check(app, member, source).await?;
-    let _place = app.writes.admit().await?;
+    let place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     let is_author = before.author.id == member.id;
     if before.state != CommentState::Published || !(is_author || before.is_visible()) {
@@ -47,10 +51,17 @@ pub async fn edit(
     if let Some(too_long) = check_length(&content, publish::max_chars(app, before.subject.kind())) {
         return Err(ServiceError::WrongFields(vec![too_long]));
     }
-    let filtered = filter_and_render(&app.dictionary(), content).await;
+    let filtered = filter_and_render(&app.dictionary(), content.clone()).await;
     challenge::record_filtered(app, member, source.network, &filtered);
-    let mut filtered = filtered?;
+    let mut filtered = refused::keep_or_pass(app, source, filtered, || RefusedWrite {
+        author: publish::author_of(member),
+        subject: &before.subject,
+        target: RefusedTarget::Edit { id, content },
+    })?;
     rules::apply(app, member, &mut filtered).await?;
+    let (subject, is_reply) = (&before.subject, before.parent_id.is_some());
+    let written = WrittenText { author: member, source, subject, is_reply, is_edit: true };
+    let _place = classify::apply(app, place, written, &mut filtered).await?;
     let held = (filtered.state == CommentState::Review).then(|| HeldEdit {
         content: filtered.content.clone(),
         html: filtered.html.clone(),

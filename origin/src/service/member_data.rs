@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
-use gailou_shared::id::{CommentId, MemberId, MemberKind};
+use gailou_shared::id::{CommentId, MemberId, MemberKind, RefusedTextId};
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::Member;
 use gailou_shared::wire::{Comment, Reaction, ReportReason};
@@ -25,6 +25,9 @@ const COMMENTS_PER_CHUNK: usize = 10;
 const REACTIONS_PER_CHUNK: usize = 1_000;
 /// Reports that are in memory at a time: 4 MB at most.
 const REPORTS_PER_CHUNK: usize = 1_000;
+
+/// Refused texts that are in memory at a time: 2 MB at most.
+const REFUSED_PER_CHUNK: usize = 100;
 
 /// A comment of an export.
 #[derive(Debug, Serialize)]
@@ -74,6 +77,9 @@ enum ExportStep {
     },
     Reports {
         above: Option<CommentId>,
+    },
+    Refused {
+        above: Option<RefusedTextId>,
     },
     End,
 }
@@ -146,7 +152,7 @@ impl MemberExport {
             ExportStep::Reports { above } => {
                 let found = tables.list_reports_of(id, above, REPORTS_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"notifications\":[]}".into(), ExportStep::End),
+                    None => ("],\"rejected\":[".into(), ExportStep::Refused { above: None }),
                     Some((last, _)) => {
                         let next = ExportStep::Reports { above: Some(*last) };
                         let reports = found.into_iter().map(|(comment_id, report)| ExportedReport {
@@ -156,6 +162,16 @@ impl MemberExport {
                             at: report.at,
                         });
                         (items(&reports.collect::<Vec<_>>(), above.is_none())?, next)
+                    }
+                }
+            }
+            ExportStep::Refused { above } => {
+                let found = tables.list_refused_of(id, above, REFUSED_PER_CHUNK).await?;
+                match found.last() {
+                    None => ("],\"notifications\":[]}".into(), ExportStep::End),
+                    Some(last) => {
+                        let next = ExportStep::Refused { above: Some(last.id) };
+                        (items(&found, above.is_none())?, next)
                     }
                 }
             }

@@ -86,6 +86,7 @@ pub async fn decide(
     decision: Decision,
     reason: Option<String>,
 ) -> ServiceResult<Comment> {
+    let _place = app.writes.admit().await?;
     change_audited(app, moderator, id, decision.change(), decision.into_str(), reason).await
 }
 
@@ -114,6 +115,7 @@ pub async fn undo(app: &AppState, moderator: &Member, audit: AuditId) -> Service
     let undone = undone.ok_or(ServiceError::NotFound("there is no such entry in the audit log"))?;
     let comment = undone.target.id.parse().ok().filter(|_| undone.target.kind == AuditTargetKind::Comment);
     let id = comment.ok_or(ServiceError::VersionConflict("what this entry is about cannot be undone"))?;
+    let _place = app.writes.admit().await?;
     change_audited(app, moderator, id, CommentChange::Undo(audit), "undo", None).await
 }
 
@@ -127,7 +129,8 @@ pub async fn list_former_texts(app: &AppState, id: CommentId) -> ServiceResult<V
     Ok(texts.map(|text| FormerText { content: text.content, replaced_at: text.replaced_at }).collect())
 }
 
-async fn change_audited(
+/// Carries out a change of a comment, with an entry in the audit log.
+pub(super) async fn change_audited(
     app: &AppState,
     moderator: &Member,
     id: CommentId,
@@ -135,7 +138,6 @@ async fn change_audited(
     action: &'static str,
     reason: Option<String>,
 ) -> ServiceResult<Comment> {
-    let _place = app.writes.admit().await?;
     let audit = audit_log::entry(app, moderator, id.slot(), action, reason)?;
     let audit_id = Some(audit.id);
     let after = append_change(app, id, change, Some(audit)).await?;

@@ -32,6 +32,9 @@ const CALM_TIME: Duration = Duration::from_secs(10);
 #[error("too many requests at once; nothing of this one was done")]
 pub struct NotAdmitted;
 
+/// A place among the requests that run.
+pub type AdmissionPlace<'a> = SemaphorePermit<'a>;
+
 /// Admits one kind of requests.
 #[derive(Debug)]
 pub struct Admission {
@@ -65,7 +68,7 @@ impl Admission {
     ///
     /// # Errors
     /// [`NotAdmitted`] when too many wait already, or the wait took too long.
-    pub async fn admit(&self) -> Result<SemaphorePermit<'_>, NotAdmitted> {
+    pub async fn admit(&self) -> Result<AdmissionPlace<'_>, NotAdmitted> {
         self.admit_within(if self.is_overloaded() { MAX_WAIT_IN_OVERLOAD } else { MAX_ADMISSION_WAIT }).await
     }
 
@@ -73,11 +76,11 @@ impl Admission {
     ///
     /// # Errors
     /// [`NotAdmitted`] when too many wait already, or the wait took too long.
-    pub async fn admit_patiently(&self) -> Result<SemaphorePermit<'_>, NotAdmitted> {
+    pub async fn admit_patiently(&self) -> Result<AdmissionPlace<'_>, NotAdmitted> {
         self.admit_within(MAX_ADMISSION_WAIT).await
     }
 
-    async fn admit_within(&self, max_wait: Duration) -> Result<SemaphorePermit<'_>, NotAdmitted> {
+    async fn admit_within(&self, max_wait: Duration) -> Result<AdmissionPlace<'_>, NotAdmitted> {
         if let Ok(place) = self.places.try_acquire() {
             self.note_wait(Duration::ZERO);
             return Ok(place);

@@ -13,6 +13,7 @@ pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
 pub mod redacted_store;
+pub mod refused_texts;
 pub mod settings;
 pub mod standings;
 pub mod taken_names;
@@ -34,6 +35,7 @@ use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
+use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
@@ -50,6 +52,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::refused_texts::RefusedTextQueue;
 use crate::state::settings::CurrentSettings;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
@@ -58,6 +61,8 @@ use crate::telemetry::Collector;
 
 /// Challenges of guests, by `outcome`.
 pub const CHALLENGE_COUNT: &str = "gailou_challenges_total";
+/// Texts that the classifier was asked about, by `outcome`.
+pub const CLASSIFIED_COUNT: &str = "gailou_classified_total";
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +113,8 @@ pub struct AppState {
     pub standings: MemberStandings,
     /// Exports of members in progress.
     pub exports: Arc<Semaphore>,
+    /// The import in progress: ids are made for one at a time.
+    pub imports: Arc<Semaphore>,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
     pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
     /// The subjects of comments, and their own ids where the key is a second one; both never change.
@@ -120,11 +127,15 @@ pub struct AppState {
     /// What is left out to spare the databases.
     pub degrade: Arc<DegradeSwitches>,
     pub taken_names: TakenNames,
+    /// Refused texts that are to be kept for moderators.
+    pub refused_texts: Arc<RefusedTextQueue>,
     pub guest_activity: GuestActivity,
     /// Signs the challenges of guests.
     pub altcha_key: AltchaKey,
     /// Verifies the tokens of the configured widget.
     pub turnstile: Option<Arc<dyn TurnstileVerifier>>,
+    /// Says which texts are spam, where it is configured.
+    pub classifier: Option<Arc<dyn Classifier>>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,
@@ -149,6 +160,7 @@ impl AppState {
     fn collect_metrics(&self) {
         describe_gauge!("gailou_dictionary_version", "Version of the dictionary in force.");
         describe_counter!(CHALLENGE_COUNT, "Challenges of guests, by what became of them.");
+        describe_counter!(CLASSIFIED_COUNT, "Texts that the classifier was asked about, by what it said.");
         gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
         if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
             describe_gauge!(

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
+use gailou_shared::wire::{Author, CommentState, Reaction, RefusedText, RefusedTextKind, SubjectRef, Visibility};
 
 use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{CommentRow, NewCommentRow};
@@ -46,6 +46,24 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         reasons: vec![],
         idempotency: None,
         imported: None,
+    }
+}
+
+/// A text of member 1 that was refused at this time.
+pub(crate) fn refused_text(at: u64) -> RefusedText {
+    let subject = subject_in(7);
+    RefusedText {
+        id: CommentId::from_parts(TEST_START_MS + at, subject.slot(), 0, 0).into(),
+        at,
+        kind: RefusedTextKind::Post,
+        subject: SubjectRef::from(&subject),
+        parent_id: None,
+        comment_id: None,
+        author: author(),
+        content: format!("casino {at}"),
+        why: vec![],
+        mentions: vec![],
+        visibility: Visibility::Everyone,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
-use gailou_shared::wire::{Author, CommentState, Reaction, ReviewKind};
+use gailou_shared::wire::{ActivityPoint, Author, CommentState, Reaction, ReviewKind};
 
 use crate::domain::audit::{CurrentText, UndoRecord};
 use crate::domain::columns::{FLAG_HELD_EDIT, FLAG_QUEUED};
@@ -60,6 +60,8 @@ pub(crate) struct FoldTables {
     pub(crate) queue_counts: BTreeMap<Slot, (i64, i64)>,
     pub(crate) reports: BTreeSet<(CommentId, MemberId)>,
     pub(crate) undos: BTreeMap<AuditId, (CommentId, UndoRecord)>,
+    /// What happened in each minute.
+    pub(crate) activity: BTreeMap<u64, ActivityPoint>,
     pub(crate) next: BTreeMap<(OperationStream, Slot), u64>,
 }
 
@@ -239,6 +241,9 @@ impl FoldTables {
     }
 
     fn flush_moderation(&mut self, changes: &RowChanges<'_>) {
+        for (at, point) in &changes.activity {
+            self.activity.entry(*at).or_insert(ActivityPoint { at: *at, ..ActivityPoint::default() }).add(point);
+        }
         for row in &changes.reviews {
             match &row.item {
                 Some(item) => _ = self.reviews.insert(row.id, item.clone()),

@@ -11,6 +11,9 @@ pub use signature::{
     BodyHash, SIGNATURE_WINDOW_SECONDS, SignatureDirection, SignatureError, SignedRequest, sign_request, verify_request,
 };
 
+/// The header of a write that its sender does not want to be done: the edge has refused its text, and the origin judges
+/// whether it is kept. It has any value, and anybody may send it.
+pub const REFUSED_HEADER: &str = "x-gailou-refused";
 /// The header with the client's address. It counts only beside a valid [`SIGNATURE_HEADER`].
 pub const CLIENT_HEADER: &str = "x-gailou-client";
 /// The header with time and signature: `t=<Unix seconds>,v2=<hex>`.

@@ -166,6 +166,25 @@ decimal_id! {
     AuditId
 }
 
+decimal_id! {
+    /// A refused text that is kept: made as the id of a comment is, in the slot of its subject.
+    RefusedTextId
+}
+
+impl From<CommentId> for RefusedTextId {
+    fn from(id: CommentId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl RefusedTextId {
+    /// The slot of its subject.
+    #[must_use]
+    pub const fn slot(self) -> Slot {
+        CommentId(self.0).slot()
+    }
+}
+
 impl From<CommentId> for AuditId {
     fn from(id: CommentId) -> Self {
         Self(id.0)

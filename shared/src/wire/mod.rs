@@ -4,6 +4,7 @@ mod challenge;
 mod change_feed;
 mod live_events;
 mod members;
+mod moderated_subjects;
 mod moderation;
 #[cfg(feature = "openapi")]
 pub mod openapi;
@@ -24,10 +25,12 @@ pub use challenge::{AltchaChallenge, Challenge, TurnstileChallenge};
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
 pub use members::{MemberCounts, ModeratedMember, ModeratedMemberPage};
+pub use moderated_subjects::{ModeratedSubject, ModeratedSubjectPage};
 pub use moderation::{
-    AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind, DecisionOutcome, DecisionOutcomes,
-    DictionaryPage, DictionaryVersion, FormerText, FormerTextPage, LeasedComments, ListPageInfo, QueueEntry, QueuePage,
-    Report, ReportPage, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
+    ActivityPoint, ActivitySeries, AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind,
+    DecisionOutcome, DecisionOutcomes, DictionaryPage, DictionaryVersion, FormerText, FormerTextPage, LeasedComments,
+    ListPageInfo, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report, ReportPage,
+    ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
 pub use problem::{Code, FieldError, Problem};
 
@@ -41,11 +44,19 @@ pub struct SubjectRef {
     /// The host's key.
     #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectKeyText))]
     pub key: String,
+    /// In lists of the newest comments: its title, as the host registered it.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Option<String>>,
+    /// In lists of the newest comments: its address, as the host registered it.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<Option<String>>,
 }
 
 impl From<&SubjectKey> for SubjectRef {
     fn from(key: &SubjectKey) -> Self {
-        Self { r#type: key.kind().into(), key: key.key().into() }
+        Self { r#type: key.kind().into(), key: key.key().into(), title: None, url: None }
     }
 }
 

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AuditId, CommentId};
-use crate::wire::{Comment, MemberRef};
+use crate::id::{AuditId, CommentId, MemberId, RefusedTextId};
+use crate::wire::{Author, Comment, MemberRef, SubjectRef, Visibility};
 use crate::word_filter::Term;
 
 /// The part of the review queue that a comment is in.
@@ -122,6 +122,59 @@ pub struct DecisionOutcome {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+}
+
+/// What was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum RefusedTextKind {
+    /// A new comment.
+    Post,
+    /// An edit of a comment.
+    Edit,
+}
+
+/// A text that the word filter refused, kept for moderators.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedText {
+    /// Its id.
+    pub id: RefusedTextId,
+    /// When it was refused, in Unix milliseconds.
+    pub at: u64,
+    /// What it was to be.
+    pub kind: RefusedTextKind,
+    /// The subject.
+    pub subject: SubjectRef,
+    /// The comment that a new comment answers.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub parent_id: Option<CommentId>,
+    /// The comment that an edit is of.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub comment_id: Option<CommentId>,
+    /// Its author.
+    pub author: Author,
+    /// The text as it was typed.
+    pub content: String,
+    /// Why it was refused: the categories of the words.
+    pub why: Vec<ReviewReason>,
+    /// Members that a new comment mentions.
+    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    pub mentions: Vec<MemberId>,
+    /// Who may see a new comment.
+    pub visibility: Visibility,
+}
+
+/// A page of the refused texts, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedTextPage {
+    /// The texts.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
+    pub data: Vec<RefusedText>,
+    /// Its place in the list.
+    pub page: ListPageInfo,
 }
 
 /// Why a reader reports a comment.
@@ -307,4 +360,45 @@ pub struct TermMatches {
     /// How many they are.
     #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub count: u64,
+}
+
+/// What happened in one minute, hour or day. Each number counts acts, not what is left of them: a later deletion or
+/// undo changes none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActivityPoint {
+    /// When it begins, in Unix milliseconds, in UTC.
+    pub at: u64,
+    /// Comments that were taken: answered `201`, or `202` because they are held. A repeated request counts once; what
+    /// the word filter blocks and what is imported does not count.
+    pub posts: u64,
+    /// Texts that were held for a moderator, of new comments (which are among the `posts`) and of edits; and comments
+    /// that reports took out of the lists.
+    pub held: u64,
+    /// Decisions `reject` that were carried out. A text that the word filter blocks is stored nowhere and not counted.
+    pub rejected: u64,
+    /// Reports by readers, the first of each reader on a comment.
+    pub reports: u64,
+    /// Likes and dislikes that were given, changed or taken back.
+    pub reactions: u64,
+}
+
+impl ActivityPoint {
+    /// Adds the numbers of another to these.
+    pub fn add(&mut self, other: &Self) {
+        self.posts += other.posts;
+        self.held += other.held;
+        self.rejected += other.rejected;
+        self.reports += other.reports;
+        self.reactions += other.reactions;
+    }
+}
+
+/// What happened, step by step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActivitySeries {
+    /// Each step of the time that was asked for, the oldest first; zeros where nothing happened.
+    #[cfg_attr(feature = "openapi", schema(max_items = 1500))]
+    pub data: Vec<ActivityPoint>,
 }

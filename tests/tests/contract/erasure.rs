@@ -53,7 +53,8 @@ async fn export_has_everything_of_its_member() {
         "id": "7", "name": NAME, "avatar": null, "level": 3, "role": "member", "guest": false, "muted_until": null,
         "friends": [],
     });
-    let nothing = json!({"member": of_ann, "comments": [], "reactions": [], "reports": [], "notifications": []});
+    let nothing =
+        json!({"member": of_ann, "comments": [], "reactions": [], "reports": [], "rejected": [], "notifications": []});
     assert_eq!(empty, nothing);
 
     let mut comments = vec![];

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gailou_tests::{
-    CommandOutput, GailouProcess, assert_floors_have_no_gap, comments_on, id, member, poll_until, replies_path,
-    run_command,
+    CommandOutput, GailouProcess, assert_floors_have_no_gap, comments_on, id, member, moderator, poll_until,
+    replies_path, run_command,
 };
 use rand::Rng as _;
 use serde_json::{Value, json};
@@ -129,6 +129,16 @@ async fn import_skips_invalid_lines_and_known_comments_and_strict_imports_nothin
     assert_eq!((&page["data"][0]["content"], &page["data"][0]["floor"]), (&json!("zeroth"), &json!(4)));
     let exported = run_on(&data, &["export", "--subject", "article/a:b"]).await;
     assert_eq!((exported.code, exported.stdout.lines().count()), (Some(0), 8), "{}", exported.stderr);
+    // What changed something is in the audit log.
+    let log = server.request("GET /v1/admin/audit?action=import").by(&moderator()).send().await.expect(200);
+    let counts: Vec<_> = log["data"].as_array().unwrap().iter().map(|entry| &entry["after"]).collect();
+    let expected = [
+        json!({"imported": 1, "skipped": 0, "reparented": 0, "bad": 0}),
+        json!({"imported": 7, "skipped": 0, "reparented": 1, "bad": 3}),
+    ];
+    assert_eq!(counts, expected.iter().collect::<Vec<_>>());
+    assert_eq!(log["data"][0]["target"], json!({"kind": "import", "id": ""}));
+    assert_eq!(log["data"][0]["actor"]["name"], "operator");
     let none = run_on(&data, &["export", "--subject", "article/other"]).await;
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""), "{}", none.stderr);
 }

@@ -31,7 +31,7 @@ fn drivers_stay_in_their_adapters() {
         (&["redis::", "fred::"], &["redis/"]),
         (&["rdkafka::"], &["kafka/"]),
         (&["tantivy::"], &["tantivy/"]),
-        (&["reqwest::", "hyper_rustls::", "hyper_util::client"], &["cloudflare", "opensearch"]),
+        (&["reqwest::", "hyper_rustls::", "hyper_util::client"], &["https_client"]),
     ];
     for (words, adapters) in table {
         let is_adapter =

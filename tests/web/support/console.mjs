@@ -59,7 +59,7 @@ export function newMember(name) {
 
 /** Runs `steps` on the console with this token. `prepare` gets the page before it is opened. */
 export async function withConsole(
-  { token = MODERATOR(), section = 'held', prepare, ...options },
+  { token = MODERATOR(), section = 'held', base = BASE, prepare, ...options },
   steps,
 ) {
   const context = await newContext({ viewport: DESKTOP, ...options });
@@ -74,7 +74,7 @@ export async function withConsole(
       }
     });
     await prepare?.(page);
-    await page.goto(`${BASE}/console#/${section}`);
+    await page.goto(`${base}/console#/${section}`);
     await page.locator('input[type="password"]').fill(token);
     await page.keyboard.press('Enter');
     await page.locator('nav').waitFor();

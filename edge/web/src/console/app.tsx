@@ -6,15 +6,20 @@ import { ConsoleClient } from './client.ts';
 import { Comments } from './comments.tsx';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
+import { Live } from './live.tsx';
+import { parseRange } from './live-ranges.ts';
 import { MemberPage } from './member.tsx';
 import { Members } from './members.tsx';
 import { type ConsoleContext, ConsoleProvider, useConsole } from './parts.tsx';
+import { Rejected } from './rejected.tsx';
 import { Review } from './review.tsx';
 import { parseRoute, type Route, SECTIONS, type Section } from './route.ts';
 import { type Session, storedSession, storeSession } from './session.ts';
 import { Settings } from './settings.tsx';
 import { SignIn } from './sign-in.tsx';
+import { Subjects } from './subjects.tsx';
 import { type Language, TEXTS } from './text.ts';
+import { Transfer } from './transfer.tsx';
 import { UndoBar, useUndo } from './undo-bar.tsx';
 import { Words } from './words.tsx';
 
@@ -245,8 +250,12 @@ function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
     case 'held':
     case 'reported':
       return <Review key={section} kind={section} />;
+    case 'rejected':
+      return <Rejected key={filter.q ?? ''} q={filter.q ?? ''} />;
     case 'comments':
       return <Comments key={JSON.stringify(filter)} parts={filter} />;
+    case 'subjects':
+      return <Subjects q={filter.q ?? ''} state={filter.state ?? ''} />;
     case 'members':
       return id ? (
         <MemberPage key={id} id={id} />
@@ -255,8 +264,12 @@ function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
       );
     case 'words':
       return <Words q={filter.q ?? ''} />;
+    case 'live':
+      return <Live key={filter.range} range={parseRange(filter.range)} />;
     case 'audit':
       return <Audit actor={filter.actor ?? null} action={filter.action ?? null} />;
+    case 'transfer':
+      return <Transfer />;
     case 'settings':
       return <Settings />;
   }

@@ -1,9 +1,12 @@
 /** The moderators' calls, one method each. */
 
-import { ApiProblem } from '../api/problem.ts';
-import { type ApiRequest, sendRequest } from '../api/transport.ts';
+import { ApiProblem, problemFrom } from '../api/problem.ts';
+import { type ApiRequest, parseJson, sendRequest } from '../api/transport.ts';
 import type { Comment } from '../api/wire.ts';
+import { readJsonLines } from './json-lines.ts';
 import type {
+  ActivitySeries,
+  ActivityStep,
   AdminSettings,
   AuditRecord,
   DecidedComment,
@@ -13,24 +16,29 @@ import type {
   DictionaryVersion,
   FormerText,
   FoundComment,
+  ImportLine,
   ListPage,
   ModeratedMember,
+  ModeratedSubject,
   QueuePage,
   QueuePart,
+  RefusedText,
   Report,
   Role,
   SettingSection,
   StandingPatch,
+  SubjectPatch,
   Term,
   TermMatches,
 } from './wire.ts';
 
 /** Most comments of one call. */
 export const MAX_DECISIONS = 100;
-/** So many pages without a comment are read before a page is shown. */
+/** So many pages without an entry are read before a page is shown. */
 const MAX_EMPTY_PAGES = 5;
 
 const REFUSED = [401, 403];
+const JSON_LINES_TYPE = 'application/x-ndjson';
 /** The server does not know the call. */
 const NO_SUCH_CALL = [404, 405, 501];
 
@@ -102,21 +110,28 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/audit?${query(filter)}`);
   }
 
-  /** Comments of any state. A page may hold none while there are more, so it reads on. */
-  async comments(
+  /** Comments of any state. */
+  comments(
     filter: Record<string, string | null>,
     cursor: string | null,
   ): Promise<ListPage<FoundComment>> {
-    let page: ListPage<FoundComment>;
-    let pages = 0;
-    let next = cursor;
-    do {
-      const parameters = query({ ...filter, cursor: next });
-      page = await this.#send('GET', `/v1/admin/comments?${parameters}`);
-      next = page.page.next;
-      pages += 1;
-    } while (page.data.length === 0 && next && pages < MAX_EMPTY_PAGES);
-    return page;
+    return this.#readOn('/v1/admin/comments', { ...filter, cursor });
+  }
+
+  subjects(filter: {
+    q: string | null;
+    state: string | null;
+    cursor: string | null;
+  }): Promise<ListPage<ModeratedSubject>> {
+    return this.#readOn('/v1/admin/subjects', filter);
+  }
+
+  changeSubject(
+    { type, key }: Pick<ModeratedSubject, 'type' | 'key'>,
+    patch: SubjectPatch,
+  ): Promise<ModeratedSubject> {
+    const path = `/v1/admin/subjects/${encodeURIComponent(type)}/${encodeURIComponent(key)}`;
+    return this.#send('PUT', path, { body: patch });
   }
 
   members(q: string | null, cursor: string | null): Promise<ListPage<ModeratedMember>> {
@@ -140,6 +155,19 @@ export class ConsoleClient {
     await this.#send('DELETE', `/v1/admin/members/${encodeURIComponent(id)}`);
   }
 
+  /** Refused texts. A page may hold none while there are more, so it reads on. */
+  rejected(q: string | null, cursor: string | null): Promise<ListPage<RefusedText>> {
+    return this.#readOn('/v1/admin/rejected', { q, cursor });
+  }
+
+  acceptRejected(id: string): Promise<DecidedComment> {
+    return this.#send('POST', `/v1/admin/rejected/${id}/accept`);
+  }
+
+  async dropRejected(id: string): Promise<void> {
+    await this.#send('DELETE', `/v1/admin/rejected/${id}`);
+  }
+
   words(cursor: string | null): Promise<DictionaryPage> {
     return this.#send('GET', `/v1/admin/words?${query({ cursor })}`);
   }
@@ -157,12 +185,67 @@ export class ConsoleClient {
     return this.#send('POST', '/v1/admin/words/test', { body: { term } });
   }
 
+  /** The last hour by minutes, the last day by hours, or the last 30 days. */
+  stats(step: ActivityStep): Promise<ActivitySeries> {
+    return this.#send('GET', `/v1/admin/stats?${query({ step })}`);
+  }
+
   settings(): Promise<AdminSettings> {
     return this.#send('GET', '/v1/admin/settings');
   }
 
   changeSettings(patch: SettingSection, version: number): Promise<AdminSettings> {
     return this.#send('PATCH', '/v1/admin/settings', { body: patch, ifMatch: String(version) });
+  }
+
+  /** The published comments of a subject, or all, one a line; `onBytes` hears how many bytes have come. */
+  async exportComments(subject: string | null, onBytes: (bytes: number) => void): Promise<Blob> {
+    const { body } = await this.#stream('GET', `/v1/admin/export?${query({ subject })}`);
+    const chunks: BlobPart[] = [];
+    let bytes = 0;
+    const reader = body.getReader();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      chunks.push(read.value as BlobPart);
+      bytes += read.value.length;
+      onBytes(bytes);
+    }
+    return new Blob(chunks, { type: JSON_LINES_TYPE });
+  }
+
+  /** Imports the comments of a file, and says how far it is. */
+  async *importComments(file: Blob, isStrict: boolean): AsyncGenerator<ImportLine> {
+    const url = `/v1/admin/import?strict=${isStrict ? 1 : 0}`;
+    const { body } = await this.#stream('POST', url, file);
+    yield* readJsonLines(body) as AsyncGenerator<ImportLine>;
+  }
+
+  /** A call without a time limit, whose answer is read while it comes. */
+  async #stream(
+    method: ApiRequest['method'],
+    url: string,
+    file: Blob | null = null,
+  ): Promise<{ body: ReadableStream<Uint8Array> }> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` };
+    if (file) headers['Content-Type'] = JSON_LINES_TYPE;
+    const response = await fetch(url, { method, headers, body: file });
+    if (!response.ok) throw problemFrom(response, parseJson(await response.text()));
+    return { body: response.body ?? new ReadableStream({ start: (all) => all.close() }) };
+  }
+
+  /** A page of a list whose pages may hold nothing while there are more: it reads on. */
+  async #readOn<Item>(
+    path: string,
+    { cursor, ...filter }: Record<string, string | null>,
+  ): Promise<ListPage<Item>> {
+    let page: ListPage<Item>;
+    let pages = 0;
+    let next = cursor ?? null;
+    do {
+      page = await this.#send('GET', `${path}?${query({ ...filter, cursor: next })}`);
+      next = page.page.next;
+      pages += 1;
+    } while (page.data.length === 0 && next && pages < MAX_EMPTY_PAGES);
+    return page;
   }
 
   /** Whether a call is answered, not with one of these states. Rejects for every other problem. */

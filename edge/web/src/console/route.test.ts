@@ -7,6 +7,7 @@ test('an address names a section, an id and a filter', () => {
     ['', { section: 'held', id: null, filter: {} }],
     ['#/nothing', { section: 'held', id: null, filter: {} }],
     ['#/audit?actor=7&action=', { section: 'audit', id: null, filter: { actor: '7' } }],
+    ['#/rejected?q=x', { section: 'rejected', id: null, filter: { q: 'x' } }],
     ['#/members/7', { section: 'members', id: '7', filter: {} }],
     ['#/members/%E0', { section: 'members', id: null, filter: {} }],
     ['#/comments?q=a%3Fb', { section: 'comments', id: null, filter: { q: 'a?b' } }],

@@ -3,10 +3,14 @@
 export const SECTIONS = [
   'held',
   'reported',
+  'rejected',
   'comments',
+  'subjects',
   'members',
   'words',
+  'live',
   'audit',
+  'transfer',
   'settings',
 ] as const;
 

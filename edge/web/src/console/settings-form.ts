@@ -6,6 +6,8 @@ import type { SettingSection, SettingValue } from './wire.ts';
 const NUMBERS_THAT_MAY_BE_ABSENT = ['rules.max_links', 'rules.close_after_days'];
 const CHOICES: Record<string, string[]> = {
   'rules.guests': ['allowed', 'held', 'off'],
+  'rules.classified': ['none', 'guests', 'everyone'],
+  'rules.unclassified': ['allow', 'review'],
   'challenge.guests': ['never', 'suspicious', 'always'],
   'challenge.kind': ['altcha', 'turnstile'],
 };

@@ -1,6 +1,6 @@
 /** The shapes of the moderators' calls. Only types: nothing here exists at run time. */
 
-import type { Comment, MemberName } from '../api/wire.ts';
+import type { Author, Comment, MemberName } from '../api/wire.ts';
 
 /** Who may use the console. */
 export type Role = 'moderator' | 'admin';
@@ -25,6 +25,22 @@ export interface QueueEntry {
   context: Comment[];
   waiting_since: number;
   leased_by: MemberName | null;
+}
+
+/** A text that the word filter refused. */
+export interface RefusedText {
+  id: string;
+  at: number;
+  kind: 'post' | 'edit';
+  subject: { type: string; key: string };
+  parent_id: string | null;
+  comment_id: string | null;
+  author: Author;
+  /** As it was typed. */
+  content: string;
+  why: ReviewReason[];
+  mentions: string[];
+  visibility: 'everyone' | 'self';
 }
 
 export interface ListPage<Item> {
@@ -115,6 +131,24 @@ export interface AdminSettings {
   fixed: string[];
 }
 
+export type SubjectState = 'open' | 'closed' | 'hidden';
+
+/** What is commented on. */
+export interface ModeratedSubject {
+  type: string;
+  key: string;
+  title: string | null;
+  url: string | null;
+  state: SubjectState;
+  roots: number;
+  comments: number;
+  /** When its newest comment was written; null where there is none. */
+  last_activity: number | null;
+}
+
+/** What changes of a subject: a field that is left out stays, null takes it away. */
+export type SubjectPatch = Partial<Pick<ModeratedSubject, 'title' | 'url' | 'state'>>;
+
 /** What a role that is given to a member can be. */
 export type AssignableRole = 'member' | Role;
 
@@ -154,8 +188,42 @@ export type StandingPatch = Partial<
   Pick<ModeratedMember, 'level' | 'role' | 'muted_until' | 'tokens_not_before' | 'note'>
 >;
 
+export type ActivityStep = 'minute' | 'hour' | 'day';
+
+/** What happened in one step: acts, which later deletions do not change. */
+export interface ActivityPoint {
+  /** When the step begins. */
+  at: number;
+  posts: number;
+  held: number;
+  rejected: number;
+  reports: number;
+  reactions: number;
+}
+
+export interface ActivitySeries {
+  /** The oldest first, without gaps. */
+  data: ActivityPoint[];
+}
+
 /** A comment that was found. */
 export interface FoundComment extends Comment {
   /** A part of the text as HTML, with what was found in `mark`. */
   highlight?: string;
 }
+
+/** How many lines of a file had which outcome. */
+export interface ImportReport {
+  imported: number;
+  skipped: number;
+  /** Those of the imported that stand under their root. */
+  reparented: number;
+  bad: number;
+}
+
+/** A line of the answer to an import; the last one is a report or an error. */
+export type ImportLine =
+  | { line: number; reason: string }
+  | { done: number; total: number }
+  | { error: string }
+  | ImportReport;

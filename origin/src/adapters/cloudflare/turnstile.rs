@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::adapters::cloudflare::{HttpsClient, https_client};
+use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::config::Password;
 use crate::outage_log::OutageLog;

@@ -15,7 +15,7 @@ use gailou_shared::edge_protocol::{
 };
 use http_body_util::{BodyExt as _, Full, Limited};
 
-use crate::adapters::cloudflare::{HttpsClient, https_client};
+use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::clock::Clock;
 use crate::config::Secret;

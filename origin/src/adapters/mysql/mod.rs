@@ -6,6 +6,7 @@
 //! in time. Not here: the fold of a batch (`crate::domain::fold`) and any cache of rows. Each port of
 //! the tables has its own file here.
 
+mod activity;
 mod audit_log;
 mod broker_states;
 mod change_feed;
@@ -35,6 +36,7 @@ mod rank_rows;
 mod ranking;
 mod reaction_states;
 mod reconcile;
+mod refused_texts;
 pub mod reshard;
 mod reviews;
 mod rewinds;
@@ -48,6 +50,7 @@ mod slot_map;
 mod slot_positions;
 mod slot_state;
 mod statement;
+mod subject_directory;
 #[cfg(test)]
 pub(crate) mod tests;
 mod threads;

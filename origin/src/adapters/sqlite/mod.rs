@@ -3,6 +3,7 @@
 //! A commit is on disk before it is acknowledged (`synchronous=FULL`). Reads run on threads that may
 //! block, a fixed number at a time, and a read waits for its turn no longer than a second. Each port of the tables has its own file here.
 
+mod activity;
 mod audit_log;
 mod change_feed;
 mod comments;
@@ -19,9 +20,11 @@ mod query;
 mod rank_again;
 mod rank_rows;
 mod reconcile;
+mod refused_texts;
 mod reviews;
 mod rows;
 mod settings;
+mod subject_directory;
 mod threads;
 mod transfer;
 mod write;
@@ -106,6 +109,9 @@ impl SqliteStore {
                 |tx: &Transaction<'_>| Ok(member_directory::fill_name_keys(tx)?),
             ),
             M::up(include_str!("../../../../migrations/sqlite/0013_index_queue.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0014_activity.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

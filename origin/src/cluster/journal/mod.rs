@@ -129,6 +129,7 @@ impl Journal for ClusterJournal {
             | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
+            | Operation::Import { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

@@ -3,7 +3,7 @@
 //! Connects to nothing. Promise: an address that would silently protect less than it seems to is refused, and no
 //! reason repeats a part of an address.
 
-use std::net::IpAddr;
+use crate::config::values::is_loopback;
 
 /// How connections to one server are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,12 +18,6 @@ pub enum Transport {
     Signed,
     /// Encrypted, and the certificate is checked for the server's name.
     Verified,
-}
-
-/// Whether a host is this machine.
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// An address that begins with a scheme, in its parts.

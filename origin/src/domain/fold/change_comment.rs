@@ -38,6 +38,7 @@ impl<'b> BatchFold<'b> {
         id: CommentId,
         member: MemberId,
         change: ReactionChange,
+        at: u64,
         position: Option<u64>,
     ) -> OperationOutcome {
         let id = self.resolve(id);
@@ -52,6 +53,9 @@ impl<'b> BatchFold<'b> {
         let pair = self.pairs.entry((id, member)).or_default();
         let (before, after) = (pair.now, change.fold(pair.now));
         pair.now = after;
+        if before != after {
+            self.changes.activity_at(at).reactions += 1;
+        }
         self.move_counts(id, before, after);
         match self.comments.get(&id) {
             Some(comment) => {

@@ -93,10 +93,10 @@ impl<'b> LoadedRows<'b> {
                         }
                     }
                 }
-                Operation::Change { id, change, .. } => {
+                Operation::Change { id, change, audit } => {
                     self.request_comment(*id, &mut request);
                     self.request_ancestors(*id, &mut request);
-                    self.request_for_change(self.resolve(*id), change, &mut request);
+                    self.request_for_change(self.resolve(*id), change, audit.is_some(), &mut request);
                 }
                 Operation::Subject { key, .. } => self.request_subject(key, &mut request),
                 Operation::Snapshot { .. }
@@ -104,6 +104,7 @@ impl<'b> LoadedRows<'b> {
                 | Operation::Standing { .. }
                 | Operation::Dictionary { .. }
                 | Operation::Settings { .. }
+                | Operation::Import { .. }
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }
@@ -221,8 +222,14 @@ impl<'b> LoadedRows<'b> {
         }
     }
 
-    /// What a change of this comment needs beside its row.
-    fn request_for_change(&self, id: CommentId, change: &CommentChange, request: &mut RowRequest<'b>) {
+    /// What a change of this comment needs beside its row. One that is audited can be undone.
+    fn request_for_change(
+        &self,
+        id: CommentId,
+        change: &CommentChange,
+        is_audited: bool,
+        request: &mut RowRequest<'b>,
+    ) {
         let is_stored = matches!(self.comments.get(&id), Some(Some(_)));
         match change {
             CommentChange::Report(report) if is_stored => {
@@ -230,6 +237,9 @@ impl<'b> LoadedRows<'b> {
                 request.reports.extend(Some(pair).filter(|pair| !self.reports.contains_key(pair)));
             }
             CommentChange::Approve | CommentChange::Undo(_) if is_stored && !self.contents.contains_key(&id) => {
+                request.contents.push(id);
+            }
+            CommentChange::Edit { .. } if is_audited && is_stored && !self.contents.contains_key(&id) => {
                 request.contents.push(id);
             }
             _ => {}

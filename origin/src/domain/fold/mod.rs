@@ -241,7 +241,7 @@ impl<'b> BatchFold<'b> {
             Operation::React { id, member, .. } if !self.end_dead_reactions(*id, *member, logged.died_at) => {
                 OperationOutcome::Outdated
             }
-            Operation::React { id, member, change } => self.react(*id, *member, *change, position),
+            Operation::React { id, member, change } => self.react(*id, *member, *change, at, position),
             Operation::Change { id, change, audit } => self.change(*id, change, audit.as_ref(), at)?,
             Operation::Subject { key, patch, audit } => self.patch_subject(key, patch, audit.as_ref(), at)?,
             Operation::Snapshot { .. }
@@ -249,6 +249,7 @@ impl<'b> BatchFold<'b> {
             | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
+            | Operation::Import { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }

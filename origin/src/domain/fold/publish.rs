@@ -63,6 +63,11 @@ impl<'b> BatchFold<'b> {
             );
         }
         let floor = self.insert_comment(new, subject)?;
+        if new.imported.is_none() {
+            let counted = self.changes.activity_at(at);
+            counted.posts += 1;
+            counted.held += u64::from(new.state == CommentState::Review);
+        }
         self.record_author(new);
         Ok(OperationOutcome::Published { floor })
     }

@@ -55,6 +55,7 @@ impl<'b> BatchFold<'b> {
         item.edit = Some(HeldEdit { content, html, original_text, at });
         let member = comment.author;
         self.changes.history.push(HistoryRow { member, id, held: true });
+        self.changes.activity_at(at).held += 1;
         Ok(())
     }
 
@@ -80,6 +81,7 @@ impl<'b> BatchFold<'b> {
 
     /// Answers whether readers may see a difference.
     pub(super) fn reject(&mut self, id: CommentId, at: u64) -> Result<bool> {
+        self.changes.activity_at(at).rejected += 1;
         let comment = self.comment_mut(id)?;
         if comment.drop_edit().is_some() {
             return Ok(false);
@@ -92,6 +94,7 @@ impl<'b> BatchFold<'b> {
     /// Answers whether readers may see a difference: the report takes the comment out of the lists.
     pub(super) fn report(&mut self, id: CommentId, report: &'b NewReport, at: u64) -> Result<bool> {
         self.changes.reports.push(ReportRow { id, report, at });
+        self.changes.activity_at(at).reports += 1;
         let detail = report_detail(report.reason).to_owned();
         let comment = self.comment_mut(id)?;
         let item = comment.review_mut(at);
@@ -102,6 +105,7 @@ impl<'b> BatchFold<'b> {
         }
         let member = comment.author;
         self.changes.history.push(HistoryRow { member, id, held: true });
+        self.changes.activity_at(at).held += 1;
         self.set_state(id, CommentState::Review, false, at)?;
         Ok(true)
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
-use gailou_shared::wire::{Author, Reaction, ReviewKind};
+use gailou_shared::wire::{ActivityPoint, Author, Reaction, ReviewKind};
 use serde_json::Value;
 
+use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, CurrentText, UndoRecord};
 use crate::domain::columns::FLAG_QUEUED;
 use crate::domain::fold::{
@@ -53,6 +54,8 @@ pub(crate) struct RowChanges<'b> {
     pub history: Vec<HistoryRow>,
     /// The authors of new comments, each as of the newest of theirs, which is in the history too.
     pub authors: Vec<(CommentId, &'b Author)>,
+    /// What happened in each minute, by its begin.
+    pub activity: BTreeMap<u64, ActivityPoint>,
     pub positions: NextPositions,
 }
 
@@ -297,6 +300,12 @@ fn touched(id: CommentId, comment: &CommentFold<'_>, subject: &SubjectChange) ->
 }
 
 impl RowChanges<'_> {
+    /// What happened in the minute of this moment, to count something in it.
+    pub(super) fn activity_at(&mut self, at: u64) -> &mut ActivityPoint {
+        let at = ActivityStep::Minute.begin_of(at);
+        self.activity.entry(at).or_insert(ActivityPoint { at, ..ActivityPoint::default() })
+    }
+
     /// The comments of which a search index has to learn: those that are new, and those of which more than counts has
     /// changed.
     pub(crate) fn indexed_comments(&self) -> Vec<CommentId> {

@@ -2,10 +2,14 @@
 
 pub(super) mod audit;
 pub(super) mod comments;
+pub(super) mod export;
+pub(super) mod import;
 pub(super) mod members;
 pub(super) mod queue;
+pub(super) mod rejected;
 pub(super) mod search;
 pub(super) mod settings;
+pub(super) mod stats;
 pub(super) mod subjects;
 pub(super) mod words;
 

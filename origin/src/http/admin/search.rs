@@ -87,7 +87,7 @@ impl FromRequestParts<HttpState> for AllCommentsQuery {
 }
 
 /// A parameter that may be left out.
-fn parsed<T>(
+pub(super) fn parsed<T>(
     text: Option<&str>,
     parse: impl Fn(&str) -> Result<T, FieldError>,
     errors: &mut Vec<FieldError>,
@@ -111,7 +111,8 @@ fn comment_state(text: &str) -> Result<CommentState, FieldError> {
     found.ok_or_else(|| FieldError::new("state", format!("must be one of {}", names.join(", "))))
 }
 
-fn time(name: &'static str, text: &str) -> Result<u64, FieldError> {
+/// A time in Unix milliseconds.
+pub(super) fn time(name: &'static str, text: &str) -> Result<u64, FieldError> {
     let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     number.ok_or_else(|| FieldError::new(name, "must be a time in Unix milliseconds"))
 }

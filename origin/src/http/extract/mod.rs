@@ -28,7 +28,7 @@ pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
     CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports,
 };
-pub(super) use write_source::ChallengedWrite;
+pub(super) use write_source::{ChallengedWrite, RefusedHeader};
 
 use crate::http::problem::Refusal;
 

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, RefusedTextId, SubjectKey};
 use gailou_shared::wire::Code;
 use gailou_shared::wire::openapi::{SubjectKeyText, SubjectTypeName};
 use percent_encoding::percent_decode_str;
@@ -60,7 +60,7 @@ impl IntoParams for KnownSubject {
     }
 }
 
-/// `{id}`: a comment's, a member's or an audit entry's, else `400 invalid_request` on `id`.
+/// `{id}`: a comment's, a member's, an audit entry's or a refused text's, else `400 invalid_request` on `id`.
 #[derive(Debug)]
 pub(in crate::http) struct PathId<T>(pub(in crate::http) T);
 
@@ -82,6 +82,12 @@ impl IntoParams for PathId<CommentId> {
 impl IntoParams for PathId<AuditId> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![parameters::segment("id", "The entry of the audit log.", AuditId::schema(), "3159632956621393920")]
+    }
+}
+
+impl IntoParams for PathId<RefusedTextId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The refused text.", RefusedTextId::schema(), "3159632956621393920")]
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod json_ld;
 mod markup;
-mod text;
+pub(super) mod text;
 
 use std::sync::{Arc, LazyLock};
 

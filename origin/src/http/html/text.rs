@@ -9,16 +9,23 @@ pub(super) fn title(subject: &Subject) -> &str {
 
 /// The title for `<title>`, where no element isolates its direction: without bidi controls.
 pub(super) fn window_title(subject: &Subject) -> String {
-    title(subject).chars().filter(|c| !is_bidi_control(*c)).collect()
+    without_bidi_controls(title(subject))
+}
+
+/// A text that nothing isolates from its neighbours.
+pub(in crate::http) fn without_bidi_controls(text: &str) -> String {
+    text.chars().filter(|c| !is_bidi_control(*c)).collect()
 }
 
 /// Where the subject is, if that is an address that a link may open.
 pub(super) fn web_address(subject: &Subject) -> Option<&str> {
-    let is_web = |url: &&str| {
-        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-        scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
-    };
-    subject.url.as_deref().filter(is_web)
+    subject.url.as_deref().filter(|url| is_web_address(url))
+}
+
+/// Whether a link may open this address.
+pub(in crate::http) fn is_web_address(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
 }
 
 /// Marks that turn the direction of the text that follows them, across elements.

@@ -4,7 +4,7 @@
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
-use gailou_shared::wire::{Comment, PageInfo, Reaction, ReportReason, SubjectState};
+use gailou_shared::wire::{Comment, PageInfo, Reaction, RefusedText, ReportReason, SubjectState};
 use gailou_shared::word_filter::Term;
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
@@ -217,6 +217,8 @@ pub(in crate::http) struct MemberData {
     reactions: Vec<MemberReaction>,
     /// Their reports.
     reports: Vec<MemberReport>,
+    /// Their texts that the word filter refused, for as long as they are kept.
+    rejected: Vec<RefusedText>,
     /// Always empty: there are no notifications.
     #[schema(value_type = Vec<Object>)]
     notifications: Vec<()>,

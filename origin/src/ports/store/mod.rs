@@ -7,6 +7,7 @@
 //! A function takes the narrowest port that it needs. The aliases at the end of this file are for
 //! places that hold one object for many such functions.
 
+mod activity;
 mod audit_log;
 mod batch_writer;
 mod broker_states;
@@ -29,6 +30,7 @@ mod node_leases;
 mod outbox;
 mod reaction_states;
 mod reconcile;
+mod refused_texts;
 mod reranker;
 mod reviews;
 mod rewinds;
@@ -37,9 +39,11 @@ mod sharding;
 #[cfg(feature = "cluster")]
 mod slot_moves;
 mod slot_positions;
+mod subject_directory;
 mod threads;
 mod transfer;
 
+pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
 pub use batch_writer::BatchWriter;
 pub use broker_states::BrokerStates;
@@ -64,6 +68,7 @@ pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
 pub use reconcile::HistoryReconciler;
 pub use reconcile::Reconciler;
+pub use refused_texts::RefusedTexts;
 pub use reranker::{RerankProgress, Reranker};
 pub use reviews::ReviewReader;
 pub use rewinds::Rewinds;
@@ -72,6 +77,7 @@ pub use sharding::Sharding;
 #[cfg(feature = "cluster")]
 pub use slot_moves::{CopiedSlot, MoveLock, MoveSession, SlotMoves};
 pub use slot_positions::SlotPositions;
+pub use subject_directory::{FoundSubjects, ListedSubject, SubjectDirectory};
 pub use threads::{Listed, ThreadReader};
 pub use transfer::Transfer;
 
@@ -83,6 +89,7 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
     Store
+    + ActivityReader
     + AuditReader
     + BatchWriter
     + ChangeFeedReader
@@ -95,15 +102,18 @@ pub trait Tables:
     + MemberNameReader
     + MemberStandingReader
     + Reconciler
+    + RefusedTexts
     + Reranker
     + ReviewReader
     + StoredSettings
+    + SubjectDirectory
     + Transfer
 {
 }
 
 impl<
     T: Store
+        + ActivityReader
         + AuditReader
         + BatchWriter
         + ChangeFeedReader
@@ -116,9 +126,11 @@ impl<
         + MemberNameReader
         + MemberStandingReader
         + Reconciler
+        + RefusedTexts
         + Reranker
         + ReviewReader
         + StoredSettings
+        + SubjectDirectory
         + Transfer,
 > Tables for T
 {

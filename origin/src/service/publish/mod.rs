@@ -6,23 +6,26 @@
 mod replay;
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 
 use gailou_shared::content::NewComment;
 use gailou_shared::id::{MemberId, MemberKind, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, SubjectState};
+use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, SubjectState, Visibility};
 
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::challenge::{ChallengeGate, WriteSource};
-use crate::service::filter::filter_and_render;
-use crate::service::{ServiceError, ServiceResult, challenge, comment_view, guest, rules, standing, subject};
+use crate::service::classify::WrittenText;
+use crate::service::filter::{FilteredText, filter_and_render};
+use crate::service::refused::{RefusedTarget, RefusedWrite};
+use crate::service::{
+    ServiceError, ServiceResult, challenge, classify, comment_view, guest, refused, rules, standing, subject,
+};
 use crate::state::AppState;
 
-use self::replay::replay_or_refuse;
+use self::replay::{find_first_answer, replay_or_refuse};
 
 /// The answer to a new comment.
 #[derive(Debug)]
@@ -53,13 +56,30 @@ pub async fn publish(
 ) -> ServiceResult<Published> {
     // Before the place: an answer of Turnstile may take seconds to verify.
     let let_through = check_sender(app, member, source, &key).await;
-    let _place = app.writes.admit().await?;
+    let mut place = app.writes.admit().await?;
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
-    let decided = match let_through {
-        Ok(()) => check_and_build_row(app, member, source.network, key, new, idempotency_key).await,
+    let checked = match let_through {
+        Ok(()) => check(app, member, source, &key, new).await,
         Err(refusal) => Err(refusal),
     };
+    let decided = match checked {
+        Ok(mut checked) => {
+            // The classifier is asked once.
+            if classify::is_asked(app, member, &checked.text)
+                && let Some(first) = find_first_answer(app, member, &subject, idempotency_key).await?
+            {
+                return Ok(first);
+            }
+            let is_reply = checked.parent.is_some();
+            let written = WrittenText { author: member, source, subject: &subject, is_reply, is_edit: false };
+            place = classify::apply(app, place, written, &mut checked.text).await?;
+            let threading = checked.threading;
+            build_row(app, author_of(member), key, checked, idempotency_key).await.map(|row| (threading, row))
+        }
+        Err(refusal) => Err(refusal),
+    };
+    let _place = place;
     let (threading, row) = match decided {
         Ok(decided) => decided,
         Err(refusal) => return replay_or_refuse(app, member, &subject, idempotency_key, refusal).await,
@@ -94,62 +114,101 @@ async fn check_sender(app: &AppState, member: &Member, source: &WriteSource, key
     challenge::pass(app, member, gate).await
 }
 
-/// Everything else that can refuse, and the row that nothing refuses.
-async fn check_and_build_row(
+/// A comment that nothing of what was asked of it refuses.
+pub(super) struct CheckedComment {
+    threading: Threading,
+    text: FilteredText,
+    parent: Option<CommentRow>,
+    visibility: Visibility,
+    mentions: Vec<MemberId>,
+}
+
+/// Everything else that can refuse.
+async fn check(
     app: &AppState,
     member: &Member,
-    network: Option<IpAddr>,
-    key: SubjectKey,
+    source: &WriteSource,
+    key: &SubjectKey,
     new: NewComment,
-    idempotency_key: Option<&IdempotencyKey>,
-) -> ServiceResult<(Threading, NewCommentRow)> {
-    rules::check_not_blocked(app, member, network)?;
-    let mode = check_may_post(app, member, &key).await?;
-    rules::check_age(app, member, &key).await?;
+) -> ServiceResult<CheckedComment> {
+    rules::check_not_blocked(app, member, source.network)?;
+    let mode = check_may_post(app, member, key).await?;
+    rules::check_age(app, member, key).await?;
     let threading = subject::threading_of(app, key.kind(), mode)?;
-    let filtered = filter_and_render(&app.dictionary(), new.content).await;
-    challenge::record_filtered(app, member, network, &filtered);
-    let mut filtered = filtered?;
-    rules::apply(app, member, &mut filtered).await?;
+    let filtered = filter_and_render(&app.dictionary(), new.content.clone()).await;
+    challenge::record_filtered(app, member, source.network, &filtered);
+    let mut text = refused::keep_or_pass(app, source, filtered, || RefusedWrite {
+        author: author_of(member),
+        subject: key,
+        target: RefusedTarget::Post(&new),
+    })?;
+    rules::apply(app, member, &mut text).await?;
+    with_parent(app, key, threading, new, text).await
+}
+
+/// The member as the author of what they write now.
+pub(super) fn author_of(member: &Member) -> Author {
+    Author::new(member.id, member.name.clone(), member.avatar.clone(), member.level, StaffRole::of(member.role))
+}
+
+/// A comment with this text, whose parent is there.
+///
+/// # Errors
+/// [`ServiceError::ParentNotFound`], or the store's.
+pub(super) async fn with_parent(
+    app: &AppState,
+    key: &SubjectKey,
+    threading: Threading,
+    new: NewComment,
+    text: FilteredText,
+) -> ServiceResult<CheckedComment> {
     let parent = match new.parent_id {
         None => None,
         Some(id) => {
             let parent =
-                app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.is_visible() && p.subject == key);
+                app.store.read_comments(&[id]).await?.remove(&id).filter(|p| p.is_visible() && p.subject == *key);
             Some(parent.ok_or(ServiceError::ParentNotFound)?)
         }
     };
+    Ok(CheckedComment { threading, text, parent, visibility: new.visibility, mentions: new.mentions })
+}
+
+/// The row of a comment, with its id.
+///
+/// # Errors
+/// `WrongFields` where the chain is too long, or [`ServiceError::NoNodeNumber`], or the store's.
+pub(super) async fn build_row(
+    app: &AppState,
+    author: Author,
+    key: SubjectKey,
+    checked: CheckedComment,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> ServiceResult<NewCommentRow> {
+    let CheckedComment { threading, text, parent, visibility, mentions } = checked;
     let now = app.now();
     let id = app.ids.next(key.slot(), now).ok_or(ServiceError::NoNodeNumber)?;
     let path = threading
         .path_under(parent.as_ref().map(|parent| &parent.path), id)
         .map_err(|error| ServiceError::wrong_field("parent_id", error.to_string()))?;
-    let names = if new.mentions.is_empty() { HashMap::new() } else { app.store.read_names(&new.mentions).await? };
+    let names = if mentions.is_empty() { HashMap::new() } else { app.store.read_names(&mentions).await? };
     let named = |id: &MemberId| MemberRef { id: *id, name: names.get(id).cloned().unwrap_or_default() };
-    let row = NewCommentRow {
+    Ok(NewCommentRow {
         subject: key,
         path,
-        parent_id: new.parent_id,
+        parent_id: parent.as_ref().map(CommentRow::id),
         reply_to: parent.map(|parent| MemberRef { id: parent.author.id, name: parent.author.name }),
-        state: filtered.state,
-        visibility: new.visibility,
-        author: Author::new(
-            member.id,
-            member.name.clone(),
-            member.avatar.clone(),
-            member.level,
-            StaffRole::of(member.role),
-        ),
+        state: text.state,
+        visibility,
+        author,
         created_at: now,
-        html: filtered.html,
-        content: filtered.content,
-        original_text: filtered.original_text,
-        mentions: new.mentions.iter().map(named).collect(),
-        reasons: filtered.reasons,
+        html: text.html,
+        content: text.content,
+        original_text: text.original_text,
+        mentions: mentions.iter().map(named).collect(),
+        reasons: text.reasons,
         idempotency: idempotency_key.cloned(),
         imported: None,
-    };
-    Ok((threading, row))
+    })
 }
 
 /// Refuses a member that may not post here; the subject's own mode.

@@ -19,12 +19,22 @@ pub(super) async fn replay_or_refuse(
     idempotency_key: Option<&IdempotencyKey>,
     refusal: ServiceError,
 ) -> ServiceResult<Published> {
-    let Some(key) = idempotency_key else { return Err(refusal) };
+    find_first_answer(app, member, subject, idempotency_key).await?.ok_or(refusal)
+}
+
+/// The first answer where the request was carried out before.
+pub(super) async fn find_first_answer(
+    app: &AppState,
+    member: &Member,
+    subject: &SubjectKey,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> ServiceResult<Option<Published>> {
+    let Some(key) = idempotency_key else { return Ok(None) };
     app.journal.resume(member.id, &key.key).await?;
     let since = app.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
     match app.store.find_remembered(subject, member.id, &key.key, since).await? {
-        Some(first) => replay(app, &first, key).await,
-        None => Err(refusal),
+        Some(first) => replay(app, &first, key).await.map(Some),
+        None => Ok(None),
     }
 }
 

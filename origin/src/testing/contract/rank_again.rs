@@ -53,8 +53,9 @@ async fn rank_chunks(tables: &dyn RankedTables, count: usize) -> Option<u64> {
     };
     tokio::select! {
         biased;
-        ranked = tables.rank_again(&report) => Some(ranked.unwrap()),
+        // First, so that a loaded machine does no chunk more.
         () = is_enough.notified() => None,
+        ranked = tables.rank_again(&report) => Some(ranked.unwrap()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! account that may create databases. Of several servers, separated by commas, each gets a part of the databases
 //! of a test. The contract of the ports is tested elsewhere, on every adapter.
 
+mod activity;
 mod checkpoints;
 mod databases;
 mod dead_reactions;

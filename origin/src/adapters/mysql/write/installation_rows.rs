@@ -1,5 +1,5 @@
-//! Writes what belongs to the installation and to no slot, in the first database: the dictionary, and what admins have
-//! changed of the settings. And copies of them in the others.
+//! Writes what belongs to the installation and to no slot, in the first database: the dictionary, what admins have
+//! changed of the settings, and imports in the audit log. And copies of them in the others.
 
 use gailou_shared::wire::AuditTargetKind;
 use gailou_shared::word_filter::Term;
@@ -110,6 +110,19 @@ pub(super) async fn change_settings(
         write_installation_audit(&mut script, audit, AuditTargetKind::Settings, at).await?;
         script.send().await?;
         Ok(OperationOutcome::Done)
+    };
+    let done = done.await;
+    session.finish(done).await
+}
+
+/// Writes the entry of an import into the audit log.
+pub(super) async fn record_import(db: &MysqlStore, audit: &AuditEntry, at: u64) -> Result<()> {
+    let mut session = db.first_pool().session("record_import").await?;
+    session.begin().await?;
+    let done = async {
+        let mut script = BatchScript::new(&mut session);
+        write_installation_audit(&mut script, audit, AuditTargetKind::Import, at).await?;
+        script.send().await
     };
     let done = done.await;
     session.finish(done).await

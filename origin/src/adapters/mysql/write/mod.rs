@@ -5,6 +5,7 @@
 //! after the other, and the second applies nothing that the first has applied.
 //! [`crate::domain::fold`] decides what the rows become.
 
+mod activity_rows;
 pub(super) mod batch_sql;
 pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
@@ -35,6 +36,7 @@ use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
+use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::ErasedMember;
@@ -83,6 +85,7 @@ pub(super) async fn persist(
                 outcomes[index] = Some(installation_rows::change_settings(db, stored, audit, logged.at).await?);
                 continue;
             }
+            Operation::Import { audit } => installation_rows::record_import(db, audit, logged.at).await?,
             Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
             Operation::DeleteExpired => delete_expired(db, logged.at).await?,
             Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
@@ -225,6 +228,8 @@ async fn write_in_transaction(
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
     index_queue_rows::write(session, &changes).await?;
+    // The last rows that are locked: other transactions of the same part wait for them.
+    activity_rows::write(session, batch, &changes).await?;
     Ok((PersistedBatch { outcomes, ..persisted }, !changes.history.is_empty()))
 }
 
@@ -277,6 +282,11 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
         for n in 0..db.tables {
             let text = format!("DELETE FROM undo_{n} WHERE audit_id < ? LIMIT {ROWS_PER_DELETE}");
             while session.execute(sql(text.clone()).bind(oldest_undo.signed())).await? >= ROWS_PER_DELETE as u64 {}
+        }
+        for (step, before) in ActivityStep::expired_at(at) {
+            let text = format!("DELETE FROM activity WHERE step = ? AND at < ? LIMIT {ROWS_PER_DELETE}");
+            let expired = || sql(text.clone()).bind(step.number()).bind(batch_sql::signed(before));
+            while session.execute(expired()).await? >= ROWS_PER_DELETE as u64 {}
         }
         let single = [("feed", "at", CHANGE_FEED_RETENTION_MS), ("member_name", "seen_at", NAME_TAKEN_MS)];
         for (table, column, age) in tables.chain(single.map(|(table, column, age)| (table.to_owned(), column, age))) {

@@ -4,6 +4,7 @@ use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
+use crate::adapters::sqlite::activity::write_activity;
 use crate::adapters::sqlite::index_queues::write_index_queue;
 use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
@@ -41,7 +42,8 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     write_keys(tx, changes, &numbers)?;
     write_feed(tx, changes, &numbers)?;
     write_index_queue(tx, changes)?;
-    moderation::write(tx, changes)
+    moderation::write(tx, changes)?;
+    write_activity(tx, &changes.activity)
 }
 
 /// The number of each subject, after new ones were inserted; 0 for a subject that needs no row.

@@ -18,6 +18,7 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
 use crate::adapters::sqlite::settings::dictionary_version;
+use crate::domain::activity::ActivityStep;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
@@ -100,6 +101,9 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             tx.execute(put, params![stored.version, json])?;
             moderation::write_installation_audit(tx, audit, AuditTargetKind::Settings, logged.at)?;
         }
+        Operation::Import { audit } => {
+            moderation::write_installation_audit(tx, audit, AuditTargetKind::Import, logged.at)?;
+        }
         Operation::MemberName { digest, member } => {
             tx.prepare_cached(
                 "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?1, ?2, ?3) \
@@ -115,6 +119,9 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             tx.execute("DELETE FROM undo WHERE audit_id < ?1", [oldest_undo.signed()])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
+            for (step, before) in ActivityStep::expired_at(logged.at) {
+                tx.execute("DELETE FROM activity WHERE step = ?1 AND at < ?2", params![step.number(), before])?;
+            }
         }
         Operation::Standing { member, patch, audit } => {
             let after = standing::write(tx, *member, patch, audit, logged.at)?;

@@ -94,6 +94,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Standing { .. }
         | Operation::Dictionary { .. }
         | Operation::Settings { .. }
+        | Operation::Import { .. }
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. }

@@ -1,8 +1,9 @@
 //! What waits for moderators, what they decide, and what undoes it.
 
-use gailou_shared::wire::{MemberRef, ReportReason, ReviewReason, ReviewReasonKind};
+use gailou_shared::wire::{ActivityPoint, MemberRef, ReportReason, ReviewReason, ReviewReasonKind};
 
 use super::*;
+use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
 use crate::domain::review::NewReport;
 
@@ -217,4 +218,38 @@ fn erased_comment_leaves_the_queue_its_reports_and_what_undoing_needs() {
     of.tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, erase)]).unwrap();
     of.tables.check();
     assert!(of.tables.reviews.is_empty() && of.tables.reports.is_empty() && of.tables.undos.is_empty());
+}
+
+#[test]
+fn acts_are_counted_in_their_minutes_and_what_undoes_them_changes_no_number() {
+    let mut of = Moderated::new(PUBLISHED);
+    let like = || Operation::React {
+        id: of.id,
+        member: MemberId::new(1).unwrap(),
+        change: ReactionChange::Put(Reaction::Like),
+    };
+    let likes = [LoggedOperation::new(NOW, like()), LoggedOperation::new(NOW, like())];
+    of.tables.persist(TableLayout::Embedded, &likes).unwrap();
+    of.change(held_edit("new"));
+    of.change(CommentChange::Reject);
+    of.change(report(1, 2));
+    of.change(report(1, 2));
+    let later = NOW + 60_000;
+    of.change_at(later, report(2, 2));
+    of.change_at(later, CommentChange::Reject);
+    of.change_at(later, CommentChange::Undo(audit(of.id, of.steps).id));
+    of.change_at(later, CommentChange::State(CommentState::Deleted));
+    let minute = |at| ActivityStep::Minute.begin_of(at);
+    let first = ActivityPoint { at: minute(NOW), posts: 1, held: 1, rejected: 1, reports: 1, reactions: 1 };
+    let second = ActivityPoint { at: minute(later), posts: 0, held: 1, rejected: 1, reports: 1, reactions: 0 };
+    assert_eq!(of.tables.activity.into_values().collect::<Vec<_>>(), [first, second]);
+}
+
+#[test]
+fn imported_comment_is_no_post() {
+    let imported = ImportedFrom { source: "1".into(), likes: 3, dislikes: 1, edited_at: None, pinned: false };
+    let new = NewCommentRow { imported: Some(imported), ..comment(0, &subject(0), None) };
+    let mut tables = FoldTables::default();
+    tables.persist(TableLayout::Embedded, &[LoggedOperation::new(NOW, publish(&new))]).unwrap();
+    assert!(tables.activity.is_empty());
 }

@@ -45,6 +45,7 @@ pub(super) fn document(subject: &Subject, page: &CommentPage, is_first_page: boo
                 title { (window_title(subject)) }
                 @if !is_indexed { meta name="robots" content="noindex"; }
                 @if let Some(address) = address { link rel="canonical" href=(address); }
+                link rel="alternate" type="application/atom+xml" href=(feed_address(subject));
                 style { (PreEscaped(DOCUMENT_STYLE)) }
             }
             body {
@@ -67,6 +68,12 @@ pub(super) fn document(subject: &Subject, page: &CommentPage, is_first_page: boo
 /// The comments alone, for a page of the host's.
 pub(super) fn fragment(subject: &Subject, page: &CommentPage) -> String {
     thread(subject, page).into_string()
+}
+
+/// Where the feed of the subject is.
+fn feed_address(subject: &Subject) -> String {
+    let key = utf8_percent_encode(&subject.key, NON_ALPHANUMERIC);
+    format!("/v1/subjects/{}/{key}/feed.atom", subject.r#type)
 }
 
 fn next_address(subject: &Subject, cursor: &str) -> String {

@@ -12,13 +12,12 @@ use std::time::Duration;
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{CommentState, MemberRef, Visibility};
 
-use crate::cli::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
-use crate::cli::import::{ImportReport, stored};
-use crate::cli::output::Console;
 use crate::domain::markdown;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
+use crate::service::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
+use crate::service::import::{ImportObserver, ImportReport, Result, stored};
 use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.
@@ -30,11 +29,11 @@ const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 pub(super) async fn write_entries(
     app: &AppState,
     entries: Vec<ImportEntry>,
-    positions: Vec<Result<ThreadPosition, String>>,
+    positions: Vec<std::result::Result<ThreadPosition, String>>,
     stored: &HashMap<SourceKey, StoredParent>,
     report: &mut ImportReport,
-    console: &mut dyn Console,
-) -> anyhow::Result<()> {
+    observer: &mut dyn ImportObserver,
+) -> Result<()> {
     let order = write_order(&entries, &positions);
     let authors = parent_authors(app, &entries, &positions, stored).await?;
     let total = order.len() as u64;
@@ -44,16 +43,16 @@ pub(super) async fn write_entries(
     for (done, i) in order.into_iter().enumerate() {
         let Some((entry, Ok(position))) = items[i].take() else { continue };
         if let Some((line, outcome)) = pipeline.append(entry, position, &authors).await? {
-            record_outcome(line, outcome, report, console).await?;
+            record_outcome(line, outcome, report, observer).await?;
         }
         if done % MAX_PENDING_APPENDS == 0 {
-            console.progress(done as u64, total).await?;
+            observer.progress(done as u64, total).await?;
         }
     }
     while let Some((line, outcome)) = pipeline.next_outcome().await {
-        record_outcome(line, outcome, report, console).await?;
+        record_outcome(line, outcome, report, observer).await?;
     }
-    console.progress(total, total).await?;
+    observer.progress(total, total).await?;
     Ok(())
 }
 
@@ -61,9 +60,9 @@ pub(super) async fn write_entries(
 async fn parent_authors(
     app: &AppState,
     entries: &[ImportEntry],
-    positions: &[Result<ThreadPosition, String>],
+    positions: &[std::result::Result<ThreadPosition, String>],
     stored: &HashMap<SourceKey, StoredParent>,
-) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
+) -> Result<HashMap<CommentId, MemberRef>> {
     let of_stored = stored.values().map(|s| (s.path.id(), s.author.clone()));
     let of_entry = |e: &ImportEntry| (e.id, MemberRef { id: e.line.author.id, name: e.line.author.name.clone() });
     let mut authors: HashMap<CommentId, MemberRef> = of_stored.chain(entries.iter().map(of_entry)).collect();
@@ -83,15 +82,15 @@ struct AppendedLine {
     reparented: bool,
 }
 
-type AppendResult = Result<OperationOutcome, JournalError>;
+type AppendResult = std::result::Result<OperationOutcome, JournalError>;
 type PendingAppend<'a> = Pin<Box<dyn Future<Output = AppendResult> + Send + 'a>>;
 
 async fn record_outcome(
     line: AppendedLine,
     outcome: AppendResult,
     report: &mut ImportReport,
-    console: &mut dyn Console,
-) -> anyhow::Result<()> {
+    observer: &mut dyn ImportObserver,
+) -> Result<()> {
     match outcome {
         Ok(OperationOutcome::Present { .. }) => report.skipped += 1,
         Ok(_) => {
@@ -99,7 +98,7 @@ async fn record_outcome(
             report.reparented += u64::from(line.reparented);
         }
         Err(JournalError::Store(error)) => {
-            report.add_bad_line(line.number, &format!("cannot be stored: {error}"), console).await?;
+            report.add_bad_line(line.number, &format!("cannot be stored: {error}"), observer).await?;
         }
         Err(error) => return Err(error.into()),
     }
@@ -124,7 +123,7 @@ impl AppendPipeline<'_> {
         entry: ImportEntry,
         position: ThreadPosition,
         authors: &HashMap<CommentId, MemberRef>,
-    ) -> anyhow::Result<Option<(AppendedLine, AppendResult)>> {
+    ) -> Result<Option<(AppendedLine, AppendResult)>> {
         let oldest = if self.in_flight.len() >= MAX_PENDING_APPENDS { self.next_outcome().await } else { None };
         let line = AppendedLine { number: entry.number, reparented: position.reparented };
         let row = new_row(entry, position, authors);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// Longest line that is read, in bytes: twice the longest comment with every character escaped,
 /// and room for names.
-pub(super) const MAX_LINE_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 256 * 1024;
 /// Longest id of another system, in bytes.
 const MAX_SOURCE_ID_BYTES: usize = 512;
 /// Times below this are seconds (until the year 5138), others milliseconds (from March 1973).
@@ -21,27 +21,27 @@ const MAX_EXACT_NUMBER: u64 = (1 << 53) - 1;
 
 /// A comment of an import or an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ImportLine {
-    pub(super) subject: SubjectKey,
+pub(crate) struct ImportLine {
+    pub(crate) subject: SubjectKey,
     /// Its id in the other system, unique in its subject.
-    pub(super) id: String,
-    pub(super) root: Option<String>,
-    pub(super) parent: Option<String>,
-    pub(super) author: Author,
-    pub(super) content: String,
-    pub(super) likes: u64,
-    pub(super) dislikes: u64,
+    pub(crate) id: String,
+    pub(crate) root: Option<String>,
+    pub(crate) parent: Option<String>,
+    pub(crate) author: Author,
+    pub(crate) content: String,
+    pub(crate) likes: u64,
+    pub(crate) dislikes: u64,
     /// Unix milliseconds.
-    pub(super) created_at: u64,
+    pub(crate) created_at: u64,
     /// Unix milliseconds.
-    pub(super) edited_at: Option<u64>,
-    pub(super) deleted: bool,
-    pub(super) pinned: bool,
+    pub(crate) edited_at: Option<u64>,
+    pub(crate) deleted: bool,
+    pub(crate) pinned: bool,
 }
 
 impl ImportLine {
     /// Reads a line. The error names the field that is wrong.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
         let fields = match serde_json::from_str(text) {
             Ok(Value::Object(fields)) => Fields(fields),
@@ -68,9 +68,9 @@ impl ImportLine {
     }
 
     /// Writes the line, without a line break. Fields with their default are left out.
-    pub(super) fn to_json(&self) -> serde_json::Result<String> {
+    pub(crate) fn to_json(&self) -> String {
         let Author { id, name, level, role, .. } = &self.author;
-        serde_json::to_string(&WrittenLine {
+        let line = WrittenLine {
             subject: format_args!("{}:{}", self.subject.kind(), self.subject.key()),
             id: &self.id,
             root: self.root.as_deref(),
@@ -86,7 +86,8 @@ impl ImportLine {
             edited_at: self.edited_at.map(written_time),
             deleted: self.deleted,
             pinned: self.pinned,
-        })
+        };
+        serde_json::to_string(&line).expect("texts, numbers and flags")
     }
 }
 
@@ -364,7 +365,7 @@ mod tests {
     proptest! {
         #[test]
         fn written_line_is_read_as_the_same_line(line in any_line()) {
-            let json = line.to_json().unwrap();
+            let json = line.to_json();
             prop_assert!(!json.contains('\n') && json.len() <= MAX_LINE_BYTES);
             prop_assert_eq!(ImportLine::parse(json.as_bytes()), Ok(line));
         }

@@ -8,10 +8,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::wire::MemberRef;
 
-use crate::cli::import::NumberedLine;
-use crate::cli::import::ids::ImportIds;
-use crate::cli::import::parents::{SourceKey, StoredParent};
 use crate::ports::store::{CommentReader, Transfer};
+use crate::service::import::ids::ImportIds;
+use crate::service::import::parents::{SourceKey, StoredParent};
+use crate::service::import::{NumberedLine, Result};
 
 /// Keys in one query.
 const KEYS_PER_QUERY: usize = 1_000;
@@ -37,7 +37,7 @@ pub(super) async fn find_stored(
     tables: &dyn Transfer,
     subjects: &[SubjectKey],
     lines: &[NumberedLine],
-) -> anyhow::Result<StoredComments> {
+) -> Result<StoredComments> {
     let mut names: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); subjects.len()];
     for NumberedLine { subject, line, .. } in lines {
         if let Some(names) = names.get_mut(*subject) {
@@ -62,7 +62,7 @@ async fn read_parents(
     store: &dyn CommentReader,
     lines: &[NumberedLine],
     found: &HashMap<SourceKey, CommentId>,
-) -> anyhow::Result<HashMap<SourceKey, StoredParent>> {
+) -> Result<HashMap<SourceKey, StoredParent>> {
     let named = |l: &NumberedLine| [&l.line.parent, &l.line.root].map(|name| Some((l.subject, name.clone()?)));
     let mut wanted: HashMap<SourceKey, CommentId> = HashMap::new();
     for name in lines.iter().flat_map(named).flatten() {
@@ -89,7 +89,7 @@ pub(super) async fn allocate_ids(
     store: &dyn CommentReader,
     ids: &mut ImportIds,
     wanted: &[(Slot, u64)],
-) -> anyhow::Result<Vec<CommentId>> {
+) -> Result<Vec<CommentId>> {
     let mut issued: Vec<CommentId> = wanted.iter().map(|(slot, time)| ids.next_id(*slot, *time)).collect();
     let mut unchecked: Vec<usize> = (0..issued.len()).collect();
     while !unchecked.is_empty() {
@@ -112,7 +112,7 @@ pub(super) async fn allocate_ids(
 pub(super) async fn read_authors(
     store: &dyn CommentReader,
     ids: &[CommentId],
-) -> anyhow::Result<HashMap<CommentId, MemberRef>> {
+) -> Result<HashMap<CommentId, MemberRef>> {
     let mut authors = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(KEYS_PER_QUERY) {
         let rows = store.read_comments(chunk).await?.into_values();

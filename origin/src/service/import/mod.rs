@@ -1,4 +1,4 @@
-//! `gailou import`: threads from JSON lines.
+//! Threads from JSON lines, for `gailou import` and for admins.
 //!
 //! Reads the whole input, looks up which comments the store has, resolves parents, allocates ids, and
 //! appends in the order of the floors. The word filter and the rate limits do not apply: imported
@@ -6,73 +6,143 @@
 //! repeated, and a bad line affects no other line.
 
 mod ids;
+mod lines;
 mod parents;
 mod stored;
 mod write;
 
 use std::collections::HashMap;
+use std::io;
 
+use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use ids::ImportIds;
+pub use lines::Input;
+use lines::{InputLines, RawLine};
 use parents::ImportEntry;
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::cli::EXIT_FAILED;
-use crate::cli::input::{Input, InputLines, RawLine};
-use crate::cli::output::Console;
-use crate::cli::record::{ImportLine, MAX_LINE_BYTES};
+use crate::domain::audit::AuditEntry;
+use crate::domain::import_line::{ImportLine, MAX_LINE_BYTES};
+use crate::domain::operation::Operation;
+use crate::ports::journal::JournalError;
+use crate::ports::store::StoreError;
 use crate::state::AppState;
 
+/// What ends an import early.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The input is interrupted, or its sender reads no more of what is said.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+type Result<T> = std::result::Result<T, ImportError>;
+
+/// Takes what an import says while it runs. An error ends the import.
+#[async_trait]
+pub trait ImportObserver: Send {
+    /// A line that is not imported: its number from 1, and why.
+    async fn bad_line(&mut self, number: usize, reason: &str) -> io::Result<()>;
+    /// How much of the work is done, in comments.
+    async fn progress(&mut self, done: u64, total: u64) -> io::Result<()>;
+}
+
 /// How many lines had which outcome.
-#[derive(Debug, Default, Clone, Copy)]
-struct ImportReport {
-    imported: u64,
-    skipped: u64,
-    reparented: u64,
-    bad: u64,
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct ImportReport {
+    pub imported: u64,
+    /// Those that are there already.
+    pub skipped: u64,
+    /// Those of the imported that stand under their root, because their parent is missing.
+    pub reparented: u64,
+    pub bad: u64,
 }
 
 impl ImportReport {
-    async fn add_bad_line(&mut self, number: usize, reason: &str, console: &mut dyn Console) -> anyhow::Result<()> {
+    async fn add_bad_line(&mut self, number: usize, reason: &str, observer: &mut dyn ImportObserver) -> Result<()> {
         self.bad += 1;
-        Ok(console.err(&format!("line {number}: {reason}\n")).await?)
+        Ok(observer.bad_line(number, reason).await?)
     }
 
-    async fn print(&self, console: &mut dyn Console) -> anyhow::Result<()> {
+    /// Leaves an entry in the audit log, where anything was imported: also before the import ended early.
+    async fn record(&self, app: &AppState, audit: AuditEntry) -> Result<()> {
         let Self { imported, skipped, reparented, bad } = self;
-        let line =
-            format!("{{\"imported\":{imported},\"skipped\":{skipped},\"reparented\":{reparented},\"bad\":{bad}}}\n");
-        Ok(console.out(&line).await?)
+        if *imported > 0 {
+            let counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
+            let audit = AuditEntry { after: Some(counts), ..audit };
+            app.journal.append(Operation::Import { audit: Box::new(audit) }).await?;
+        }
+        Ok(())
     }
 }
 
-/// Imports the lines of `input`; with `strict`, all of them or none.
-pub(super) async fn run(
-    app: &AppState,
-    strict: bool,
-    input: &mut dyn Input,
-    console: &mut dyn Console,
-) -> anyhow::Result<u8> {
-    let mut report = ImportReport::default();
-    let mut file = ImportFile::default();
-    file.read(app, input, console, &mut report).await?;
-    let subjects = file.subjects();
-    let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &file.lines).await?;
-    report.skipped += file.remove_lines(|key| stored.contains(key));
+/// An import: first everything is read, then it is written.
+#[derive(Debug)]
+pub struct Import {
+    file: ImportFile,
+    report: ImportReport,
+    /// Of [`AppState::imports`].
+    _place: OwnedSemaphorePermit,
+}
 
-    let entries = allocate_ids(app, file, &mut ImportIds::new(app.now())).await?;
-    let positions = parents::resolve_parents(&entries, &stored.parents);
-    for (entry, position) in entries.iter().zip(&positions) {
-        if let Err(reason) = position {
-            report.add_bad_line(entry.number, reason, console).await?;
+impl Import {
+    /// Reads every line.
+    ///
+    /// # Errors
+    /// When the input is interrupted.
+    pub async fn read(
+        app: &AppState,
+        place: OwnedSemaphorePermit,
+        input: &mut dyn Input,
+        observer: &mut dyn ImportObserver,
+    ) -> Result<Self> {
+        let mut import = Self { file: ImportFile::default(), report: ImportReport::default(), _place: place };
+        import.file.read(app, input, observer, &mut import.report).await?;
+        Ok(import)
+    }
+
+    /// Writes the comments; with `strict`, all of them or none. To be called once. `audit` is the entry of the log, without
+    /// the counts.
+    ///
+    /// # Errors
+    /// When the store or the journal does not answer: the report says what was written until then.
+    pub async fn write(
+        &mut self,
+        app: &AppState,
+        strict: bool,
+        audit: AuditEntry,
+        observer: &mut dyn ImportObserver,
+    ) -> Result<()> {
+        let (mut file, report) = (std::mem::take(&mut self.file), &mut self.report);
+        let subjects = file.subjects();
+        let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &file.lines).await?;
+        report.skipped += file.remove_lines(|key| stored.contains(key));
+
+        let entries = allocate_ids(app, file, &mut ImportIds::new(app.now())).await?;
+        let positions = parents::resolve_parents(&entries, &stored.parents);
+        for (entry, position) in entries.iter().zip(&positions) {
+            if let Err(reason) = position {
+                report.add_bad_line(entry.number, reason, observer).await?;
+            }
         }
+        if strict && report.bad > 0 {
+            return Ok(());
+        }
+        let written = write::write_entries(app, entries, positions, &stored.parents, report, observer).await;
+        report.record(app, audit).await?;
+        written
     }
-    if strict && report.bad > 0 {
-        report.print(console).await?;
-        return Ok(EXIT_FAILED);
+
+    /// How many lines had which outcome so far.
+    pub fn report(&self) -> ImportReport {
+        self.report
     }
-    let written = write::write_entries(app, entries, positions, &stored.parents, &mut report, console).await;
-    report.print(console).await?;
-    written.map(|()| 0)
 }
 
 /// A line of the file with its number (from 1) and the index of its subject.
@@ -98,9 +168,9 @@ impl ImportFile {
         &mut self,
         app: &AppState,
         input: &mut dyn Input,
-        console: &mut dyn Console,
+        observer: &mut dyn ImportObserver,
         report: &mut ImportReport,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let mut lines = InputLines::new(input, MAX_LINE_BYTES);
         let mut number = 0;
         while let Some(raw) = lines.next_line().await? {
@@ -115,14 +185,14 @@ impl ImportFile {
             match parsed.and_then(|line| self.add(app, number, line)) {
                 Ok(true) => {}
                 Ok(false) => report.skipped += 1,
-                Err(reason) => report.add_bad_line(number, &reason, console).await?,
+                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
             }
         }
         Ok(())
     }
 
     /// Adds a line. Returns false when an equal line was added before.
-    fn add(&mut self, app: &AppState, number: usize, mut line: ImportLine) -> Result<bool, String> {
+    fn add(&mut self, app: &AppState, number: usize, mut line: ImportLine) -> std::result::Result<bool, String> {
         if app.threading(line.subject.kind()).is_none() {
             return Err(format!("`subject`: the type {:?} is not configured", line.subject.kind()));
         }
@@ -164,7 +234,7 @@ fn strip_byte_order_mark(bytes: &[u8], number: usize) -> &[u8] {
 }
 
 /// The lines with their ids, which are allocated in the order of time.
-async fn allocate_ids(app: &AppState, file: ImportFile, ids: &mut ImportIds) -> anyhow::Result<Vec<ImportEntry>> {
+async fn allocate_ids(app: &AppState, file: ImportFile, ids: &mut ImportIds) -> Result<Vec<ImportEntry>> {
     let mut by_time: Vec<usize> = (0..file.lines.len()).collect();
     by_time.sort_by_key(|i| file.lines.get(*i).map(|l| l.line.created_at));
     let slots: Vec<_> = file.subjects().iter().map(SubjectKey::slot).collect();

@@ -10,7 +10,7 @@ use gailou_shared::limits;
 use gailou_shared::path::{Path, Threading};
 use gailou_shared::wire::MemberRef;
 
-use crate::cli::record::ImportLine;
+use crate::domain::import_line::ImportLine;
 
 /// A line that is to be written.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use gailou_shared::id::{IMPORT_NODE, Slot};
 use gailou_shared::path::Mode;
 
-use crate::cli::import::parents::*;
+use crate::service::import::parents::*;
 
 fn id(n: usize) -> CommentId {
     CommentId::from_parts(1_700_000_000_000, Slot::FIRST, IMPORT_NODE, n as u64)

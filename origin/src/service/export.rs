@@ -1,0 +1,87 @@
+//! Threads as JSON lines, as an import reads them, for `gailou export` and for admins.
+//!
+//! Comments that were never published or that only their author sees are left out, with their replies.
+//! Hidden and rejected comments that were published are exported as tombstones. Not exported: mentions,
+//! pictures, reactions by member, edit history, the flag "featured", and the subject's own row. Promise: an
+//! export that is imported into an empty directory is exported again with the same lines.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use futures_util::stream::try_unfold;
+use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::wire::{CommentFlag, CommentState, Visibility};
+
+use crate::domain::import_line::ImportLine;
+use crate::domain::row::{ExportCursor, ExportedComment};
+use crate::ports::store::{Result, Tables};
+
+/// Comments in one query.
+const COMMENTS_PER_QUERY: usize = 1_000;
+
+/// The lines of the comments of a subject, or of all comments: in chunks of whole lines.
+pub fn export(
+    tables: Arc<dyn Tables>,
+    subject: Option<SubjectKey>,
+) -> impl Stream<Item = Result<String>> + Send + 'static {
+    try_unfold(CommentExport { tables, subject, left_out: HashSet::new(), after: None }, |mut export| async move {
+        Ok(export.next_chunk().await?.map(|chunk| (chunk, export)))
+    })
+}
+
+/// An export in progress.
+struct CommentExport {
+    tables: Arc<dyn Tables>,
+    subject: Option<SubjectKey>,
+    /// The comments that are left out so far: their replies are, too.
+    left_out: HashSet<CommentId>,
+    after: Option<ExportCursor>,
+}
+
+impl CommentExport {
+    /// The lines of the next comments, perhaps none; `None` at the end.
+    async fn next_chunk(&mut self) -> Result<Option<String>> {
+        let found = self.tables.export_comments(self.subject.as_ref(), self.after.as_ref(), COMMENTS_PER_QUERY).await?;
+        let Some(last) = found.last() else { return Ok(None) };
+        self.after = Some(last.cursor.clone());
+        let mut text = String::new();
+        for comment in found {
+            if is_left_out(&comment, &self.left_out) {
+                self.left_out.insert(comment.row.id());
+            } else {
+                text.push_str(&line(comment, &self.left_out).to_json());
+                text.push('\n');
+            }
+        }
+        Ok(Some(text))
+    }
+}
+
+/// Parents come first, so its ancestors are known.
+fn is_left_out(comment: &ExportedComment, left_out: &HashSet<CommentId>) -> bool {
+    let row = &comment.row;
+    row.floor.is_none() || row.visibility == Visibility::Author || row.path.ids().any(|id| left_out.contains(&id))
+}
+
+fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> ImportLine {
+    let ExportedComment { source, parent_source, root_source, row, .. } = comment;
+    let name = |source: Option<String>, id: CommentId| source.unwrap_or_else(|| id.to_string());
+    // In a flat list the parent is not on the path.
+    let parent = row.parent_id.filter(|id| !left_out.contains(id));
+    let root = (row.path.depth() > 1).then(|| row.path.root_id());
+    ImportLine {
+        id: name(source, row.path.id()),
+        root: root.map(|id| name(root_source, id)),
+        parent: parent.map(|id| name(parent_source, id)),
+        likes: row.likes,
+        dislikes: row.dislikes,
+        created_at: row.created_at,
+        edited_at: row.edited_at,
+        deleted: row.state != CommentState::Published,
+        pinned: row.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned)),
+        author: row.author,
+        content: row.content,
+        subject: row.subject,
+    }
+}

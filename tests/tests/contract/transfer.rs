@@ -1,0 +1,83 @@
+//! Admins import and export threads as JSON lines.
+
+use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, comments_path, moderator};
+use serde_json::{Value, json};
+
+const LINES: &str = r#"{"subject":"article:moved","id":"1","author":"Ann","content":"first *floor*","created_at":1600000000,"likes":3}
+{"subject":"article:moved","id":"2","root":"1","parent":"1","author":"Bob","content":"a reply","created_at":1600000100}
+{"subject":"article:moved","id":"3","author":"Ann","content":"","created_at":1600000200,"deleted":true}
+"#;
+
+async fn import(origin: &TestOrigin, by: &TestMember, query: &str, lines: &str) -> ApiResponse {
+    origin.request(&format!("POST /v1/admin/import{query}")).by(by).bytes(lines).send().await
+}
+
+/// The lines of an answer.
+fn lines_of(answer: &ApiResponse) -> Vec<Value> {
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/x-ndjson"), "{}", answer.text);
+    answer.text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn report(imported: u64, skipped: u64, reparented: u64, bad: u64) -> Value {
+    json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imported_lines_are_exported_and_skipped_the_next_time() {
+    let origin = TestOrigin::start().await;
+    let first = lines_of(&import(&origin, &admin(), "", LINES).await);
+    assert_eq!(first.last(), Some(&report(3, 0, 0, 0)));
+    assert!(first.iter().any(|line| *line == json!({"done": 3, "total": 3})), "{first:?}");
+    origin.wait_until_persisted().await;
+    let page = origin.page(&format!("{}?sort=old", comments_path("article/moved"))).await;
+    assert_eq!((page["data"][0]["content"].as_str(), &page["data"][0]["likes"]), (Some("first *floor*"), &json!(3)));
+
+    assert_eq!(lines_of(&import(&origin, &admin(), "?strict=1", LINES).await).last(), Some(&report(0, 3, 0, 0)));
+    origin.post(&ann(), "article/other", "elsewhere").await;
+    origin.wait_until_persisted().await;
+    for (query, count) in [("", 4), ("?subject=article/moved", 3), ("?subject=article/nothing", 0)] {
+        let exported = origin.request(&format!("GET /v1/admin/export{query}")).by(&admin()).send().await;
+        let found = lines_of(&exported);
+        assert_eq!(found.len(), count, "{query}: {found:?}");
+        assert!(exported.header("content-disposition").contains("gailou-comments.jsonl"));
+        assert_eq!(exported.header("cache-control"), "private, no-store");
+        assert!(found.iter().all(|line| line["subject"] == "article:moved" || query.is_empty()), "{found:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_lines_are_named_and_strict_imports_none_beside_them() {
+    let origin = TestOrigin::start().await;
+    let lines = format!("{LINES}not JSON\n{}", LINES.replace("article:moved", "nowhere:7"));
+    let strict = lines_of(&import(&origin, &admin(), "?strict=1", &lines).await);
+    assert_eq!(strict.last(), Some(&report(0, 0, 0, 4)));
+    let named: Vec<u64> = strict.iter().filter_map(|line| line["line"].as_u64()).collect();
+    assert_eq!(named, [4, 5, 6, 7]);
+    assert!(strict[0]["reason"].as_str().unwrap().starts_with("is not JSON"), "{strict:?}");
+    assert!(strict[1]["reason"].as_str().unwrap().contains("\"nowhere\""), "{strict:?}");
+    assert_eq!(lines_of(&import(&origin, &admin(), "", &lines).await).last(), Some(&report(3, 0, 0, 4)));
+    assert_eq!(
+        lines_of(&import(&origin, &admin(), "", "").await),
+        [json!({"done": 0, "total": 0}), report(0, 0, 0, 0)]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn admins_alone_import_and_export() {
+    let origin = TestOrigin::start().await;
+    for by in [ann(), moderator()] {
+        assert_eq!(import(&origin, &by, "", LINES).await.status, 403);
+        assert_eq!(origin.request("GET /v1/admin/export").by(&by).send().await.status, 403);
+    }
+    assert_eq!(origin.request("POST /v1/admin/import").bytes(LINES).send().await.status, 401);
+    let wrong = import(&origin, &admin(), "?strict=yes", LINES).await;
+    assert_eq!((wrong.status, wrong.json["errors"][0]["field"].as_str()), (400, Some("strict")), "{}", wrong.text);
+    let unknown = origin.request("GET /v1/admin/export?subject=nowhere/7").by(&admin()).send().await;
+    assert_eq!(
+        (unknown.status, unknown.json["code"].as_str()),
+        (404, Some("unknown_subject_type")),
+        "{}",
+        unknown.text
+    );
+    assert_eq!(origin.page(&comments_path("article/moved")).await["subject"]["comments"], 0);
+}
