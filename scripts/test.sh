@@ -61,7 +61,12 @@ node_tests() { node --test --test-reporter=spec "$@"; }
 
 web_tests() { scripts/web-test.sh; }
 
-edge_tests() { E2E_GAILOU=$TARGET/debug/gailou EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
+# web_cluster_tests: needs the servers of start_services.
+web_cluster_tests() {
+  E2E_MYSQL_SERVERS=$mariadb,$mysql E2E_REDIS=$redis E2E_KAFKA=$kafka E2E_OPENSEARCH=$opensearch scripts/web-test.sh cluster
+}
+
+edge_tests() { EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
 # With the drivers of a cluster, and TLS by the OpenSSL of this machine. Without them the program builds in a
 # fraction of the time.
@@ -70,9 +75,12 @@ CLUSTER=(--features gailou-tests/kafka-tls)
 # cargo-machete looks for manifests in every folder that it is given, and that of the builds is large.
 CRATES=(edge origin shared tests)
 
+# builds: the page, the Worker, the tests, and with them the program, whose dependencies would otherwise be built once
+# more, because some tests ask for more of their features.
 builds() {
   npm run --silent build &&
-    cargo build --locked --workspace --bins "${CLUSTER[@]}" &&
+    cargo test --locked --workspace "${CLUSTER[@]}" --no-run &&
+    [ -x "$E2E_GAILOU" ] &&
     if ! edge_is_fresh; then sh scripts/build-edge.sh; fi
 }
 
@@ -152,17 +160,19 @@ check() {
 }
 
 all() {
+  export E2E_GAILOU=$TARGET/debug/gailou
   page_checks
   lints
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
     cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
   stage "unused dependencies" machete cargo-machete --with-metadata "${CRATES[@]}"
   stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
-  stage "build page, origin and edge" builds builds
+  stage "build page, tests, program and Worker" builds builds
   use_memory
   start_services || exit 1
   stage "tests (Rust)" cargo-test rust_tests
   stage "the contract in a cluster" cargo-test-cluster cluster_tests
+  stage "the console on a cluster, in Chromium" web-cluster web_cluster_tests
   stop_services
   stage "simulation: a minute of seeds" simulation simulation
   stage "chaos: a short round of each fault" chaos chaos_tests

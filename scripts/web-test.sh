@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # Tests the page in headless Chromium against a private origin and a private edge, on free ports and
-# with temporary data; then tests it once more with the origin stopped.
+# with temporary data.
 #
-# It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build.
+#   scripts/web-test.sh           an embedded origin; the page once more with the origin stopped
+#   scripts/web-test.sh cluster   the console, on an origin that is a whole cluster
+#
+# It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build. With `cluster`,
+# E2E_MYSQL_SERVERS (mysql://root@… of two servers, separated by a comma), E2E_REDIS, E2E_KAFKA and E2E_OPENSEARCH name
+# running servers, on which it leaves a database, topics and an index named gailou_web.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,10 +31,30 @@ page() {
     node --test --test-reporter=spec "$1"
 }
 
+# use_cluster: makes an empty database on each of the two servers, and a cluster of them for the program.
+use_cluster() {
+  local server urls=()
+  for server in ${E2E_MYSQL_SERVERS//,/ }; do
+    quietly mariadb --no-defaults --user=root --protocol=tcp --host=127.0.0.1 --port="${server##*:}" \
+      --execute='DROP DATABASE IF EXISTS gailou_web; CREATE DATABASE gailou_web'
+    urls+=("$server/gailou_web")
+  done
+  export GAILOU_MYSQL_URLS=${urls[0]},${urls[1]} GAILOU_REDIS_URLS=$E2E_REDIS GAILOU_KAFKA_BROKERS=$E2E_KAFKA
+  export GAILOU_SEARCH__URL=$E2E_OPENSEARCH GAILOU_SEARCH__INDEX=gailou-web
+  export GAILOU_CLUSTER__NAME=gailou_web GAILOU_CLUSTER__TABLES=2 GAILOU_CLUSTER__PARTITIONS=4
+  export GAILOU_CURSOR_SECRET=another-secret-of-this-test-of-32-bytes
+}
+
+mode=${1:-embedded}
+case $mode in
+  embedded | cluster) ;;
+  *) die "usage: scripts/web-test.sh [cluster]" ;;
+esac
 [ -x "$gailou" ] || die "$gailou is missing: build it, or set E2E_GAILOU to its path"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
 secret=a-secret-of-this-test-of-32-bytes
 export GAILOU_DATA=$work/data GAILOU_LIMITS=off GAILOU_TOKEN_SECRET=$secret
+if [ "$mode" = cluster ]; then use_cluster; fi
 
 start_origin "$gailou" --bind 127.0.0.1:0 || exit 1
 quietly "$gailou" import edge/web/demo-threads.jsonl
@@ -38,8 +63,12 @@ quietly "$gailou" words load "$work/words.tsv"
 start_edge 0 "$work/edge" "$origin_url" --var "TOKEN_SECRET:$secret" || exit 1
 
 status=0
-page tests/web/online.mjs || status=1
-stop "$origin"
-E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
+if [ "$mode" = cluster ]; then
+  page tests/web/console.mjs || status=1
+else
+  page tests/web/online.mjs || status=1
+  stop "$origin"
+  E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
+fi
 if [ $status != 0 ]; then log_tail "$LOGS/origin.log" "$LOGS/edge.out" "$LOGS/edge.log"; fi
 exit $status
