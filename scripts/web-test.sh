@@ -7,7 +7,7 @@
 #
 # It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build. With `cluster`,
 # E2E_MYSQL_SERVERS (mysql://root@… of two servers, separated by a comma), E2E_REDIS, E2E_KAFKA and E2E_OPENSEARCH name
-# running servers, on which it leaves a database, topics and an index named gailou_web.
+# running servers, on which it leaves databases, topics and an index of its own.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -33,15 +33,15 @@ page() {
 
 # use_cluster: makes an empty database on each of the two servers, and a cluster of them for the program.
 use_cluster() {
-  local server urls=()
+  local server urls=() name=web$$
   for server in ${E2E_MYSQL_SERVERS//,/ }; do
     quietly mariadb --no-defaults --user=root --protocol=tcp --host=127.0.0.1 --port="${server##*:}" \
-      --execute='DROP DATABASE IF EXISTS gailou_web; CREATE DATABASE gailou_web'
-    urls+=("$server/gailou_web")
+      --execute="CREATE DATABASE $name"
+    urls+=("$server/$name")
   done
   export GAILOU_MYSQL_URLS=${urls[0]},${urls[1]} GAILOU_REDIS_URLS=$E2E_REDIS GAILOU_KAFKA_BROKERS=$E2E_KAFKA
-  export GAILOU_SEARCH__URL=$E2E_OPENSEARCH GAILOU_SEARCH__INDEX=gailou-web
-  export GAILOU_CLUSTER__NAME=gailou_web GAILOU_CLUSTER__TABLES=2 GAILOU_CLUSTER__PARTITIONS=4
+  export GAILOU_SEARCH__URL=$E2E_OPENSEARCH GAILOU_SEARCH__INDEX=$name
+  export GAILOU_CLUSTER__NAME=$name GAILOU_CLUSTER__TABLES=2 GAILOU_CLUSTER__PARTITIONS=4
   export GAILOU_CURSOR_SECRET=another-secret-of-this-test-of-32-bytes
 }
 

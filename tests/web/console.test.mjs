@@ -128,11 +128,12 @@ describe('console', {
   test('two moderators see each other', async () => {
     await holdWord();
     const { id, text } = await heldComment(newSubject(), 'leased');
-    const body = { ids: [id] };
-    await call('POST', '/v1/admin/queue/lease', {
-      body,
-      token: memberToken('902', 'Nia', 'moderator'),
-    });
+    const lease = { body: { ids: [id] }, token: memberToken('902', 'Nia', 'moderator') };
+    // In a cluster the comment is in the queue once its record is persisted.
+    await until(
+      () => call('POST', '/v1/admin/queue/lease', lease),
+      ({ data }) => data.leased.includes(id),
+    );
     await withConsole({}, async (page) => {
       await openEntry(page, text);
       await page.getByText('Nia has this one.').waitFor();
@@ -310,7 +311,7 @@ describe('console', {
           await page.getByRole('dialog').locator(content).first().waitFor();
           await check(`the dialog of ${key}`);
           await page.keyboard.press('Escape');
-          await page.getByRole('dialog').waitFor({ state: 'detached' });
+          await page.locator('dialog').waitFor({ state: 'detached' });
         }
       });
     }
