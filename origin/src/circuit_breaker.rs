@@ -43,8 +43,8 @@ pub struct CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`, `turnstile`, `classifier`); `server` says in the
-    /// log which of its servers or parts this is.
+    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`, `turnstile`, `classifier`, `accounts`); `server`
+    /// says in the log which of its servers or parts this is.
     pub fn new(dependency: &'static str, server: impl Into<String>) -> Self {
         let metrics = BreakerMetrics::new(dependency);
         Self { server: server.into(), dependency, state: Mutex::new(BreakerState::Closed { failures: 0 }), metrics }

@@ -269,16 +269,34 @@ fn verified_claims(
 fn member_of(claims: MemberClaims) -> Result<Member, TokenError> {
     let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
     let is_guest = id.kind() == MemberKind::Guest;
-    let name = strip_name(&claims.name).or_else(|| (is_guest && claims.name.is_empty()).then(String::new));
-    let name =
-        name.filter(|name| name.chars().count() <= limits::MAX_NAME_CHARS && !name.chars().any(char::is_control));
+    let name = shown_name(&claims.name).or_else(|| (is_guest && claims.name.is_empty()).then(String::new));
     let (MemberKind::Host | MemberKind::Guest, Some(name)) = (id.kind(), name) else { return Err(TokenError::Member) };
-    let avatar = claims.avatar.filter(|a| a.len() <= limits::MAX_AVATAR_BYTES && is_web_address(a));
+    let avatar = claims.avatar.filter(|avatar| is_avatar(avatar));
     let role = if is_guest { Role::Member } else { claims.role };
     Ok(Member { id, name, avatar, level: claims.level, role })
 }
 
-/// Whether a page may load the avatar, which every reader sees.
+/// The name that a host gives a member, as readers see it: without what cannot be seen; `None` where nothing of it can,
+/// where it has more than [`limits::MAX_NAME_CHARS`] characters, or a control character.
+///
+/// ```
+/// use gailou_shared::token::shown_name;
+/// assert_eq!(shown_name(" Ann\u{200b} ").as_deref(), Some("Ann"));
+/// assert_eq!((shown_name("\u{3164}"), shown_name("A\nnn"), shown_name(&"x".repeat(65))), (None, None, None));
+/// ```
+#[must_use]
+pub fn shown_name(name: &str) -> Option<String> {
+    let is_short = |name: &String| name.chars().count() <= limits::MAX_NAME_CHARS;
+    strip_name(name).filter(|name| is_short(name) && !name.chars().any(char::is_control))
+}
+
+/// Whether a page may load this picture, which every reader sees: `http(s)://` or a path, of at most
+/// [`limits::MAX_AVATAR_BYTES`] bytes.
+#[must_use]
+pub fn is_avatar(address: &str) -> bool {
+    address.len() <= limits::MAX_AVATAR_BYTES && is_web_address(address)
+}
+
 fn is_web_address(text: &str) -> bool {
     (text.starts_with("https://") || text.starts_with("http://") || (text.starts_with('/') && !text.starts_with("//")))
         && !text.chars().any(|c| c.is_control() || c.is_whitespace())

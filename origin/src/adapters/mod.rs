@@ -2,6 +2,7 @@
 //!
 //! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`) is named in its own folder and nowhere else.
 
+pub mod accounts_http;
 pub mod classifier;
 pub mod cloudflare;
 pub mod embedded_journal;

@@ -16,12 +16,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use gailou_shared::cursor::CursorKey;
-use gailou_shared::id::CommentId;
+use gailou_shared::id::{CommentId, MemberId};
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapters::accounts_http::AccountsClient;
 use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
@@ -37,15 +38,18 @@ use crate::jobs::{
     erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
     rank_again, share_read_counts, sweep,
 };
+use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
+use crate::ports::failure::Failure;
 use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
 use crate::ports::store::{DeadReactions, Store, Tables};
 use crate::ports::turnstile::TurnstileVerifier;
+use crate::state::account_cache::AccountCache;
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
@@ -162,6 +166,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         altcha_key: AltchaKey::new(&cursor_secret),
         turnstile: turnstile(&config),
         classifier: classifier(&config),
+        accounts: accounts(&config),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
@@ -370,6 +375,19 @@ fn turnstile(config: &Config) -> Option<Arc<dyn TurnstileVerifier>> {
 /// The service that says which texts are spam.
 fn classifier(config: &Config) -> Option<Arc<dyn Classifier>> {
     ClassifierClient::new(&config.classifier).map(|client| Arc::new(client) as Arc<dyn Classifier>)
+}
+
+/// What the host's service says of its members.
+fn accounts(config: &Config) -> Option<Arc<AccountCache>> {
+    let (settings, client) = (&config.accounts, AccountsClient::new(&config.accounts)?);
+    Some(Arc::new(AccountCache::new(Arc::new(client), settings.max_wait(), settings.fresh_for())))
+}
+
+/// Whether the host's service answers, about a member that it need not know; `None` without one.
+pub async fn check_accounts(config: &Config) -> Option<Result<(), Failure>> {
+    let client = AccountsClient::new(&config.accounts)?;
+    let members: Vec<MemberId> = MemberId::new(1).into_iter().collect();
+    Some(client.look_up(&members).await.map(drop))
 }
 
 /// Whether this process pushes to an edge.

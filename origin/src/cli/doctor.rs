@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
-use crate::bootstrap::{Process, check_settings, data_directory};
+use crate::bootstrap::{Process, check_accounts, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 use crate::config::{ClassifiedAuthors, ClusterSettings, Config, RuleSettings, Transport, UnclassifiedRule};
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
     let rules =
         app.as_ref().map_or_else(|_| config.adjustable.rules.clone(), |app| app.settings().values.rules.clone());
-    findings.push(classifier(config, &rules));
+    findings.extend([classifier(config, &rules), accounts(config).await]);
     findings.extend(config.cluster.iter().flat_map(connections));
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
@@ -151,6 +151,18 @@ fn classifier(config: &Config, rules: &RuleSettings) -> Finding {
     };
     let what = format!("{server} is asked about what {whose} write; what it does not answer {unanswered}");
     Finding(Fine, "classifier".into(), what)
+}
+
+/// Whether the host's service answers who its members are. Everything goes on without it.
+async fn accounts(config: &Config) -> Finding {
+    let server = config.accounts.shown_address().unwrap_or_default();
+    match check_accounts(config).await {
+        None => Finding(Fine, "accounts".into(), "none: accounts.url is not set; what tokens say counts".into()),
+        Some(Ok(())) => Finding(Fine, "accounts".into(), format!("{server} answers who members are")),
+        Some(Err(error)) => {
+            Finding(Warning, "accounts".into(), format!("{server}: {error}; what is known of members counts"))
+        }
+    }
 }
 
 /// How the connections to each server of a cluster are protected.

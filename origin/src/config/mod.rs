@@ -4,6 +4,7 @@
 //! name, an accepted one is within its bounds, and no `Debug` output shows a secret. The fields'
 //! comments are the reference of `config::reference`.
 
+mod accounts;
 mod adjustable;
 mod allowed_origins;
 mod auth;
@@ -35,6 +36,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::{env, fs};
 
+pub use accounts::AccountSettings;
 pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
@@ -102,6 +104,7 @@ pub struct Config {
     pub auth: AuthSettings,
     pub turnstile: TurnstileSettings,
     pub classifier: ClassifierSettings,
+    pub accounts: AccountSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
     pub search: SearchSettings,
@@ -173,6 +176,7 @@ impl Config {
         let cluster = cluster::from_settings(&settings, sources)?;
         settings.challenge.check()?;
         settings.classifier.check()?;
+        settings.accounts.check()?;
         settings.classifier.check_rules(&settings.rules)?;
         let mut config = Self::assemble(settings, types, cluster);
         config.fixed = sources.given().filter_map(adjustable::adjustable_name).collect();
@@ -194,6 +198,7 @@ impl Config {
             rules,
             challenge,
             classifier,
+            accounts,
             auth,
             cors,
             edge,
@@ -213,6 +218,7 @@ impl Config {
             auth,
             turnstile,
             classifier,
+            accounts,
             cursor_secret,
             edge,
             search,

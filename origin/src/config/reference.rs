@@ -12,9 +12,9 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AuthSettings, BlockedSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, SubjectType, TurnstileSettings,
+    AccountSettings, AuthSettings, BlockedSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
+    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings, NameSettings,
+    RetentionSettings, RuleSettings, SearchSettings, SubjectType, TurnstileSettings,
 };
 
 /// One setting.
@@ -41,6 +41,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<ChallengeSettings>("challenge.", &defaults.challenge));
     entries.extend(section::<TurnstileSettings>("challenge.turnstile.", &defaults.challenge.turnstile));
     entries.extend(section::<ClassifierSettings>("classifier.", &defaults.classifier));
+    entries.extend(section::<AccountSettings>("accounts.", &defaults.accounts));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<SearchSettings>("search.", &defaults.search));

@@ -12,9 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings, CorsSettings,
-    DegradeSettings, EdgeSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings,
-    Secret, SubjectType, TrustedProxies, Urls, cluster,
+    AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
+    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings,
+    SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -66,6 +66,8 @@ pub(super) struct Settings {
     pub(super) challenge: ChallengeSettings,
     /// `classifier`
     pub(super) classifier: ClassifierSettings,
+    /// `accounts`
+    pub(super) accounts: AccountSettings,
     /// `cors`
     pub(super) cors: CorsSettings,
     /// `edge`
@@ -98,6 +100,7 @@ impl Default for Settings {
             rules: RuleSettings::default(),
             challenge: ChallengeSettings::default(),
             classifier: ClassifierSettings::default(),
+            accounts: AccountSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),

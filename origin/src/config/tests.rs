@@ -304,6 +304,29 @@ fn classifier_has_what_its_service_needs() {
 }
 
 #[test]
+fn accounts_come_from_a_protected_address_by_a_key_that_can_be_sent() {
+    let (url, key) = ("GAILOU_ACCOUNTS__URL", "GAILOU_ACCOUNTS__KEY");
+    let check = |variables: &[(&str, &str)], expected: &str| {
+        let error = read(variables).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{variables:?}: {error}");
+        assert!(!error.contains("hidden"), "{error}");
+    };
+    for wrong in ["http://blog.example/", "blog.example", "https://u:hidden@blog.example", "ftp://127.0.0.1"] {
+        check(&[(url, wrong)], "GAILOU_ACCOUNTS__URL must be an address by https, or by http on this machine");
+    }
+    check(&[(key, "hidden")], "GAILOU_ACCOUNTS__URL must be given if accounts.key is");
+    let good = "https://blog.example/members?site=hidden";
+    check(&[(url, good), (key, "hidden\nx")], "GAILOU_ACCOUNTS__KEY has characters that no header can have");
+    check(&[("GAILOU_ACCOUNTS__TIMEOUT_MS", "49")], "GAILOU_ACCOUNTS__TIMEOUT_MS must be from 50 to 5000");
+    let config = read(&[(url, good), (key, "hidden")]).unwrap();
+    assert_eq!(config.accounts.shown_address(), Some("https://blog.example/members"));
+    assert_eq!(config.accounts.authorization().unwrap(), "Bearer hidden");
+    assert!(!format!("{:?}{:?}", config.accounts.key, config.accounts.authorization()).contains("hidden"));
+    assert_eq!(read(&[]).unwrap().accounts.shown_address(), None);
+    assert!(read(&[("GAILOU_ACCOUNTS__URL", "http://127.0.0.1:9/members")]).is_ok());
+}
+
+#[test]
 fn default_config_is_the_one_of_no_settings() {
     assert_eq!(format!("{:?}", Config::default()), format!("{:?}", read(&[]).unwrap()));
 }

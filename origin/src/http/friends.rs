@@ -38,7 +38,6 @@ pub(super) async fn list_friends_comments(
     _: CountedRead,
     query: FriendsQuery,
 ) -> PrivateAnswer<CommentPage> {
-    let _place = app.reads.admit().await?;
     private(friends::list_comments(&app, &reader, &query.subject, query.limit, query.cursor).await?)
 }
 

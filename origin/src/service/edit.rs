@@ -16,7 +16,8 @@ use crate::service::filter::filter_and_render;
 use crate::service::refused::{RefusedTarget, RefusedWrite};
 use crate::service::subject::SubjectAudience;
 use crate::service::{
-    ServiceError, ServiceResult, audit_log, challenge, classify, comment_view, publish, refused, rules, subject,
+    ServiceError, ServiceResult, account, audit_log, challenge, classify, comment_view, publish, refused, rules,
+    subject,
 };
 use crate::state::AppState;
 
@@ -35,6 +36,7 @@ pub async fn edit(
 ) -> ServiceResult<Comment> {
     // Before the place: an answer of Turnstile may take seconds to verify.
     challenge::check(app, member, source).await?;
+    let member = &account::author(app, member).await;
     let place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     let is_author = before.author.id == member.id;

@@ -5,14 +5,15 @@ use gailou_shared::id::SubjectKey;
 use gailou_shared::token::Member;
 use gailou_shared::wire::CommentPage;
 
-use crate::service::ServiceResult;
 use crate::service::member::{below_cursor, page_of_ids};
+use crate::service::{ServiceResult, account};
 use crate::state::AppState;
 
-/// A page of the comments that the reader's friends have in a subject and that every reader sees, newest first.
+/// A page of the comments that the reader's friends have in a subject and that every reader sees, newest first. Their
+/// friends are those that moderators gave them, else those that the host's service says.
 ///
 /// # Errors
-/// [`ServiceError::BadCursor`], or the store's.
+/// [`ServiceError::BadCursor`], or those of the admission or the store.
 ///
 /// [`ServiceError::BadCursor`]: crate::service::ServiceError::BadCursor
 pub async fn list_comments(
@@ -24,8 +25,13 @@ pub async fn list_comments(
 ) -> ServiceResult<CommentPage> {
     let list = CursorList::friends(reader.id, subject);
     let below = below_cursor(cursor, list)?;
+    let account = account::look_up(app, reader.id).await;
+    let _place = app.reads.admit().await?;
     let standing = app.tables.read_standings(&[reader.id]).await?.pop();
     let mut friends = standing.map(|(_, standing)| standing.friends).unwrap_or_default();
+    if friends.is_empty() {
+        friends = account.and_then(|account| account.friends.clone()).unwrap_or_default();
+    }
     friends.retain(|friend| !app.erased_members.contains(*friend));
     let ids = match friends.as_slice() {
         [] => vec![],

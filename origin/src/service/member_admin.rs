@@ -12,9 +12,10 @@ use crate::domain::member_standing::{
     name_position, position_key,
 };
 use crate::domain::operation::{Operation, OperationOutcome};
+use crate::ports::accounts::Account;
 use crate::ports::store::StoreError;
 use crate::service::subject::threading_around;
-use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, member_data};
+use crate::service::{ServiceError, ServiceResult, account, audit_log, comment_view, member_data};
 use crate::state::AppState;
 
 /// Members of a list that are read at the same time.
@@ -139,6 +140,7 @@ fn view(member: KnownMember, standing: MemberStanding) -> ModeratedMember {
         muted_until: rules.muted_until,
         tokens_not_before: rules.tokens_not_before,
         note,
+        account: None,
         friends: None,
         counts: None,
         names: None,
@@ -149,9 +151,16 @@ fn view(member: KnownMember, standing: MemberStanding) -> ModeratedMember {
 /// A member, with what they have written. Of one who has not written yet nothing is known but what is said of them.
 ///
 /// # Errors
-/// [`ServiceError::NotFound`] for an erased member, or the store's.
+/// [`ServiceError::NotFound`] for an erased member, or those of the admission or the store.
 pub async fn read(app: &AppState, id: MemberId) -> ServiceResult<ModeratedMember> {
     check_not_erased(app, id)?;
+    let account = account::look_up(app, id).await;
+    let _place = app.reads.admit().await?;
+    describe(app, id, account.as_deref()).await
+}
+
+/// The member in the tables, with their account at the host.
+async fn describe(app: &AppState, id: MemberId, account: Option<&Account>) -> ServiceResult<ModeratedMember> {
     let ids = [id];
     let (member, mut standings, summary) =
         tokio::try_join!(app.tables.read_member(id), app.tables.read_standings(&ids), app.tables.summarize_member(id))?;
@@ -164,9 +173,9 @@ pub async fn read(app: &AppState, id: MemberId) -> ServiceResult<ModeratedMember
     let last: Vec<Comment> = last.collect();
     let member = member.unwrap_or_else(|| unknown(id));
     names.retain(|name| *name != member.name);
-    let friends = Some(standing.friends.clone());
+    let (account, friends) = (account.map(account::view), Some(standing.friends.clone()));
     let (counts, names, last) = (Some(counts), Some(names), Some(last));
-    Ok(ModeratedMember { friends, counts, names, last, ..view(member, standing) })
+    Ok(ModeratedMember { account, friends, counts, names, last, ..view(member, standing) })
 }
 
 /// Changes what is said of a member, with an entry in the audit log. In force here at once, elsewhere within seconds.
@@ -194,7 +203,8 @@ pub async fn change(
         let position = StandingPosition { changed_at, member: id };
         app.standings.set(ChangedRules { position, rules: standing.rules });
     }
-    read(app, id).await
+    let account = account::look_up(app, id).await;
+    describe(app, id, account.as_deref()).await
 }
 
 fn check_patch(app: &AppState, moderator: &Member, id: MemberId, patch: &StandingPatch) -> ServiceResult<()> {

@@ -3,6 +3,7 @@
 //! A service gets the state, the member, and parsed values; it answers with the contract's shapes or
 //! with a [`ServiceError`].
 
+mod account;
 mod answer_rows;
 mod error;
 

@@ -3,6 +3,7 @@
 //! Starts nothing and chooses nothing: [`crate::bootstrap`] puts the parts together. Promise: no
 //! loop, no driver and no HTTP type is reachable from here.
 
+pub mod account_cache;
 pub mod admission;
 pub mod change_feed;
 pub mod degrade;
@@ -43,6 +44,7 @@ use crate::ports::revisions::Revisions;
 use crate::ports::search_index::SearchIndex;
 use crate::ports::store::{Store, Tables};
 use crate::ports::turnstile::TurnstileVerifier;
+use crate::state::account_cache::{ACCOUNT_COUNT, AccountCache};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
@@ -136,6 +138,8 @@ pub struct AppState {
     pub turnstile: Option<Arc<dyn TurnstileVerifier>>,
     /// Says which texts are spam, where it is configured.
     pub classifier: Option<Arc<dyn Classifier>>,
+    /// What the host's service says of its members, where it is configured.
+    pub accounts: Option<Arc<AccountCache>>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,
@@ -161,6 +165,7 @@ impl AppState {
         describe_gauge!("gailou_dictionary_version", "Version of the dictionary in force.");
         describe_counter!(CHALLENGE_COUNT, "Challenges of guests, by what became of them.");
         describe_counter!(CLASSIFIED_COUNT, "Texts that the classifier was asked about, by what it said.");
+        describe_counter!(ACCOUNT_COUNT, "Members that were looked up at the host's service, by what became of it.");
         gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
         if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
             describe_gauge!(

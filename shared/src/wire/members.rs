@@ -40,7 +40,12 @@ pub struct ModeratedMember {
     /// What moderators have noted.
     #[cfg_attr(feature = "openapi", schema(required, max_length = 1000))]
     pub note: Option<String>,
-    /// Their friends; left out in lists.
+    /// What the host's service says of them today; left out in lists, and where the service is not asked, does not know
+    /// them or does not answer.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<MemberAccount>,
+    /// The friends that moderators gave them; left out in lists.
     #[cfg_attr(feature = "openapi", schema(nullable = false, max_items = 1000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friends: Option<Vec<MemberId>>,
@@ -56,6 +61,21 @@ pub struct ModeratedMember {
     #[cfg_attr(feature = "openapi", schema(nullable = false, max_items = 10))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Vec<Comment>>,
+}
+
+/// What the host's service says of a member; each `null` where it says nothing that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MemberAccount {
+    /// The name that they write under.
+    #[cfg_attr(feature = "openapi", schema(required, max_length = 64))]
+    pub name: Option<String>,
+    /// Address of their picture.
+    #[cfg_attr(feature = "openapi", schema(required, max_length = 512))]
+    pub avatar: Option<String>,
+    /// Their level, unless moderators gave them another one.
+    #[cfg_attr(feature = "openapi", schema(required, maximum = 255))]
+    pub level: Option<u8>,
 }
 
 /// How many comments a member has, among the newest 10,000.

@@ -2,6 +2,7 @@
 //!
 //! `GAILOU_TEST_STORE=cluster` runs the same tests on MySQL, Redis and Kafka.
 
+mod accounts;
 mod answer_size;
 mod challenges;
 mod change_feed;
@@ -13,6 +14,7 @@ mod edits;
 mod erasure;
 mod errors;
 mod event_stream;
+mod fake_accounts;
 mod fake_classifier;
 mod fake_siteverify;
 mod fake_worker;

@@ -4,8 +4,11 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use axum::Router;
+use axum::routing::post;
 use gailou_tests::{GailouProcess, TestMember, ann, gailou_command, id, run_command};
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::{command_on, run_on, write_file};
 
@@ -199,4 +202,35 @@ async fn loaded_terms_are_effective_at_once_and_survive_a_kill() {
         let output = run_on(&data, &[command]).await;
         assert_eq!(output.code, Some(0), "{command}: {} {}", output.stdout, output.stderr);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_asks_the_service_that_knows_members() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let row = async |url: Option<String>| {
+        let mut command = command_on(&data, &["doctor"]);
+        command.envs(url.map(|url| ("GAILOU_ACCOUNTS__URL", url)));
+        let output = run_command(command).await;
+        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
+        let row = output.stdout.lines().find(|line| line.contains(" accounts ")).expect("a row").to_owned();
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(row(None).await.starts_with("ok accounts none: accounts.url is not set"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move { axum::serve(listener, answering_accounts()).await });
+    let url = |path: &str| Some(format!("http://{address}/{path}?secret=hidden"));
+    assert_eq!(row(url("members")).await, format!("ok accounts http://{address}/members answers who members are"));
+    let wrong = row(url("elsewhere")).await;
+    assert!(wrong.starts_with(&format!("warning accounts http://{address}/elsewhere: it answered 404")), "{wrong}");
+    server.abort();
+    let _ = server.await;
+    let away = row(url("members")).await;
+    assert!(away.starts_with(&format!("warning accounts http://{address}/members: ")), "{away}");
+}
+
+/// A service that knows no member.
+fn answering_accounts() -> Router {
+    Router::new().route("/members", post(async || r#"{"data":{}}"#))
 }

@@ -34,6 +34,7 @@ export function MemberPage({ id }: { id: string }) {
     <section class="page member">
       <Heading member={member} />
       {member.counts && <Counts id={id} counts={member.counts} />}
+      <Names title={text.nameAtSite} names={nameAtSite(member)} />
       <Names title={text.otherNames} names={member.names} />
       <Friends ids={member.friends ?? []} />
       <div class="member-parts stack">
@@ -49,6 +50,10 @@ export function MemberPage({ id }: { id: string }) {
 
 /** Another one after a change, so that the form begins again with what is said now. */
 const standingKey = ({ level, role, note }: ModeratedMember) => JSON.stringify([level, role, note]);
+
+/** The name that the site has for them today, where it is another one than their comments have. */
+const nameAtSite = ({ name, account }: ModeratedMember) =>
+  account?.name && account.name !== name ? [account.name] : [];
 
 function Heading({ member }: { member: ModeratedMember }) {
   const { text, hasSearch } = useConsole();

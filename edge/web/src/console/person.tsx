@@ -12,7 +12,7 @@ const FEW_COMMENTS = 5;
 export function MemberTags({ member }: { member: ModeratedMember }) {
   const { text, language } = useConsole();
   const until = mutedUntil(member, useNow());
-  const level = member.level ?? member.token_level;
+  const level = member.level ?? member.account?.level ?? member.token_level;
   return (
     <span class="tags">
       {member.guest && <span class="tag">{text.guest}</span>}

@@ -4,12 +4,19 @@ import { useId, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
 import { useConsole } from './parts.tsx';
 import { standingPatch, type TypedStanding, typedStanding } from './standing.ts';
+import type { ConsoleText } from './text.ts';
 import { useStanding } from './use-member.ts';
 import type { AssignableRole, ModeratedMember } from './wire.ts';
 
 const ROLES: AssignableRole[] = ['member', 'moderator', 'admin'];
 const MAX_LEVEL = 255;
 const MAX_NOTE_CHARS = 1_000;
+
+/** The level that counts where moderators give none. */
+function levelText(text: ConsoleText, { account, token_level: ofToken }: ModeratedMember): string {
+  const ofSite = account?.level ?? null;
+  return ofSite === null ? text.levelOfToken(ofToken) : text.levelOfSite(ofSite);
+}
 
 export function StandingForm({
   member,
@@ -46,7 +53,7 @@ export function StandingForm({
             type="number"
             min={0}
             max={MAX_LEVEL}
-            placeholder={text.levelOfToken(member.token_level)}
+            placeholder={levelText(text, member)}
             value={typed.level}
             aria-invalid={wrong('level') !== null}
             onInput={(event) => set('level', event.currentTarget.value)}

@@ -163,13 +163,21 @@ export interface ModeratedMember extends MemberName {
   muted_until: number | null;
   tokens_not_before: number | null;
   note: string | null;
-  /** This and what follows is left out in lists. */
+  /** This and what follows is left out in lists. What the site says of them today, where it is asked and answers. */
+  account?: MemberAccount;
   friends?: string[];
   counts?: MemberCounts;
   /** Other names under which they wrote. */
   names?: string[];
   /** Their newest comments, whatever their state. */
   last?: Comment[];
+}
+
+/** What the site says of a member; each null where it says nothing that can be used. */
+export interface MemberAccount {
+  name: string | null;
+  avatar: string | null;
+  level: number | null;
 }
 
 /** How many comments a member has, among the newest 10,000. */

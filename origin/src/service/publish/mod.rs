@@ -21,7 +21,7 @@ use crate::service::classify::WrittenText;
 use crate::service::filter::{FilteredText, filter_and_render};
 use crate::service::refused::{RefusedTarget, RefusedWrite};
 use crate::service::{
-    ServiceError, ServiceResult, challenge, classify, comment_view, guest, refused, rules, standing, subject,
+    ServiceError, ServiceResult, account, challenge, classify, comment_view, guest, refused, rules, standing, subject,
 };
 use crate::state::AppState;
 
@@ -56,6 +56,8 @@ pub async fn publish(
 ) -> ServiceResult<Published> {
     // Before the place: an answer of Turnstile may take seconds to verify.
     let let_through = check_sender(app, member, source, &key).await;
+    let author = if let_through.is_ok() { account::author(app, member).await } else { member.clone() };
+    let member = &author;
     let mut place = app.writes.admit().await?;
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
