@@ -118,6 +118,15 @@ impl ReconcileRun<'_> {
                 }
             }
         }
+        let mut after = None;
+        loop {
+            let chunk = self.process.tables.reconcile_reviews(subject, after.as_ref(), repair).await?;
+            self.report_all(&place, chunk.found).await?;
+            after = chunk.next;
+            if after.is_none() {
+                break;
+            }
+        }
         #[cfg(feature = "cluster")]
         self.compare_in_cluster(subject, &place).await?;
         Ok(())

@@ -283,6 +283,8 @@ impl FoldTables {
             assert!(c.row.state != CommentState::Review || item.is_some(), "{id} is held and not queued");
             let Some((position, item)) = item else { continue };
             assert!(matches!(c.row.state, CommentState::Review | CommentState::Published), "{id} was decided");
+            let is_published = c.row.state == CommentState::Published;
+            assert!(!is_published || item.reports > 0 || has_edit, "nothing of {id} is undecided");
             let priority = item.priority(c.row.counts, c.row.author_level);
             assert_eq!(*position, QueuePosition::new(priority, item.since, *id));
             let of_slot = counts.entry(id.slot()).or_default();

@@ -49,6 +49,7 @@ async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
         "UPDATE comment_{n} SET replies = 1 WHERE id = {liked}",
         "UPDATE subject_{n} SET roots = 7",
         "UPDATE subject_{n} SET comments = 70",
+        "UPDATE comment_{n} SET flags = flags | 32 WHERE id = {unliked}",
     ] {
         bed.query(&statement.replace("{liked}", liked).replace("{unliked}", unliked));
     }
@@ -58,6 +59,7 @@ async fn wrong_counters_in_rows_and_in_redis_are_found_and_repaired() {
         format!("comment {liked}: visible comments below stored 1, counted 3"),
         "the subject: visible roots stored 7, counted 2".to_owned(),
         "the subject: visible comments below stored 70, counted 5".to_owned(),
+        format!("comment {unliked}: its row of the review queue is wrong"),
     ];
     for in_redis in [false, true] {
         let findings = if in_redis {

@@ -1,4 +1,4 @@
-//! `gailou reconcile`: it finds and repairs counters and ranks that were changed in the database file.
+//! `gailou reconcile`: it finds and repairs counters, ranks and marks of the review queue that were changed in the database file.
 
 use std::path::Path;
 use std::process::Command;
@@ -46,6 +46,7 @@ async fn wrong_counters_are_found_and_repaired_also_beside_a_server() {
         ("UPDATE subject SET comments = 70".to_owned(), "visible comments"),
         (format!("UPDATE root_rank SET hot = 5 WHERE id = {liked}"), "its rank row is wrong"),
         (format!("DELETE FROM reply_rank WHERE root_id = {liked}"), "its rank row is missing"),
+        (format!("UPDATE comment SET flags = flags | 32 WHERE id = {liked}"), "its row of the review queue is wrong"),
         (
             format!("INSERT INTO reply_rank (root_id, hot, id) VALUES ({liked}, 5, {liked})"),
             "a rank row is superfluous",

@@ -10,6 +10,8 @@ pub enum Difference {
     Counter(CounterDifference),
     /// The rank row of a comment.
     Rank(CommentId, RankFault),
+    /// The row of a comment in the review queue.
+    Review(CommentId, ReviewFault),
     /// The row of a comment in a member's history.
     History(MemberId, CommentId, HistoryFault),
     Outbox(OutboxDifference),
@@ -21,6 +23,17 @@ pub enum RankFault {
     Missing,
     Wrong,
     /// The comment has none, or another one that is right.
+    Superfluous,
+}
+
+/// What is wrong with a row of the review queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewFault {
+    /// The comment is held.
+    Missing,
+    /// Its place differs from what the comment says, or the comment says something else of it.
+    Wrong,
+    /// Nothing of the comment is undecided.
     Superfluous,
 }
 
@@ -66,6 +79,14 @@ impl std::fmt::Display for Difference {
                     RankFault::Missing => "its rank row is missing",
                     RankFault::Wrong => "its rank row is wrong",
                     RankFault::Superfluous => "a rank row is superfluous",
+                };
+                write!(f, "comment {id}: {what}")
+            }
+            Self::Review(id, fault) => {
+                let what = match fault {
+                    ReviewFault::Missing => "it is held, and its row of the review queue is missing",
+                    ReviewFault::Wrong => "its row of the review queue is wrong",
+                    ReviewFault::Superfluous => "it is decided, and its row of the review queue is superfluous",
                 };
                 write!(f, "comment {id}: {what}")
             }

@@ -13,7 +13,7 @@ use gailou_shared::path::Path;
 use crate::domain::reconcile::{ComparedChunk, FoundDifference, RankWalk, ReconcileScope};
 use crate::ports::store::Result;
 
-/// Compares and repairs the counters of subjects, and the ranks of comments. Of what is repaired in a slot that
+/// Compares and repairs the counters of subjects, the ranks of comments, and the review queue. Of what is repaired in a slot that
 /// moves, nothing is changed, and the call fails.
 #[async_trait]
 pub trait Reconciler: Send + Sync + Debug {
@@ -31,6 +31,13 @@ pub trait Reconciler: Send + Sync + Debug {
     async fn is_ranked(&self) -> Result<bool>;
     /// Compares the ranks of the comments of a subject after a path: those that are missing or wrong.
     async fn reconcile_ranks(
+        &self,
+        subject: &SubjectKey,
+        after: Option<&Path>,
+        repair: bool,
+    ) -> Result<ComparedChunk<Path>>;
+    /// Compares the review queue with the comments of a subject after a path.
+    async fn reconcile_reviews(
         &self,
         subject: &SubjectKey,
         after: Option<&Path>,

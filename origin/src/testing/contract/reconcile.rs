@@ -1,27 +1,32 @@
-//! The contract of comparing and repairing counters and ranks, on every adapter.
+//! The contract of comparing and repairing counters, ranks and the review queue, on every adapter.
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::path::Path;
-use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
+use gailou_shared::wire::{Author, CommentState, MemberRef, Reaction, ReportReason, Visibility};
 
 use crate::adapters::sqlite::SqliteStore;
-use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
+use crate::domain::operation::{CommentChange, LoggedOperation, Operation, ReactionChange};
 use crate::domain::reconcile::{ReconcileSample, ReconcileScope};
+use crate::domain::review::{NewReport, QueueCounts};
 use crate::domain::row::NewCommentRow;
-use crate::ports::store::{BatchWriter, CommentReader, Reconciler};
+use crate::ports::store::{BatchWriter, CommentReader, Reconciler, ReviewReader};
 
 pub(super) const NOW: u64 = 1_700_000_000_000;
 
 /// What the contract needs of the tables.
-pub(super) trait ReconciledTables: Reconciler + BatchWriter + CommentReader {}
+pub(super) trait ReconciledTables: Reconciler + BatchWriter + CommentReader + ReviewReader {}
 
-impl<T: Reconciler + BatchWriter + CommentReader> ReconciledTables for T {}
+impl<T: Reconciler + BatchWriter + CommentReader + ReviewReader> ReconciledTables for T {}
 
 pub(super) fn subject() -> SubjectKey {
     SubjectKey::new("video", "1").unwrap()
 }
 
 pub(super) fn publish(n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) {
+    publish_as(CommentState::Published, n, parent)
+}
+
+fn publish_as(state: CommentState, n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) {
     let id = CommentId::from_parts(NOW + n, subject().slot(), 0, 0);
     let path = parent.map_or(Path::root(id), |parent| parent.child(id).unwrap());
     let new = NewCommentRow {
@@ -29,7 +34,7 @@ pub(super) fn publish(n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) 
         path: path.clone(),
         parent_id: parent.map(Path::id),
         reply_to: None,
-        state: CommentState::Published,
+        state,
         visibility: Visibility::Everyone,
         author: Author::new(MemberId::new(7).unwrap(), "reader".into(), None, 1, None),
         created_at: NOW + n,
@@ -59,6 +64,14 @@ pub(super) async fn compare(tables: &dyn ReconciledTables, repair: bool) -> Vec<
         let mut after = None;
         loop {
             let chunk = tables.reconcile_ranks(subject, after.as_ref(), repair).await.unwrap();
+            found.extend(chunk.found);
+            after = chunk.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        loop {
+            let chunk = tables.reconcile_reviews(subject, after.as_ref(), repair).await.unwrap();
             found.extend(chunk.found);
             after = chunk.next;
             if after.is_none() {
@@ -159,6 +172,68 @@ async fn check_reconciling(tables: &dyn ReconciledTables, execute: impl AsyncFn(
         seen += listed.iter().filter(|key| scope.contains_subject(key)).count();
     }
     assert_eq!(seen, 1);
+}
+
+/// The same of the review queue, behind a thousand comments that are not in it.
+async fn check_reviews(tables: &dyn ReconciledTables, execute: impl AsyncFn(String)) {
+    let mut batch: Vec<_> = (0..1_100).map(|n| publish(n, None).1).collect();
+    let (held, hold) = publish_as(CommentState::Review, 2_001, None);
+    let (reported, publish) = publish(2_002, None);
+    let (held, reported) = (held.id(), reported.id());
+    let reporter = MemberRef { id: MemberId::new(9).unwrap(), name: "Bob".into() };
+    let report = NewReport { reporter, reason: ReportReason::Spam, note: None, threshold: 0 };
+    let change = CommentChange::Report(Box::new(report));
+    batch.extend([hold, publish, LoggedOperation::new(NOW, Operation::Change { id: reported, change, audit: None })]);
+    tables.persist(&batch).await.unwrap();
+    let is_right = async |held: u64, reported: u64| {
+        assert_eq!(compare(tables, false).await, [""; 0]);
+        assert_eq!(tables.count_queue().await.unwrap(), QueueCounts { held, reported });
+    };
+    is_right(1, 1).await;
+    let nothing = r#"{"reasons":[],"since":1,"reports":0,"edit":null}"#;
+    let wrong = |id: CommentId| format!("comment {id}: its row of the review queue is wrong");
+    for (damage, expected, counts) in [
+        (
+            format!("DELETE FROM review{{n}} WHERE comment_id = {held}"),
+            format!("comment {held}: it is held, and its row of the review queue is missing"),
+            (1, 1),
+        ),
+        (format!("UPDATE review{{n}} SET kind = 1, since = 3 WHERE comment_id = {held}"), wrong(held), (1, 1)),
+        (format!("UPDATE comment{{n}} SET flags = 0 WHERE id = {held}"), wrong(held), (1, 1)),
+        (format!("UPDATE comment{{n}} SET flags = 96 WHERE id = {reported}"), wrong(reported), (1, 1)),
+        (
+            format!("UPDATE review{{n}} SET item = '{nothing}' WHERE comment_id = {reported}"),
+            format!("comment {reported}: it is decided, and its row of the review queue is superfluous"),
+            (1, 0),
+        ),
+    ] {
+        execute(damage.clone()).await;
+        assert_eq!(compare(tables, false).await, [expected.clone()], "{damage}");
+        assert_eq!(compare(tables, true).await, [expected], "{damage}");
+        is_right(counts.0, counts.1).await;
+    }
+    // What was repaired is decided as if it had always been so.
+    let approve = Operation::Change { id: held, change: CommentChange::Approve, audit: None };
+    tables.persist(&[LoggedOperation::new(NOW, approve)]).await.unwrap();
+    is_right(0, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queue_is_compared_in_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("gailou.db"), Default::default()).unwrap();
+    let execute = async |statement: String| store.execute(&statement.replace("{n}", ""));
+    check_reviews(&store, execute).await;
+}
+
+#[cfg(feature = "cluster")]
+#[tokio::test(flavor = "multi_thread")]
+async fn queue_is_compared_in_mysql() {
+    let Some(databases) = crate::adapters::mysql::tests::TestDatabases::new(2) else { return };
+    let store = databases.open().await;
+    let execute = async |statement: String| store.execute(subject().slot(), &statement).await;
+    check_reviews(&store, execute).await;
+    databases.drop_all().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

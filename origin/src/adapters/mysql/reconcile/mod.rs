@@ -4,6 +4,7 @@ mod counters;
 mod histories;
 mod outboxes;
 mod ranks;
+mod reviews;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
@@ -54,6 +55,15 @@ impl Reconciler for MysqlStore {
         repair: bool,
     ) -> Result<ComparedChunk<Path>> {
         self.compare_ranks(subject, after, repair).await
+    }
+
+    async fn reconcile_reviews(
+        &self,
+        subject: &SubjectKey,
+        after: Option<&Path>,
+        repair: bool,
+    ) -> Result<ComparedChunk<Path>> {
+        self.compare_reviews(subject, after, repair).await
     }
 
     async fn reconcile_rank_rows(

@@ -13,7 +13,7 @@ mod flush;
 mod index_queue_rows;
 pub(super) mod installation_rows;
 mod load;
-mod moderation_rows;
+pub(super) mod moderation_rows;
 pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;

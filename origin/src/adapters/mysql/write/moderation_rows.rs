@@ -20,6 +20,23 @@ pub(super) async fn write(
     changes: &RowChanges<'_>,
     subjects: &[i64],
 ) -> Result<()> {
+    write_queue(db, script, changes).await?;
+    let reports = changes.reports.iter().map(|row| {
+        let (reporter, note) = (&row.report.reporter, row.report.note.as_deref());
+        let values = RowValues::new().number(row.id.signed()).number(reporter.id.signed()).text(reporter.name.as_str());
+        (row.id.slot(), values.number(row.report.reason.number()).text(note).count(row.at).end())
+    });
+    let statement = "INSERT INTO report_{n} (comment_id, member_id, member_name, reason, note, at) VALUES {rows}";
+    script.add_rows(statement, group_by_table(db, reports)).await?;
+    write_audit(db, script, changes, subjects).await
+}
+
+/// Writes the rows of the review queue, and by how much its counts change.
+pub(in crate::adapters::mysql) async fn write_queue(
+    db: &MysqlStore,
+    script: &mut BatchScript<'_>,
+    changes: &RowChanges<'_>,
+) -> Result<()> {
     let mut rows = Vec::with_capacity(changes.reviews.len());
     for row in &changes.reviews {
         let Some((position, item)) = &row.item else { continue };
@@ -44,15 +61,7 @@ pub(super) async fn write(
     });
     let statement = "INSERT INTO review_count_{n} (slot, held, reported) VALUES {rows} \
                      ON DUPLICATE KEY UPDATE held = held + VALUES(held), reported = reported + VALUES(reported)";
-    script.add_rows(statement, group_by_table(db, counts)).await?;
-    let reports = changes.reports.iter().map(|row| {
-        let (reporter, note) = (&row.report.reporter, row.report.note.as_deref());
-        let values = RowValues::new().number(row.id.signed()).number(reporter.id.signed()).text(reporter.name.as_str());
-        (row.id.slot(), values.number(row.report.reason.number()).text(note).count(row.at).end())
-    });
-    let statement = "INSERT INTO report_{n} (comment_id, member_id, member_name, reason, note, at) VALUES {rows}";
-    script.add_rows(statement, group_by_table(db, reports)).await?;
-    write_audit(db, script, changes, subjects).await
+    script.add_rows(statement, group_by_table(db, counts)).await
 }
 
 async fn write_audit(

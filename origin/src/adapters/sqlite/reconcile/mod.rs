@@ -2,6 +2,7 @@
 
 mod counters;
 mod ranks;
+mod reviews;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
@@ -60,6 +61,15 @@ impl Reconciler for SqliteStore {
         repair: bool,
     ) -> Result<ComparedChunk<Path>> {
         self.compare_ranks(subject, after, repair).await
+    }
+
+    async fn reconcile_reviews(
+        &self,
+        subject: &SubjectKey,
+        after: Option<&Path>,
+        repair: bool,
+    ) -> Result<ComparedChunk<Path>> {
+        self.compare_reviews(subject, after, repair).await
     }
 
     async fn reconcile_rank_rows(

@@ -5,7 +5,7 @@
 
 mod flush;
 mod load;
-mod moderation;
+pub(super) mod moderation;
 mod standing;
 
 use async_trait::async_trait;

@@ -11,6 +11,26 @@ use crate::domain::fold::{AuditedChange, RowChanges};
 use crate::ports::store::Result;
 
 pub(super) fn write(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    write_queue(tx, changes)?;
+    for row in &changes.reports {
+        let (reporter, reason) = (&row.report.reporter, row.report.reason.number());
+        tx.prepare_cached(
+            "INSERT INTO report (comment_id, member_id, member_name, reason, note, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            row.id.signed(),
+            reporter.id.signed(),
+            reporter.name,
+            reason,
+            row.report.note,
+            row.at
+        ])?;
+    }
+    write_audit(tx, changes)
+}
+
+/// Writes the rows of the review queue, and by how much its counts change.
+pub(in crate::adapters::sqlite) fn write_queue(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
     for row in &changes.reviews {
         let Some((position, item)) = &row.item else {
             tx.prepare_cached("DELETE FROM review WHERE comment_id = ?1")?.execute([row.id.signed()])?;
@@ -31,21 +51,7 @@ pub(super) fn write(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
         )?
         .execute(params![slot.get(), held, reported])?;
     }
-    for row in &changes.reports {
-        let (reporter, reason) = (&row.report.reporter, row.report.reason.number());
-        tx.prepare_cached(
-            "INSERT INTO report (comment_id, member_id, member_name, reason, note, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            row.id.signed(),
-            reporter.id.signed(),
-            reporter.name,
-            reason,
-            row.report.note,
-            row.at
-        ])?;
-    }
-    write_audit(tx, changes)
+    Ok(())
 }
 
 fn write_audit(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
