@@ -8,6 +8,7 @@
 #   scripts/service.sh kafka   DIR PORT CONTROLLER_PORT [ADVERTISED_PORT]
 #   scripts/service.sh kafka_user DIR PORT
 #   scripts/service.sh opensearch DIR PORT
+#   scripts/service.sh s3 DIR PORT
 #
 # ADVERTISED_PORT is the port that the broker names to its clients: the port of a proxy in front of it.
 # With the variables TLS_DIR (ca.pem, server.pem, server.key, and the last two in server-both.pem) and TLS_PORT,
@@ -140,11 +141,16 @@ opensearch() {
         -cp "$root/.tools/opensearch/classes:$root/.tools/opensearch/lib/*" OpenSearchServer "$dir" "$port"
 }
 
+# It has its data in memory.
+s3() {
+    exec "$root/.tools/s3/bin/moto_server" -H 127.0.0.1 -p "$port"
+}
+
 shift 3
 case $kind in
-    mariadb | mysql | redis | kafka | kafka_user | opensearch) "$kind" "$@" ;;
+    mariadb | mysql | redis | kafka | kafka_user | opensearch | s3) "$kind" "$@" ;;
     *)
-        echo "error: unknown server $kind: use mariadb, mysql, redis, kafka or opensearch" >&2
+        echo "error: unknown server $kind: use mariadb, mysql, redis, kafka, opensearch or s3" >&2
         exit 2
         ;;
 esac

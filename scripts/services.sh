@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts a private MariaDB, MySQL, Redis, Kafka and OpenSearch on loopback, with an empty database on each of the
+# Starts a private MariaDB, MySQL, Redis, Kafka, OpenSearch and a server that speaks S3 on loopback, with an empty database on each of the
 # first two, prints the variables that gailou needs to find them, and runs until Ctrl-C. Then it deletes
 # their data; compose.yaml starts servers that keep it.
 #
@@ -28,20 +28,21 @@ start_service() {
   started+=("$child:$kind:$port")
 }
 
-# start_services: starts the five servers and waits until they answer. Sets $services_dir to their
-# directory, and $mariadb, $mysql, $redis, $kafka and $opensearch to their addresses.
+# start_services: starts the six servers and waits until they answer. Sets $services_dir to their
+# directory, and $mariadb, $mysql, $redis, $kafka, $opensearch and $s3 to their addresses.
 start_services() {
   local began=$SECONDS until=$((SECONDS + 60)) started=() entry pid kind port
-  local mariadb_port mysql_port redis_port kafka_port opensearch_port
+  local mariadb_port mysql_port redis_port kafka_port opensearch_port s3_port
   services_dir=$(mktemp -d) services_pids=()
   mariadb_port=$(free_port 13306)
   mysql_port=$(free_port $((mariadb_port + 1))) redis_port=$(free_port 16379) kafka_port=$(free_port 19092)
-  opensearch_port=$(free_port 19200)
+  opensearch_port=$(free_port 19200) s3_port=$(free_port 15055)
   start_service mariadb "$mariadb_port"
   start_service mysql "$mysql_port"
   start_service redis "$redis_port"
   start_service kafka "$kafka_port" "$(free_port $((kafka_port + 1)))"
   start_service opensearch "$opensearch_port"
+  start_service s3 "$s3_port"
   for entry in "${started[@]}"; do
     IFS=: read -r pid kind port <<<"$entry"
     services_pids+=("$pid")
@@ -57,7 +58,9 @@ start_services() {
   mariadb=mysql://root@127.0.0.1:$mariadb_port mysql=mysql://root@127.0.0.1:$mysql_port
   # shellcheck disable=SC2034 # read by the scripts that source this
   redis=redis://127.0.0.1:$redis_port kafka=127.0.0.1:$kafka_port opensearch=http://127.0.0.1:$opensearch_port
-  report ok $((SECONDS - began)) "start MariaDB, MySQL, Redis, Kafka and OpenSearch"
+  # shellcheck disable=SC2034
+  s3=http://127.0.0.1:$s3_port
+  report ok $((SECONDS - began)) "start MariaDB, MySQL, Redis, Kafka, OpenSearch and an S3 server"
 }
 
 # stop_services: stops the servers and deletes their data.
@@ -90,11 +93,11 @@ say "export GAILOU_SEARCH__URL=$opensearch"
 say ""
 say "With these variables, target/release/gailou (make build) is a whole cluster in one process, and"
 say "\`gailou migrate\`, \`gailou serve\` and \`gailou job\` are its parts."
-say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,mysql,redis,kafka,opensearch}.*"
+say "Ctrl-C stops the servers and deletes their data. Logs: .tools/log/{mariadb,mysql,redis,kafka,opensearch,s3}.*"
 
 trap 'say "Stopping."; exit 0' INT TERM HUP
 while sleep 0.3; do
   for pid in "${children[@]}"; do
-    alive "$pid" || { log_tail "$LOGS"/{mariadb,mysql,redis,kafka,opensearch}.{out,log}; die "a server ended by itself"; }
+    alive "$pid" || { log_tail "$LOGS"/{mariadb,mysql,redis,kafka,opensearch,s3}.{out,log}; die "a server ended by itself"; }
   done
 done

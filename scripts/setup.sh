@@ -140,10 +140,10 @@ setup_edge() {
     cargo_tool wasm-bindgen-cli "$WASM_BINDGEN" wasm-bindgen
 }
 
-# setup_services: installs MariaDB, MySQL, Redis, Kafka and OpenSearch for scripts/service.sh.
+# setup_services: installs MariaDB, MySQL, Redis, Kafka, OpenSearch and a server that speaks S3 for scripts/service.sh.
 setup_services() {
   apt mariadbd mariadb-server-core && apt mariadb mariadb-client-core && apt redis-server redis-server &&
-    setup_mysql && setup_kafka && setup_opensearch
+    setup_mysql && setup_kafka && setup_opensearch && setup_s3
 }
 
 MYSQL=$TOOLS/mysql
@@ -267,6 +267,24 @@ fetch_opensearch() {
   cp tests/opensearch/pom.xml "$new/pom.xml"
   rm -rf "$OPENSEARCH"
   mv "$new" "$OPENSEARCH"
+}
+
+S3=$TOOLS/s3
+
+# setup_s3: fetches moto, which speaks S3, into a Python environment of its own.
+setup_s3() {
+  cmp -s tests/s3/requirements.txt "$S3/requirements.txt" && [ -x "$S3/bin/moto_server" ] && return
+  apt 'python3 -m ensurepip --version' python3-venv || return
+  step "fetch moto" s3 fetch_s3
+}
+
+# The programs of such an environment name its place, so it is made where it stays.
+fetch_s3() {
+  rm -rf "$S3"
+  python3 -m venv "$S3" &&
+    "$S3/bin/pip" install --quiet --disable-pip-version-check -r tests/s3/requirements.txt || return
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/s3/requirements.txt "$S3/requirements.txt"
 }
 
 # find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.

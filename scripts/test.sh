@@ -89,7 +89,7 @@ with_services() {
   (
     export GAILOU_TEST_SERVICES="$mariadb;$mysql;$redis;$kafka" GAILOU_TEST_KAFKA_BROKERS=$kafka
     export GAILOU_TEST_MYSQL_URL=${GAILOU_TEST_MYSQL_URL:-$mariadb/,$mysql/}
-    export GAILOU_TEST_OPENSEARCH=$opensearch
+    export GAILOU_TEST_OPENSEARCH=$opensearch GAILOU_TEST_S3=$s3
     "$@"
   )
 }

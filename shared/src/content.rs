@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
-use crate::id::{CommentId, MemberId};
+use crate::id::{CommentId, MediaId, MemberId};
 use crate::limits;
 use crate::visible_text::{is_blank, text_problem};
 use crate::wire::{FieldError, Visibility};
@@ -32,6 +32,9 @@ pub struct NewComment {
     /// The readers who may see it; `everyone` by default.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Visibility>))]
     pub visibility: Visibility,
+    /// Pictures that its author has uploaded, in their order; duplicates are dropped.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<MediaId>>, max_items = 4))]
+    pub media: Vec<MediaId>,
 }
 
 /// Parses the body of a new comment of at most `max_chars` characters.
@@ -53,7 +56,7 @@ pub fn parse_new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Ve
         None | Some(Value::Null) => None,
         Some(value) => id(value, "parent_id", &mut errors),
     };
-    let mentions = mentions(fields.get("mentions"), &mut errors);
+    let mentions = ids(fields.get("mentions"), "mentions", limits::MAX_MENTIONS, &mut errors);
     let visibility = match fields.get("visibility") {
         None | Some(Value::Null) => Visibility::Everyone,
         Some(value) => match value.as_str() {
@@ -65,13 +68,8 @@ pub fn parse_new_comment(body: &[u8], max_chars: usize) -> Result<NewComment, Ve
             }
         },
     };
-    match fields.get("media") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(items)) if items.is_empty() => {}
-        Some(Value::Array(_)) => errors.push(FieldError::new("media", "names media that were not uploaded here")),
-        Some(_) => errors.push(FieldError::new("media", "must be a list of ids")),
-    }
-    if errors.is_empty() { Ok(NewComment { content, parent_id, mentions, visibility }) } else { Err(errors) }
+    let media = ids(fields.get("media"), "media", limits::MAX_COMMENT_MEDIA, &mut errors);
+    if errors.is_empty() { Ok(NewComment { content, parent_id, mentions, visibility, media }) } else { Err(errors) }
 }
 
 /// Parses the body of an edit and returns the new text, of at most `max_chars` characters.
@@ -174,25 +172,30 @@ fn id<T: core::str::FromStr<Err = crate::id::InvalidId>>(
     id
 }
 
-fn mentions(value: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<MemberId> {
+/// A list of at most `max_count` ids, each once.
+fn ids<T: core::str::FromStr<Err = crate::id::InvalidId> + PartialEq>(
+    value: Option<&Value>,
+    field: &'static str,
+    max_count: usize,
+    errors: &mut Vec<FieldError>,
+) -> Vec<T> {
     let items = match value {
         None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) if items.len() <= limits::MAX_MENTIONS => items,
+        Some(Value::Array(items)) if items.len() <= max_count => items,
         Some(_) => {
-            let detail = alloc::format!("must be a list of at most {} member ids", limits::MAX_MENTIONS);
-            errors.push(FieldError::new("mentions", detail));
+            errors.push(FieldError::new(field, alloc::format!("must be a list of at most {max_count} ids")));
             return Vec::new();
         }
     };
-    let mut members = Vec::with_capacity(items.len());
+    let mut ids = Vec::with_capacity(items.len());
     for item in items {
-        match id(item, "mentions", errors) {
-            Some(member) if !members.contains(&member) => members.push(member),
+        match id(item, field, errors) {
+            Some(id) if !ids.contains(&id) => ids.push(id),
             Some(_) => {}
             None => break,
         }
     }
-    members
+    ids
 }
 
 #[cfg(test)]
@@ -224,6 +227,9 @@ mod tests {
             &["content", "parent_id", "mentions", "visibility", "media"],
         );
         check(r#"{"content":"x","mentions":["07"]}"#, &["mentions"]);
+        check(r#"{"content":"x","media":["1","2","2","4"]}"#, &[]);
+        check(r#"{"content":"x","media":["1","2","3","4","5"]}"#, &["media"]);
+        check(r#"{"content":"x","media":"1"}"#, &["media"]);
         assert_eq!(parse_new_comment(b"{\"content\":\"\xff\"}", 5_000).unwrap_err()[0].field, "body");
     }
 

@@ -18,6 +18,20 @@ pub const MAX_HTML_NESTING: usize = 16;
 pub const SUMMARY_CHARS: usize = 500;
 /// Most members that one comment may mention.
 pub const MAX_MENTIONS: usize = 20;
+/// Most pictures of one comment.
+pub const MAX_COMMENT_MEDIA: usize = 4;
+/// Largest picture that is uploaded, in bytes; a stored one is no larger.
+pub const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;
+/// Largest body of an upload, in bytes: a picture, its description, and what is around them.
+pub const MAX_UPLOAD_BYTES: usize = MAX_MEDIA_BYTES + MAX_BODY_BYTES;
+/// Most pixels of a picture that is uploaded: 6,000 × 4,000. Decoded they take 96 MB.
+pub const MAX_PICTURE_PIXELS: u64 = 24_000_000;
+/// Most pixels of a stored picture on one side; a larger one is made smaller.
+pub const MAX_PICTURE_SIDE: u32 = 2_048;
+/// Longest description of a picture, in characters.
+pub const MAX_ALT_CHARS: usize = 500;
+/// How long a picture is kept that no comment shows, in milliseconds (a day).
+pub const MEDIA_RETENTION_MS: u64 = 86_400_000;
 /// Longest member name, in characters.
 pub const MAX_NAME_CHARS: usize = 64;
 /// Longest URL of an avatar, in bytes.

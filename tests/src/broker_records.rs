@@ -42,6 +42,7 @@ pub fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u64, tex
         html: format!("<p>{text}</p>"),
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: None,
         imported: None,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use gailou_shared::http_headers::is_json_type;
-use gailou_shared::limits::MAX_BODY_BYTES;
+use gailou_shared::limits::{MAX_BODY_BYTES, MAX_UPLOAD_BYTES};
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::{http_headers, token};
 use http::Method;
@@ -26,7 +26,7 @@ use crate::{Isolate, word_filter};
 
 pub use refused::RefusedWrites;
 
-/// What the edge checks of a route. The body of every route is bounded by [`MAX_BODY_BYTES`].
+/// What the edge checks of a route.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteRule {
     /// A member's token is required.
@@ -35,17 +35,21 @@ pub struct RouteRule {
     json: bool,
     /// The text in the body passes the word filter.
     filtered: bool,
+    /// Largest body.
+    max_bytes: usize,
 }
 
 impl RouteRule {
     /// Only the size is checked.
-    pub const ANY_REQUEST: Self = Self { token: false, json: false, filtered: false };
+    pub const ANY_REQUEST: Self = Self { token: false, json: false, filtered: false, max_bytes: MAX_BODY_BYTES };
     /// A member's call; its body is ignored.
     pub const MEMBER_CALL: Self = Self { token: true, ..Self::ANY_REQUEST };
     /// A member's call with a JSON body.
     pub const MEMBER_JSON: Self = Self { json: true, ..Self::MEMBER_CALL };
     /// Anybody's call with a JSON body.
     pub const GUEST_JSON: Self = Self { token: false, ..Self::MEMBER_JSON };
+    /// A member's picture. Its kind is for the origin to judge.
+    pub const UPLOAD: Self = Self { max_bytes: MAX_UPLOAD_BYTES, ..Self::MEMBER_CALL };
     /// A text to publish.
     pub const PUBLISHED_TEXT: Self = Self { filtered: true, ..Self::MEMBER_JSON };
 }
@@ -69,15 +73,15 @@ pub async fn check_and_forward(
         return rate_limits::refuse(exceeded, id);
     }
     let too_large = || {
-        let detail = format!("The body is larger than {MAX_BODY_BYTES} bytes.");
+        let detail = format!("The body is larger than {} bytes.", rule.max_bytes);
         problem(id, Code::BodyTooLarge, detail, Vec::new())
     };
     let announced = forward::header_text(&parts.headers, &CONTENT_LENGTH).parse::<u64>().ok();
-    if announced.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+    if announced.is_some_and(|length| length > rule.max_bytes as u64) {
         return too_large();
     }
     // Reading also fails when the client disconnects; it then does not see this answer.
-    let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else { return too_large() };
+    let Ok(body) = axum::body::to_bytes(body, rule.max_bytes).await else { return too_large() };
     if rule.json && !is_json(&parts.headers) {
         let errors = vec![FieldError::new("content-type", "must be application/json")];
         return problem(id, Code::UnsupportedMediaType, "The body must be application/json.", errors);

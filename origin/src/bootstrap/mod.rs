@@ -26,6 +26,7 @@ use crate::adapters::accounts_http::AccountsClient;
 use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
+use crate::adapters::object_store::ObjectBlobs;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
@@ -36,7 +37,7 @@ use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
     erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
-    rank_again, share_read_counts, sweep,
+    rank_again, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;
@@ -55,6 +56,7 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
+use crate::state::media::MediaStore;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -153,6 +155,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     collectors.extend(index_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
     let state = Arc::new(AppState {
         search: search::choose(&config),
+        media: media(&config)?,
         rate_limits: RateLimits::new(
             &config.adjustable.limits,
             Arc::new(MemoryRateCounters::default()),
@@ -297,6 +300,7 @@ impl Process {
         }
         if state.role.runs_jobs() {
             self.spawn(sweep::run(Arc::downgrade(state)));
+            self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(erase_members::run(Arc::downgrade(state)));
         }
         #[cfg(feature = "cluster")]
@@ -388,6 +392,14 @@ pub async fn check_accounts(config: &Config) -> Option<Result<(), Failure>> {
     let client = AccountsClient::new(&config.accounts)?;
     let members: Vec<MemberId> = MemberId::new(1).into_iter().collect();
     Some(client.look_up(&members).await.map(drop))
+}
+
+/// Where the files of pictures are.
+fn media(config: &Config) -> anyhow::Result<Option<MediaStore>> {
+    let data = config.cluster.is_none().then_some(config.data.as_path());
+    let Some(place) = config.media.place(data) else { return Ok(None) };
+    let blobs = ObjectBlobs::open(&place, &config.media).context("where the files of pictures are (media.url)")?;
+    Ok(Some(MediaStore::new(Arc::new(blobs))))
 }
 
 /// Whether this process pushes to an edge.

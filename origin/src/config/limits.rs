@@ -49,7 +49,10 @@ pub struct LimitSettings {
     /// Reports of a member in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub reports_per_minute_member: u32,
-    /// Reactions, edits, deletions, decisions, previews and reports from an address in a minute, 0 for no limit.
+    /// Pictures that a member uploads in a minute, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub uploads_per_minute_member: u32,
+    /// Reactions, edits, deletions, decisions, previews, reports and uploads from an address in a minute, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub writes_per_minute_address: u32,
     /// Writes in a second, all that one process gets, 0 for no limit.
@@ -84,6 +87,7 @@ impl Default for LimitSettings {
             decisions_per_minute_member: 600,
             previews_per_minute_member: 60,
             reports_per_minute_member: 20,
+            uploads_per_minute_member: 20,
             writes_per_minute_address: 1_200,
             writes_per_second: 50_000,
             exports_per_hour_member: 10,

@@ -15,6 +15,7 @@ mod connections;
 mod degrade;
 mod edge;
 mod limits;
+mod media;
 mod names;
 mod networks;
 pub mod reference;
@@ -51,6 +52,7 @@ pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
+pub use media::{MediaPlace, MediaSettings};
 pub use names::NameSettings;
 pub use networks::Networks;
 pub use retention::RetentionSettings;
@@ -108,6 +110,7 @@ pub struct Config {
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
     pub search: SearchSettings,
+    pub media: MediaSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -203,6 +206,7 @@ impl Config {
             cors,
             edge,
             search,
+            media,
             ..
         } = settings;
         let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
@@ -222,6 +226,7 @@ impl Config {
             cursor_secret,
             edge,
             search,
+            media,
             cluster,
             types,
         }
@@ -244,6 +249,7 @@ impl Config {
     fn check_secrets(&self) -> Result<(), ConfigError> {
         self.auth.check(self.cluster.is_some())?;
         self.search.check()?;
+        self.media.check()?;
         self.edge.check()
     }
 

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, switch};
 use crate::config::{
     AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, NameSettings, RetentionSettings, RuleSettings,
-    SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings, RetentionSettings,
+    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -74,6 +74,8 @@ pub(super) struct Settings {
     pub(super) edge: EdgeSettings,
     /// `search`
     pub(super) search: SearchSettings,
+    /// `media`
+    pub(super) media: MediaSettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -104,6 +106,7 @@ impl Default for Settings {
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),
+            media: MediaSettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }

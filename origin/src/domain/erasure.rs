@@ -29,6 +29,7 @@ impl CommentRow {
         self.content.clear();
         self.html.clear();
         self.mentions.clear();
+        self.media.clear();
     }
 
     /// Whether nothing is left to erase.
@@ -38,6 +39,7 @@ impl CommentRow {
             && self.content.is_empty()
             && self.html.is_empty()
             && self.mentions.is_empty()
+            && self.media.is_empty()
     }
 
     /// Whether it names a member: as the one it answers, or in its mentions.
@@ -59,6 +61,7 @@ impl NewCommentRow {
         self.html.clear();
         self.original_text = None;
         self.mentions.clear();
+        self.media.clear();
         self.reasons.clear();
     }
 

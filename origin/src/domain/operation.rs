@@ -174,6 +174,9 @@ pub enum CommentChange {
     Feature(bool),
     /// Deletes the comment and overwrites what its author wrote and who they are. Nothing changes it again.
     Erase,
+    /// Removes the pictures of a deleted comment, whose files are about to be deleted. Of a comment that is not deleted
+    /// (any more), the outcome is [`OperationOutcome::Conflict`].
+    DropMedia,
     /// Removes an erased member from it: their name from its mentions and from where it answers them, and their
     /// report. `is_shown`: readers may have seen the name.
     Forget {

@@ -10,6 +10,8 @@ use gailou_shared::rank::HotWeights;
 use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, ReviewReason, SubjectState, Visibility};
 use gailou_shared::word_filter::Term;
 
+use crate::domain::media::MediaRef;
+
 /// A subject's row.
 #[derive(Debug, Clone)]
 pub struct SubjectRow {
@@ -78,6 +80,8 @@ pub struct CommentRow {
     pub content: String,
     pub html: String,
     pub mentions: Vec<MemberRef>,
+    /// At most [`gailou_shared::limits::MAX_COMMENT_MEDIA`].
+    pub media: Vec<MediaRef>,
 }
 
 impl CommentRow {
@@ -163,6 +167,8 @@ pub struct NewCommentRow {
     /// The text as written, where the filter masked part of it.
     pub original_text: Option<String>,
     pub mentions: Vec<MemberRef>,
+    /// At most [`gailou_shared::limits::MAX_COMMENT_MEDIA`].
+    pub media: Vec<MediaRef>,
     /// Why it is held, where its state is `Review`.
     pub reasons: Vec<ReviewReason>,
     /// Of a `POST` that must not be applied twice.

@@ -28,6 +28,7 @@ mod html;
 mod latest;
 mod local_renderer;
 mod me;
+mod media;
 mod members;
 mod middleware;
 mod openapi;

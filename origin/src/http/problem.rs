@@ -12,6 +12,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::wire::{Challenge, Code, FieldError, Problem};
 
+use crate::domain::picture::PictureError;
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::{RateLimited, RatePolicy};
 use crate::ports::search_index::SearchError;
@@ -127,6 +128,18 @@ impl From<&ServiceError> for Refusal {
             ServiceError::NameRejected(detail) => {
                 let errors = vec![FieldError::new("name", *detail)];
                 return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
+            }
+            ServiceError::AltRejected => {
+                let errors = vec![FieldError::new("alt", "contains words that are not allowed here")];
+                return Self { errors, ..Self::new(Code::ContentRejected, error.to_string()) };
+            }
+            ServiceError::Picture(refused @ (PictureError::TooManyPixels | PictureError::Damaged)) => {
+                return Self::field("file", refused.to_string());
+            }
+            ServiceError::Picture(PictureError::UnknownKind) => Code::UnsupportedMediaType,
+            ServiceError::Blob(failure) => {
+                let detail = "the store of pictures does not answer";
+                return Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(failure.to_string()));
             }
             ServiceError::ChallengeRequired { reason, challenge } => {
                 let refusal = Self::new(Code::ChallengeRequired, *reason);

@@ -16,8 +16,8 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, members, middleware,
-    openapi, preview, reactions, reports, search, subjects,
+    admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
+    middleware, openapi, preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
 
@@ -79,6 +79,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
         .routes(routes!(latest::get_subject_feed))
         .routes(routes!(members::list_member_comments))
         .routes(routes!(html::get_html))
+        .routes(routes!(media::get_media))
         .routes(routes!(get_openapi))
 }
 
@@ -86,6 +87,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
 fn personal_calls() -> OpenApiRouter<HttpState> {
     OpenApiRouter::default()
         .routes(routes!(subjects::create_comment))
+        .routes(routes!(media::upload_media))
         .routes(routes!(preview::preview_comment))
         .routes(routes!(comments::edit_comment, comments::delete_comment))
         .routes(routes!(reactions::put_like, reactions::delete_like))

@@ -200,6 +200,7 @@ pub async fn erase(state: &AppState, member: MemberId) -> Result<usize, JournalE
         forget(state, member, move |above| state.tables.list_answers(id, above, COMMENTS_PER_READ), false)
     });
     in_answers.await?;
+    state.tables.expire_media_of(member).await?;
     Ok(erased)
 }
 

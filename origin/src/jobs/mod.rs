@@ -25,5 +25,6 @@ pub mod rank_again;
 pub mod rebuild;
 pub mod share_read_counts;
 pub mod sweep;
+pub mod sweep_media;
 #[cfg(feature = "cluster")]
 pub mod warm;

@@ -23,6 +23,9 @@ const PATH_ID_BYTES: usize = 22;
 /// A mention or the author of the parent, beside the name.
 const MEMBER_OVERHEAD_BYTES: usize = 50;
 
+/// A picture, beside its name and its description.
+const MEDIA_OVERHEAD_BYTES: usize = 100;
+
 /// The rows of an answer.
 #[derive(Debug)]
 pub(super) struct AnswerRows {
@@ -97,9 +100,10 @@ fn beside_bytes(ids: &[CommentId], rows: &HashMap<CommentId, CommentRow>) -> usi
 pub(super) fn json_bytes(row: &CommentRow) -> usize {
     let members: usize =
         row.mentions.iter().chain(&row.reply_to).map(|m| MEMBER_OVERHEAD_BYTES + text_bytes(&m.name)).sum();
+    let media: usize = row.media.iter().map(|m| MEDIA_OVERHEAD_BYTES + text_bytes(&m.name) + text_bytes(&m.alt)).sum();
     let author = text_bytes(&row.author.name) + row.author.avatar.as_deref().map_or(0, text_bytes);
     let texts = text_bytes(&row.content) + text_bytes(&row.html) + text_bytes(row.subject.key());
-    COMMENT_OVERHEAD_BYTES + row.path.depth() * PATH_ID_BYTES + members + author + texts
+    COMMENT_OVERHEAD_BYTES + row.path.depth() * PATH_ID_BYTES + members + media + author + texts
 }
 
 /// The bytes of a text as a JSON string, without its quotes.
@@ -114,14 +118,20 @@ fn text_bytes(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use gailou_shared::id::{MemberId, SubjectKey};
+    use gailou_shared::id::{MediaId, MemberId, SubjectKey};
     use gailou_shared::path::{Mode, Path, Threading};
     use gailou_shared::wire::{Author, MemberRef};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::media::MediaRef;
     use crate::service::comment_view;
     use crate::testing::fixtures::comment_row;
+
+    fn picture(id: u64, alt: &str) -> MediaRef {
+        let id = MediaId::new(id + (1 << 62)).unwrap();
+        MediaRef { id, name: "n".repeat(57), width: 2_048, height: 2_048, alt: alt.to_owned() }
+    }
 
     proptest! {
         #[test]
@@ -143,6 +153,7 @@ mod tests {
                 author: Author { name, avatar: Some(content.clone()), ..row.author },
                 reply_to: Some(member.clone()),
                 mentions: vec![member; mentions],
+                media: (0..4).map(|id| picture(id + 1, &content)).collect(),
                 html: content,
                 ..row
             };

@@ -6,6 +6,7 @@ use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 
 use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
+use crate::service::media;
 
 /// The comment as every reader sees it.
 pub fn for_every_reader(row: &CommentRow, threading: Threading) -> Comment {
@@ -29,7 +30,7 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
         content: row.content.clone(),
         html: row.html.clone(),
         mentions: row.mentions.clone(),
-        media: vec![],
+        media: row.media.iter().map(media::view).collect(),
         state: row.state,
         visibility: row.visibility,
         flags: row.flags.clone(),
@@ -57,6 +58,7 @@ fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
         content: String::new(),
         html: String::new(),
         mentions: vec![],
+        media: vec![],
         ..for_author(row, threading)
     }
 }

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use gailou_shared::wire::{Challenge, FieldError};
 
 use crate::clock::rfc3339;
+use crate::domain::picture::PictureError;
+use crate::ports::blobs::BlobError;
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::RateLimited;
 use crate::ports::revisions::RevisionsError;
@@ -64,6 +66,10 @@ pub enum ServiceError {
     /// Why a guest cannot have a name, and what to do.
     #[error("this name cannot be taken: it {0}")]
     NameRejected(&'static str),
+    #[error("the description of the picture contains words that are not allowed here")]
+    AltRejected,
+    #[error("the file {0}")]
+    Picture(#[from] PictureError),
     #[error("this Idempotency-Key was used for another request; use a new key")]
     IdempotencyMismatch,
     #[error(transparent)]
@@ -81,6 +87,8 @@ pub enum ServiceError {
     Revisions(#[from] RevisionsError),
     #[error(transparent)]
     Search(#[from] SearchError),
+    #[error(transparent)]
+    Blob(#[from] BlobError),
     /// A bug. The text is for the log.
     #[error("{0}")]
     Bug(String),

@@ -21,6 +21,7 @@ pub mod guest;
 pub mod import;
 pub mod latest;
 mod markdown;
+pub mod media;
 pub mod member;
 pub mod member_admin;
 pub mod member_data;

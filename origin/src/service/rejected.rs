@@ -144,7 +144,7 @@ async fn accept_post(app: &AppState, moderator: &Member, text: RefusedText) -> S
     let rendered = render_unfiltered(text.content.clone()).await;
     let held = FilteredText { state: CommentState::Review, reasons: text.why, ..rendered };
     let RefusedText { content, parent_id, mentions, visibility, author, .. } = text;
-    let new = NewComment { content, parent_id, mentions, visibility };
+    let new = NewComment { content, parent_id, mentions, visibility, media: vec![] };
     let checked = publish::with_parent(app, &key, threading, new, held).await?;
     let row = publish::build_row(app, author, key, checked, Some(&idempotency)).await?;
     let id = row.path.id();

@@ -9,6 +9,7 @@ pub mod change_feed;
 pub mod degrade;
 pub mod erased_members;
 pub mod guest_activity;
+pub mod media;
 pub mod page_cache;
 pub mod ranked_snapshots;
 pub mod rate_limits;
@@ -50,6 +51,7 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
+use crate::state::media::MediaStore;
 use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
@@ -109,6 +111,8 @@ pub struct AppState {
     pub revisions: Arc<dyn Revisions>,
     /// Finds comments by their texts; `None` where the installation has no search.
     pub search: Option<Arc<dyn SearchIndex>>,
+    /// The files of pictures; `None` where the installation takes none.
+    pub media: Option<MediaStore>,
     pub snapshots: RankedSnapshots,
     pub erased_members: Arc<ErasedMembers>,
     /// What moderators say of members.

@@ -41,6 +41,8 @@ pub enum WriteKind {
     /// A text that is rendered and not stored.
     Preview,
     Report,
+    /// A picture.
+    Upload,
 }
 
 /// The limits of some settings; `None` where there is no limit.
@@ -56,6 +58,7 @@ struct RatePolicies {
     decisions_member: Option<RatePolicy>,
     previews_member: Option<RatePolicy>,
     reports_member: Option<RatePolicy>,
+    uploads_member: Option<RatePolicy>,
     writes_network: Option<RatePolicy>,
     writes_all: Option<RatePolicy>,
     exports_member: Option<RatePolicy>,
@@ -79,6 +82,7 @@ impl RatePolicies {
             decisions_member: limit("decisions-member", settings.decisions_per_minute_member, ONE_MINUTE),
             previews_member: limit("previews-member", settings.previews_per_minute_member, ONE_MINUTE),
             reports_member: limit("reports-member", settings.reports_per_minute_member, ONE_MINUTE),
+            uploads_member: limit("uploads-member", settings.uploads_per_minute_member, ONE_MINUTE),
             writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
             writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
             exports_member: limit("exports-member", settings.exports_per_hour_member, ONE_HOUR),
@@ -154,6 +158,7 @@ impl RateLimits {
             WriteKind::Decision => policies.decisions_member,
             WriteKind::Preview => policies.previews_member,
             WriteKind::Report => policies.reports_member,
+            WriteKind::Upload => policies.uploads_member,
         };
         let checks = [
             check(by_member, Some(RateKey::Member(member))),

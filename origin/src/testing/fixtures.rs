@@ -43,6 +43,7 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         html: String::new(),
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: None,
         imported: None,
@@ -91,6 +92,7 @@ pub(crate) fn comment_row(subject: &SubjectKey, path: Path, content: &str) -> Co
         content: content.into(),
         html: String::new(),
         mentions: vec![],
+        media: vec![],
     }
 }
 

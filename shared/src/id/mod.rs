@@ -171,6 +171,17 @@ decimal_id! {
     RefusedTextId
 }
 
+decimal_id! {
+    /// An uploaded picture: made as the id of a comment is.
+    MediaId
+}
+
+impl From<CommentId> for MediaId {
+    fn from(id: CommentId) -> Self {
+        Self(id.0)
+    }
+}
+
 impl From<CommentId> for RefusedTextId {
     fn from(id: CommentId) -> Self {
         Self(id.0)

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AuditId, CommentId, MemberId, MemberKind, SubjectKey};
+use crate::id::{AuditId, CommentId, MediaId, MemberId, MemberKind, SubjectKey};
 use crate::path::Mode;
 use crate::rank::Sort;
 use crate::token::Role;
@@ -162,7 +162,7 @@ pub enum CommentFlag {
 }
 
 /// A comment. A deleted one that has visible replies stays in lists as a tombstone: `author` is `null`, and
-/// `content`, `html` and `mentions` are empty.
+/// `content`, `html`, `mentions` and `media` are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comment {
@@ -201,7 +201,8 @@ pub struct Comment {
     /// Members it mentions.
     #[cfg_attr(feature = "openapi", schema(max_items = 20))]
     pub mentions: Vec<MemberRef>,
-    /// Pictures.
+    /// Its pictures; none on a tombstone.
+    #[cfg_attr(feature = "openapi", schema(max_items = 4))]
     pub media: Vec<Media>,
     /// Its state.
     pub state: CommentState,
@@ -244,13 +245,18 @@ pub struct Comment {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Media {
     /// Its id.
-    pub id: String,
-    /// Its address.
+    pub id: MediaId,
+    /// Its address, relative to that of the API.
     pub url: String,
     /// Its width in pixels.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 2048))]
     pub width: u32,
     /// Its height in pixels.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 2048))]
     pub height: u32,
+    /// What it shows, for who does not see it; may be empty.
+    #[cfg_attr(feature = "openapi", schema(max_length = 500))]
+    pub alt: String,
 }
 
 /// Whether a subject takes comments.

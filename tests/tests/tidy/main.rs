@@ -25,12 +25,13 @@ fn forbid(files: &[(String, String)], of: &str, words: &[&str], may: impl Fn(&st
 #[test]
 fn drivers_stay_in_their_adapters() {
     let files = read_sources();
-    let table: [(&[&str], &[&str]); 6] = [
+    let table: [(&[&str], &[&str]); 7] = [
         (&["rusqlite::", "rusqlite_migration::"], &["sqlite/"]),
         (&["sqlx::"], &["mysql/"]),
         (&["redis::", "fred::"], &["redis/"]),
         (&["rdkafka::"], &["kafka/"]),
         (&["tantivy::"], &["tantivy/"]),
+        (&["object_store::"], &["object_store/"]),
         (&["reqwest::", "hyper_rustls::", "hyper_util::client"], &["https_client"]),
     ];
     for (words, adapters) in table {

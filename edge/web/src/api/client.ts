@@ -3,11 +3,13 @@
 import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
+import { sendFile, type Upload } from './upload.ts';
 import type {
   Ancestors,
   Comment,
   CommentContext,
   Guest,
+  Media,
   Overlay,
   Page,
   Reaction,
@@ -80,12 +82,16 @@ export class ApiClient {
 
   post(
     subject: string,
-    body: { content: string; parent_id?: string },
+    body: { content: string; parent_id?: string; media?: string[] },
     idempotencyKey: string,
     challengeAnswer?: string,
   ): Promise<ApiAnswer<Comment>> {
     const options = { body, idempotencyKey, challengeAnswer };
     return this.#send('POST', `${subjectPath(subject)}/comments`, options);
+  }
+
+  upload(upload: Omit<Upload, 'token'>): Promise<Media> {
+    return sendFile(`${this.base}/v1/media`, { ...upload, token: this.#tokens.token });
   }
 
   edit(id: string, content: string, challengeAnswer?: string): Promise<ApiAnswer<Comment>> {

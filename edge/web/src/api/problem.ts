@@ -11,6 +11,12 @@ interface ProblemFields {
   retryAfterMs?: number;
 }
 
+/** What is read of an answer beside its body. */
+interface AnswerHead {
+  readonly status: number;
+  readonly headers: Pick<Headers, 'get'>;
+}
+
 export class ApiProblem extends Error {
   /** The HTTP status; 0 when no answer came. */
   readonly status: number;
@@ -63,7 +69,7 @@ export class ApiProblem extends Error {
 }
 
 /** The problem that an answer describes; an answer without a description gets a code by its status. */
-export function problemFrom(response: Response, data: unknown): ApiProblem {
+export function problemFrom(response: AnswerHead, data: unknown): ApiProblem {
   const body = (data ?? {}) as ProblemBody;
   const fallback = response.status >= 502 ? 'unavailable' : 'internal';
   return new ApiProblem({

@@ -22,11 +22,13 @@ export interface Author extends MemberName {
   role: 'moderator' | 'admin' | null;
 }
 
+/** `url` is relative to the address of the server. */
 export interface Media {
   id: string;
   url: string;
   width: number;
   height: number;
+  alt: string;
 }
 
 export type CommentState = 'published' | 'review' | 'rejected' | 'hidden' | 'deleted';

@@ -56,7 +56,7 @@ export class BuildingToggle {
     try {
       const { data } = await api.ancestors(comment.id);
       const below = data.data.filter((each) => each.id !== comment.id);
-      this.chain.replaceChildren(chainOf([...below, this.#view.comment], locale));
+      this.chain.replaceChildren(chainOf([...below, this.#view.comment], locale, api.base));
       return true;
     } catch (problem) {
       this.#thread.report(problem, this.#view);

@@ -21,12 +21,13 @@ type MakeFloor = () => HTMLLIElement;
 export function chainOf(
   comments: ShownComment[],
   locale: Locale,
+  server: string,
   { markLast = true } = {},
 ): HTMLOListElement {
   const list = h('ol', { class: 'chain', 'aria-label': locale.text.buildingLabel });
   const last = comments.length - 1;
   const floors = comments.map((comment, index) => (): HTMLLIElement => {
-    const node = chainFloor(comment, index + 1, markLast && index === last, locale);
+    const node = chainFloor(comment, index + 1, markLast && index === last, locale, server);
     const inset = Math.min(last - index, MAX_INSET_STEPS) * INSET_STEP_PX;
     node.style.setProperty('--inset', `${inset}px`);
     return node;
@@ -50,6 +51,7 @@ function chainFloor(
   floor: number,
   isMarked: boolean,
   locale: Locale,
+  server: string,
 ): HTMLLIElement {
   const { text } = locale;
   return h(
@@ -67,7 +69,7 @@ function chainFloor(
         h('span', { 'aria-hidden': 'true' }, text.storey(floor)),
       ),
     ),
-    bodyOf(comment, locale),
+    bodyOf(comment, locale, server),
   );
 }
 

@@ -48,26 +48,26 @@ export function timeLink(comment: ShownComment, locale: Locale, id?: string): HT
   );
 }
 
-/** The text and the pictures of a comment; a sentence in the place of a deleted one. */
-export function bodyOf(comment: ShownComment, locale: Locale): HTMLDivElement {
+/** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
+export function bodyOf(comment: ShownComment, locale: Locale, server: string): HTMLDivElement {
   if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(comment.html));
-  for (const item of comment.media) {
-    const address = safeUrl(item.url);
-    if (address) body.append(h('div', { class: 'media' }, mediaImage(item, address)));
+  if (comment.media.length > 0) {
+    body.append(
+      h('div', { class: 'media' }, ...comment.media.map((item) => picture(item, server))),
+    );
   }
   return body;
 }
 
-function mediaImage({ width, height }: Media, address: string): HTMLImageElement {
-  return h('img', {
-    src: address,
-    alt: '',
-    loading: 'lazy',
-    referrerpolicy: 'no-referrer',
-    width,
-    height,
-  });
+/** A picture that keeps its place while it is on its way, and loses it when it is gone. */
+function picture({ url, alt, width, height }: Media, server: string): HTMLImageElement | null {
+  const address = safeUrl(url, undefined, `${server}/`);
+  if (!address) return null;
+  const image = h('img', { alt, width, height, loading: 'lazy', referrerpolicy: 'no-referrer' });
+  image.addEventListener('error', () => image.remove());
+  image.src = address;
+  return image;
 }

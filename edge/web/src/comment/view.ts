@@ -176,7 +176,7 @@ export class CommentView implements OwningComment {
     this.#avatar = avatar;
     this.#header.render(comment, this.isPinned);
     this.#renderState();
-    const body = bodyOf(comment, locale);
+    const body = bodyOf(comment, locale, this.#thread.api.base);
     body.hidden = this.#body.hidden;
     this.#body.replaceWith(body);
     this.#body = body;

@@ -14,6 +14,7 @@ import { answerChallenge } from './answer.ts';
 import { ComposerDraft } from './draft.ts';
 import { ComposerForm } from './form.ts';
 import type { GuestNameHost } from './guest-name.ts';
+import { PictureTray } from './pictures.ts';
 
 /** The server's limit. */
 const MAX_CONTENT_CODE_POINTS = 5_000;
@@ -56,6 +57,8 @@ export class Composer {
   readonly #close: (() => void) | null;
   readonly #form: ComposerForm;
   readonly #draft: ComposerDraft;
+  /** An edit keeps the pictures of its comment. */
+  readonly #pictures: PictureTray | null;
   #isBusy = false;
 
   /** `close` takes the form away; the form at the top of a thread has none. */
@@ -84,6 +87,7 @@ export class Composer {
       },
       thread.text,
     );
+    this.#pictures = edit ? null : this.#makePictures();
     this.#form.text.input.value = edit ? edit.content : (this.#draft.restore() ?? '');
     this.showIdentity();
     this.#showCount();
@@ -95,7 +99,7 @@ export class Composer {
   }
 
   get isEmpty(): boolean {
-    return this.#form.text.input.value === '';
+    return this.#form.text.input.value === '' && !this.#pictures?.list.childElementCount;
   }
 
   focus(): void {
@@ -124,6 +128,31 @@ export class Composer {
         text.change,
       ),
     );
+  }
+
+  #makePictures(): PictureTray {
+    const { api, reader, text } = this.#thread;
+    const form = this.#form;
+    const tray = new PictureTray(
+      {
+        text,
+        server: api.base,
+        prepare: async () => {
+          form.clearTextError();
+          const name = form.name.input.value.trim();
+          if (this.#thread.identity.member) return true;
+          if (!name) form.showNameError(text.needName);
+          else await reader.becomeGuest(name).catch((problem) => this.#fail(problem));
+          return Boolean(this.#thread.identity.member);
+        },
+        upload: (file, onProgress, signal) => api.upload({ file, onProgress, signal }),
+        showError: (sentence) => form.showTextError(sentence),
+        showProblem: (problem) => this.#fail(problem),
+      },
+      form.node,
+    );
+    form.addPictures(tray.button, tray.list);
+    return tray;
   }
 
   #label(): string {
@@ -186,6 +215,10 @@ export class Composer {
       this.#form.showTextError(text.tooLong(MAX_CONTENT_CODE_POINTS));
       return false;
     }
+    if (this.#pictures?.isUploading) {
+      this.#form.showTextError(text.stillUploading);
+      return false;
+    }
     if (this.#form.asksName && !this.#form.name.input.value.trim()) {
       this.#form.showNameError(text.needName);
       return false;
@@ -219,9 +252,14 @@ export class Composer {
     const edited = this.#edit;
     if (edited) return sendAnswering((given) => api.edit(edited.id, content, given), answer);
     if (!identity.member) await reader.becomeGuest(name);
-    const key = this.#draft.keyFor(content);
+    const media = this.#pictures?.media.map(({ id }) => id) ?? [];
+    const key = this.#draft.keyFor(content, media);
     this.#saveDraft();
-    const body = this.#parent ? { content, parent_id: this.#parent.id } : { content };
+    const body = {
+      content,
+      ...(this.#parent && { parent_id: this.#parent.id }),
+      ...(media.length > 0 && { media }),
+    };
     return sendAnswering((given) => api.post(subject, body, key, given), answer);
   }
 
@@ -245,6 +283,7 @@ export class Composer {
       return;
     }
     this.#draft.forgetKey();
+    this.#pictures?.clear();
     this.#form.text.input.value = '';
     this.#saveDraft();
     this.#showCount();

@@ -14,8 +14,8 @@ interface StoredDraft {
 export class ComposerDraft {
   readonly #storage: JsonStorage | null;
   readonly #storageKey: string;
-  /** The last text that was sent, and its key. */
-  #sent: { text: string; key: string } | null = null;
+  /** The last text that was sent, with the ids of its pictures, and its key. */
+  #sent: { text: string; media: string; key: string } | null = null;
 
   /** `scope` names the thread and the parent. Without a storage nothing is kept. */
   constructor(storage: JsonStorage | null, scope: string) {
@@ -27,20 +27,24 @@ export class ComposerDraft {
   restore(): string | null {
     const draft = this.#storage?.get<StoredDraft>(this.#storageKey);
     if (!draft) return null;
-    if (draft.key) this.#sent = { text: draft.text.trim(), key: draft.key };
+    if (draft.key) this.#sent = { text: draft.text.trim(), media: '', key: draft.key };
     return draft.text;
   }
 
-  /** A text that differs from the sent one loses its key. */
+  /** A text that differs from the sent one loses its key; after a reload it has no pictures. */
   save(text: string): void {
-    const key = this.#sent?.text === text.trim() ? this.#sent.key : null;
+    const isSent = this.#sent?.text === text.trim() && !this.#sent.media;
+    const key = isSent ? (this.#sent?.key ?? null) : null;
     if (text) this.#storage?.set(this.#storageKey, { text, key } satisfies StoredDraft);
     else this.#storage?.remove(this.#storageKey);
   }
 
-  /** The key for sending `content`: the same one as long as the content is the same. */
-  keyFor(content: string): string {
-    if (this.#sent?.text !== content) this.#sent = { text: content, key: newIdempotencyKey() };
+  /** The key for sending `content` with pictures: the same one as long as both are the same. */
+  keyFor(content: string, media: string[] = []): string {
+    const ids = media.join();
+    if (this.#sent?.text !== content || this.#sent.media !== ids) {
+      this.#sent = { text: content, media: ids, key: newIdempotencyKey() };
+    }
     return this.#sent.key;
   }
 

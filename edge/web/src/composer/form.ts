@@ -83,6 +83,12 @@ export class ComposerForm {
     );
   }
 
+  /** Shows pictures under the text, and their button in the bar. */
+  addPictures(button: HTMLElement, list: HTMLElement): void {
+    this.text.error.before(list);
+    this.postingAs.before(button);
+  }
+
   get asksName(): boolean {
     return !this.#nameRow.hidden;
   }

@@ -5,7 +5,7 @@ import { safeHtml } from '../dom/safe-html.ts';
 import { useCommentDialogs } from './comment-dialogs.tsx';
 import { decided, decisionsFor } from './decisions.ts';
 import { useKeys } from './keys.ts';
-import { CommentHtml, StateTag, useConsole } from './parts.tsx';
+import { CommentHtml, Pictures, StateTag, useConsole } from './parts.tsx';
 import { memberHref, threadHref } from './route.ts';
 import { timeFormat } from './text.ts';
 import type { Decision, FoundComment, ModeratedMember } from './wire.ts';
@@ -109,7 +109,7 @@ function Card({
   onKey: (key: string) => void;
 }) {
   const { text, language } = useConsole();
-  const { author, subject, floor, likes, created_at, flags, highlight, html, id } = comment;
+  const { author, subject, floor, likes, created_at, flags, highlight, html, id, media } = comment;
   return (
     <li
       class={isCurrent ? 'card on' : 'card'}
@@ -138,6 +138,7 @@ function Card({
           <CommentHtml html={html} />
         </div>
       )}
+      <Pictures media={media} />
       <p class="line">
         <span class="quiet">
           <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Comment } from '../api/wire.ts';
-import { CommentHtml, Problem, useConsole, useNow } from './parts.tsx';
+import { CommentHtml, Pictures, Problem, useConsole, useNow } from './parts.tsx';
 import { listHref, memberHref, threadHref } from './route.ts';
 import { ago, type ConsoleText } from './text.ts';
 import type { FormerText, QueueEntry, Report, ReviewReason } from './wire.ts';
@@ -51,6 +51,7 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
         )}{' '}
         {author?.guest && <span class="tag">{text.guest}</span>}
         <CommentHtml html={comment.html} />
+        <Pictures media={comment.media} />
       </div>
       <h2 class="label">{text.whyHere}</h2>
       <p class="names">

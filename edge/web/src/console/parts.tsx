@@ -10,7 +10,7 @@ import {
   useState,
 } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
-import type { Comment } from '../api/wire.ts';
+import type { Comment, Media } from '../api/wire.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import type { ConsoleClient } from './client.ts';
 import type { Session } from './session.ts';
@@ -73,6 +73,20 @@ export function CommentHtml({ html, language }: { html: string; language?: strin
   const host = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => host.current?.replaceChildren(safeHtml(html)), [html]);
   return <div class="comment-text" dir="auto" lang={language} ref={host} />;
+}
+
+/** The pictures of a comment; one that cannot be loaded leaves its description. */
+export function Pictures({ media }: { media: Media[] }) {
+  if (media.length === 0) return null;
+  return (
+    <p class="pictures">
+      {media.map(({ id, url, alt, width, height }) => (
+        <a key={id} href={url} target="_blank" rel="noreferrer">
+          <img src={url} alt={alt} width={width} height={height} loading="lazy" />
+        </a>
+      ))}
+    </p>
+  );
 }
 
 export interface PagedList<Item> {

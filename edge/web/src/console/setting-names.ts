@@ -43,6 +43,7 @@ const SETTING_NAMES: Names = {
   'limits.decisions_per_minute_member': ['Decisions a minute: moderator', '每分钟处理：版主'],
   'limits.previews_per_minute_member': ['Previews a minute: member', '每分钟预览：成员'],
   'limits.reports_per_minute_member': ['Reports a minute: member', '每分钟举报：成员'],
+  'limits.uploads_per_minute_member': ['Pictures a minute: member', '每分钟图片：成员'],
   'limits.writes_per_minute_address': ['Other writes a minute: address', '每分钟其他写入：地址'],
   'limits.writes_per_second': ['Writes a second: one server', '每秒写入：单个服务器'],
   'limits.exports_per_hour_member': ['Exports an hour: member', '每小时导出：成员'],

@@ -3,9 +3,13 @@
 const WEB_PROTOCOLS: readonly string[] = ['http:', 'https:'];
 
 /** The absolute address, or null when it has another protocol or cannot be parsed. */
-export function safeUrl(text: string, protocols = WEB_PROTOCOLS): string | null {
+export function safeUrl(
+  text: string,
+  protocols = WEB_PROTOCOLS,
+  base = location.href,
+): string | null {
   try {
-    const url = new URL(text, location.href);
+    const url = new URL(text, base);
     return protocols.includes(url.protocol) ? url.href : null;
   } catch {
     return null;

@@ -43,6 +43,13 @@ export const en = {
   tooLong: (most: number) => `A comment can have at most ${most} characters.`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
+  addPicture: 'Add a picture',
+  uploading: (name: string) => `Uploading ${name}`,
+  removePicture: (name: string) => `Remove ${name}`,
+  tooManyPictures: (most: number) => `A comment can have at most ${most} pictures.`,
+  noPicture: 'Only JPEG, PNG, GIF and WebP pictures can be added.',
+  pictureTooLarge: 'A picture can have at most 5 MB.',
+  stillUploading: 'A picture is still on its way.',
   solving: 'One moment: checking that this is no robot…',
   confirmHuman: 'Please confirm that you are no robot.',
   keptText: 'Your text is kept here.',

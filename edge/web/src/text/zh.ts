@@ -43,6 +43,13 @@ export const zh: Strings = {
   tooLong: (most: number) => `评论最多 ${most} 个字。`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
+  addPicture: '添加图片',
+  uploading: (name) => `正在上传 ${name}`,
+  removePicture: (name) => `移除 ${name}`,
+  tooManyPictures: (most) => `每条评论最多 ${most} 张图片。`,
+  noPicture: '只能添加 JPEG、PNG、GIF 或 WebP 图片。',
+  pictureTooLarge: '图片不能超过 5 MB。',
+  stillUploading: '图片还在上传中。',
   solving: '请稍候，正在确认不是机器人…',
   confirmHuman: '请完成下面的人机验证。',
   keptText: '您的文字已保留在此。',

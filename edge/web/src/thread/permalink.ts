@@ -105,7 +105,8 @@ export class Permalink {
 
   #chainBelow(id: string, ancestors: CommentContext['data']['ancestors']): HTMLElement[] {
     const below = ancestors.filter((each) => each.id !== id);
-    return below.length > 0 ? [chainOf(below, this.#thread.locale, { markLast: false })] : [];
+    const { api, locale } = this.#thread;
+    return below.length > 0 ? [chainOf(below, locale, api.base, { markLast: false })] : [];
   }
 
   #backButton(): HTMLButtonElement {

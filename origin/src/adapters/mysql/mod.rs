@@ -20,6 +20,7 @@ mod health;
 mod index_queues;
 mod installation;
 mod latest;
+mod media;
 mod member_data;
 mod member_directory;
 mod member_names;

@@ -14,9 +14,9 @@ use crate::ports::store::{Result, StoreError};
 pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.reacted, \
      c.replies, c.created_at, c.edited_at, s.type, s.`key`, s.mode, t.content, t.html, t.mentions, p.state, s.version, \
-     c.author_role";
+     c.author_role, t.media";
 /// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
-pub(super) const COLUMN_COUNT: usize = 27;
+pub(super) const COLUMN_COUNT: usize = 28;
 /// A comment's subject, its content, and the comment that it answers, joined in this order whatever the
 /// statistics say.
 pub(super) const COMMENT_JOINS: &str = "STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject \
@@ -65,10 +65,7 @@ pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
         }
         None => None,
     };
-    let mentions = match r.try_get::<Option<&str>, _>(23)? {
-        Some(json) => serde_json::from_str(json).map_err(damaged)?,
-        None => Vec::new(),
-    };
+    let (mentions, media) = (list_at(r, 23)?, list_at(r, 27)?);
     Ok(CommentRow {
         subject: subject_at(r, 18)?,
         version: count_at(r, 25)?,
@@ -97,7 +94,16 @@ pub(super) fn comment_row(r: &MySqlRow) -> Result<CommentRow> {
         content: r.try_get(21)?,
         html: r.try_get(22)?,
         mentions,
+        media,
     })
+}
+
+/// A list in a column of JSON, which may be empty.
+fn list_at<T: serde::de::DeserializeOwned>(r: &MySqlRow, index: usize) -> Result<Vec<T>> {
+    match r.try_get::<Option<&str>, _>(index)? {
+        Some(json) => serde_json::from_str(json).map_err(damaged),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// A column of JSON.

@@ -11,6 +11,7 @@ mod descendants;
 mod health;
 mod index_queues;
 mod latest;
+mod media;
 mod member_data;
 mod member_directory;
 mod member_names;
@@ -112,6 +113,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0014_activity.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

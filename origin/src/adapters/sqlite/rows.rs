@@ -12,9 +12,10 @@ use crate::ports::store::{Result, StoreError};
 /// The columns that [`comment_row`] reads, from a comment `c` and [`COMMENT_JOINS`].
 pub(super) const COMMENT_COLUMNS: &str = "c.path, c.parent_id, c.floor, c.state, c.visibility, c.flags, c.author_id, \
      c.author_name, c.author_avatar, c.author_level, c.reply_to_id, c.reply_to_name, c.likes, c.dislikes, c.replies, \
-     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version, c.author_role";
+     c.created_at, c.edited_at, s.type, s.key, t.content, t.html, t.mentions, p.state, s.mode, s.version, c.author_role, \
+     t.media";
 /// The number of [`COMMENT_COLUMNS`]: further columns of a statement follow them.
-pub(super) const COLUMN_COUNT: usize = 26;
+pub(super) const COLUMN_COUNT: usize = 27;
 /// A comment's subject, its content, and the comment that it answers.
 pub(super) const COMMENT_JOINS: &str = "JOIN subject s ON s.id = c.subject JOIN content t ON t.id = c.id \
      LEFT JOIN comment p ON p.id = c.parent_id";
@@ -31,10 +32,7 @@ pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
         Some(id) => Some(MemberRef { id: member_id(id)?, name: r.get::<_, Option<String>>(11)?.unwrap_or_default() }),
         None => None,
     };
-    let mentions = match r.get_ref(21)?.as_str_or_null().map_err(damaged)? {
-        Some(json) => serde_json::from_str(json).map_err(damaged)?,
-        None => Vec::new(),
-    };
+    let (mentions, media) = (list_at(r, 21)?, list_at(r, 26)?);
     Ok(CommentRow {
         subject: SubjectKey::new(&kind, &key).map_err(damaged)?,
         version: count(r.get(24)?),
@@ -63,7 +61,16 @@ pub(super) fn comment_row(r: &Row<'_>) -> Result<CommentRow> {
         content: r.get(19)?,
         html: r.get(20)?,
         mentions,
+        media,
     })
+}
+
+/// A list in a column of JSON, which may be empty.
+fn list_at<T: serde::de::DeserializeOwned>(r: &Row<'_>, index: usize) -> Result<Vec<T>> {
+    match r.get_ref(index)?.as_str_or_null().map_err(damaged)? {
+        Some(json) => serde_json::from_str(json).map_err(damaged),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// A column of JSON.

@@ -169,6 +169,7 @@ impl CachedStore {
             content,
             html: new.html,
             mentions: new.mentions,
+            media: new.media,
         })
     }
 

@@ -119,9 +119,11 @@ impl Journal for ClusterJournal {
             Operation::Publish(ref row) if row.imported.is_some() => self.bulk.write(logged).await,
             Operation::Publish(_) => self.publish(logged).await,
             Operation::React { id, member, change } => self.react(id, member, change, logged).await,
-            Operation::Change { id, change: CommentChange::Erase | CommentChange::Forget { .. }, .. } => {
-                self.overwrite(id, logged).await
-            }
+            Operation::Change {
+                id,
+                change: CommentChange::Erase | CommentChange::Forget { .. } | CommentChange::DropMedia,
+                ..
+            } => self.overwrite(id, logged).await,
             Operation::Change { id, .. } => self.change(id, logged).await,
             Operation::Snapshot { slot, ref snapshot } => self.store_snapshot(slot, snapshot, &logged).await,
             Operation::Subject { .. }

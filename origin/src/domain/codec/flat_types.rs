@@ -2,11 +2,12 @@
 //!
 //! A nested struct has the same bytes as its fields in its place.
 
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, MediaId, MemberId, SubjectKey};
 use gailou_shared::wire::{Author, CommentFlag, MemberRef};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::columns::StoredEnum;
+use crate::domain::media::MediaRef;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct FlatSubjectKey<'a> {
@@ -38,6 +39,36 @@ impl<'a> FlatNamed<'a> {
     pub(super) fn parse(&self) -> Option<MemberRef> {
         Some(MemberRef { id: MemberId::new(self.id).ok()?, name: self.name.to_owned() })
     }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FlatMedia<'a> {
+    id: u64,
+    name: &'a str,
+    width: u32,
+    height: u32,
+    alt: &'a str,
+}
+
+impl<'a> FlatMedia<'a> {
+    pub(super) fn of(media: &'a MediaRef) -> Self {
+        let MediaRef { id, name, width, height, alt } = media;
+        Self { id: id.get(), name, width: *width, height: *height, alt }
+    }
+
+    fn parse(&self) -> Option<MediaRef> {
+        Some(MediaRef {
+            id: MediaId::new(self.id).ok()?,
+            name: self.name.to_owned(),
+            width: self.width,
+            height: self.height,
+            alt: self.alt.to_owned(),
+        })
+    }
+}
+
+pub(super) fn parse_media(flat: &[FlatMedia<'_>]) -> Option<Vec<MediaRef>> {
+    flat.iter().map(FlatMedia::parse).collect()
 }
 
 #[derive(Serialize, Deserialize)]

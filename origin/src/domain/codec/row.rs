@@ -7,15 +7,15 @@ use gailou_shared::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::codec::flat_types::{
-    FlatAuthor, FlatNamed, FlatSubjectKey, enum_number, flag_numbers, parse_comment_id, parse_enum, parse_flags,
-    parse_named, parse_option,
+    FlatAuthor, FlatMedia, FlatNamed, FlatSubjectKey, enum_number, flag_numbers, parse_comment_id, parse_enum,
+    parse_flags, parse_media, parse_named, parse_option,
 };
 use crate::domain::row::{CommentRow, SubjectRow};
 
 /// The format of the bytes of subjects and lists. It changes with every field below, and with their order.
 const ROW_FORMAT: u8 = 1;
-/// The same of comments. Format 1 has no role of the author.
-const COMMENT_FORMAT: u8 = 2;
+/// The same of comments. Format 1 has no role of the author, format 2 no pictures.
+const COMMENT_FORMAT: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct FlatSubject<'a> {
@@ -58,6 +58,8 @@ struct FlatComment<'a> {
     #[serde(borrow)]
     mentions: Vec<FlatNamed<'a>>,
     role: Option<u8>,
+    #[serde(borrow)]
+    media: Vec<FlatMedia<'a>>,
 }
 
 fn encode(format: u8, value: &impl Serialize) -> Vec<u8> {
@@ -133,6 +135,7 @@ pub fn encode_comment(row: &CommentRow) -> Vec<u8> {
         html: &row.html,
         mentions: row.mentions.iter().map(FlatNamed::of).collect(),
         role: row.author.role.map(enum_number),
+        media: row.media.iter().map(FlatMedia::of).collect(),
     };
     encode(COMMENT_FORMAT, &flat)
 }
@@ -162,6 +165,7 @@ pub fn decode_comment(bytes: &[u8]) -> Option<CommentRow> {
         content: flat.content.to_owned(),
         html: flat.html.to_owned(),
         mentions: parse_named(&flat.mentions)?,
+        media: parse_media(&flat.media)?,
     })
 }
 
@@ -181,11 +185,13 @@ fn parse_ids(numbers: &[u64]) -> Option<Vec<CommentId>> {
 
 #[cfg(test)]
 mod tests {
+    use gailou_shared::id::MediaId;
     use gailou_shared::path::Mode;
     use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, StaffRole, Visibility};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::media::MediaRef;
 
     fn id(number: u64) -> CommentId {
         CommentId::new(number).unwrap()
@@ -215,6 +221,13 @@ mod tests {
             content: "written".into(),
             html: "<p>written</p>".into(),
             mentions: vec![named(1, ""), named(2, "x")],
+            media: vec![MediaRef {
+                id: MediaId::new(3).unwrap(),
+                name: "3".into(),
+                width: 4,
+                height: 5,
+                alt: "a".into(),
+            }],
         }
     }
 

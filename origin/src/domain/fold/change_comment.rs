@@ -116,6 +116,14 @@ impl<'b> BatchFold<'b> {
             CommentChange::Approve if matches!(comment.row.state, CommentState::Hidden | CommentState::Deleted) => {
                 return Ok(OperationOutcome::Conflict);
             }
+            CommentChange::DropMedia if comment.row.state != CommentState::Deleted => {
+                return Ok(OperationOutcome::Conflict);
+            }
+            // Readers see no difference, and what was decided before can still be undone.
+            CommentChange::DropMedia => {
+                self.changes.without_media.push(id);
+                return Ok(OperationOutcome::Done);
+            }
             CommentChange::Report(_) if !comment.row.is_visible() => return Ok(OperationOutcome::NoComment),
             CommentChange::Report(report) if !self.reports.insert((id, report.reporter.id)) => {
                 return Ok(OperationOutcome::Done);
@@ -153,6 +161,8 @@ impl<'b> BatchFold<'b> {
                 self.contents.remove(&id);
                 self.changes.erased.push(id);
             }
+            // Handled before.
+            CommentChange::DropMedia => return Ok(false),
             CommentChange::Forget { .. } => comment.takedown = comment.row.is_visible().then_some(at),
             CommentChange::Pin(by) => {
                 comment.row.flags &= !(FLAG_PINNED | FLAG_OWNER_PINNED);

@@ -32,6 +32,8 @@ pub(crate) struct RowChanges<'b> {
     pub edits: Vec<TextEdit>,
     /// Comments whose content and author are overwritten, after `edits`.
     pub erased: Vec<CommentId>,
+    /// Deleted comments that lose their pictures, after `inserts`.
+    pub without_media: Vec<CommentId>,
     /// Names that are removed from comments, after `inserts`.
     pub forgotten: Vec<ForgottenName>,
     pub reactions: Vec<ReactionRow>,

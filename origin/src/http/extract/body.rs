@@ -28,7 +28,7 @@ impl FromRequest<HttpState> for JsonBody {
     async fn from_request(request: Request, _: &HttpState) -> Result<Self, Refusal> {
         check_declared_size(request.headers())?;
         let is_json = is_json(request.headers());
-        let body = read_body(request.into_body()).await?;
+        let body = read_body(request.into_body(), limits::MAX_BODY_BYTES).await?;
         if is_json { Ok(Self(body)) } else { Err(Refusal::new(Code::UnsupportedMediaType, "send application/json")) }
     }
 }
@@ -45,17 +45,21 @@ impl FromRequestParts<HttpState> for UnreadBody {
     }
 }
 
-/// The bytes of a body that arrives within [`BODY_TIMEOUT`] and the contract's bound.
-pub(in crate::http) async fn read_body(body: Body) -> Result<Bytes, Refusal> {
-    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, limits::MAX_BODY_BYTES)).await {
+/// The bytes of a body that arrives within [`BODY_TIMEOUT`] and a bound.
+pub(in crate::http) async fn read_body(body: Body, max_bytes: usize) -> Result<Bytes, Refusal> {
+    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, max_bytes)).await {
         Ok(read) => read.map_err(|_| Refusal::body_too_large()),
         Err(_) => Err(Refusal::field("body", "did not arrive within 10 seconds")),
     }
 }
 
+/// The size that a request declares for its body.
+pub(super) fn declared_size(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 fn check_declared_size(headers: &HeaderMap) -> Result<(), Refusal> {
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let is_too_large = declared.is_some_and(|bytes| bytes > limits::MAX_BODY_BYTES as u64);
+    let is_too_large = declared_size(headers).is_some_and(|bytes| bytes > limits::MAX_BODY_BYTES as u64);
     if is_too_large { Err(Refusal::body_too_large()) } else { Ok(()) }
 }
 

@@ -15,6 +15,7 @@ mod member;
 mod path;
 mod query;
 mod rate_limit;
+mod upload;
 mod write_source;
 
 pub(super) use body::{JsonBody, UnreadBody, read_body};
@@ -26,8 +27,9 @@ pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, Modera
 pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
-    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports,
+    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports, Uploads,
 };
+pub(super) use upload::PictureUpload;
 pub(super) use write_source::{ChallengedWrite, RefusedHeader};
 
 use crate::http::problem::Refusal;

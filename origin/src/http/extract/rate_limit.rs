@@ -73,6 +73,14 @@ impl LimitedWrite for Previews {
     const MAY_BE_MUTED: bool = true;
 }
 
+/// Uploads of pictures.
+#[derive(Debug)]
+pub(in crate::http) struct Uploads;
+
+impl LimitedWrite for Uploads {
+    const WRITE_KIND: WriteKind = WriteKind::Upload;
+}
+
 /// Reports of comments.
 #[derive(Debug)]
 pub(in crate::http) struct Reports;

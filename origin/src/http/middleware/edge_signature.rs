@@ -7,10 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Once;
 
 use axum::extract::{ConnectInfo, Request};
+use axum::http::Method;
 use axum::http::header::AUTHORIZATION;
 use gailou_shared::edge_protocol::{
     BODY_HASH_HEADER, BodyHash, CLIENT_HEADER, SIGNATURE_HEADER, SignatureDirection, SignedRequest, verify_request,
 };
+use gailou_shared::limits::{MAX_BODY_BYTES, MAX_UPLOAD_BYTES};
 use gailou_shared::network::client_network;
 
 use crate::http::extract::{IDEMPOTENCY_KEY_HEADER, RequestClient, read_body};
@@ -19,6 +21,8 @@ use crate::state::AppState;
 
 /// Where proxies write the addresses of the hops before them.
 const FORWARDED_FOR: &str = "x-forwarded-for";
+/// Where pictures are uploaded.
+const UPLOAD_PATH: &str = "/v1/media";
 /// Health and metrics, which an operator's tools read past the edge.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
@@ -40,7 +44,9 @@ impl RequestSender {
     pub(super) async fn admit(self, request: Request) -> Result<Request, Refusal> {
         let Some(body_hash) = self.body_hash else { return Ok(with_client(request, self.client)) };
         let (parts, body) = request.into_parts();
-        let body = read_body(body).await?;
+        // Uploads of pictures alone have a larger bound.
+        let is_upload = parts.method == Method::POST && parts.uri.path() == UPLOAD_PATH;
+        let body = read_body(body, if is_upload { MAX_UPLOAD_BYTES } else { MAX_BODY_BYTES }).await?;
         if !body_hash.is_of(&body) {
             return Err(Refusal::not_from_the_edge());
         }

@@ -303,6 +303,24 @@ impl PartialSchema for HeldComment {
 
 impl ToSchema for HeldComment {}
 
+/// A picture to upload.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`extract::PictureUpload` reads it")]
+pub(in crate::http) struct UploadForm {
+    /// A JPEG, PNG, GIF or WebP of at most 5 MiB and 24 million pixels.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    file: Vec<u8>,
+    /// What it shows, for who does not see it.
+    #[schema(max_length = 500, nullable = false)]
+    alt: Option<String>,
+}
+
+/// The bytes of a picture.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it is sent as a stream")]
+pub(in crate::http) struct PictureFile(Vec<u8>);
+
 /// The OpenAPI document.
 pub(in crate::http) struct OpenApiDocument;
 

@@ -4,12 +4,13 @@ use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::{
-    Author, Comment, CommentPage, CommentState, CommentTree, MemberRef, PageInfo, Reaction, ReactionResult, StaffRole,
-    Subject, SubjectRef, SubjectState, Visibility,
+    Author, Comment, CommentPage, CommentState, CommentTree, Media, MemberRef, PageInfo, Reaction, ReactionResult,
+    StaffRole, Subject, SubjectRef, SubjectState, Visibility,
 };
 use serde_json::{Value, json};
 
 const ROOT_ID: u64 = 3_159_632_956_621_393_920;
+const PICTURE_ID: u64 = 3_159_632_951_252_676_608;
 const REPLY_ID: u64 = 3_159_632_992_289_755_136;
 const WRITTEN_MS: u64 = 1_700_000_000_000;
 
@@ -51,6 +52,17 @@ pub(in crate::http) fn root() -> Comment {
         more_replies: None,
         audit_id: None,
         highlight: None,
+    }
+}
+
+/// A picture.
+pub(in crate::http) fn media() -> Media {
+    Media {
+        id: comment_id(PICTURE_ID).into(),
+        url: "/v1/media/3159632951252676608-0f343b0931126a20f133d67c2b018a3b.jpg".into(),
+        width: 1_600,
+        height: 1_200,
+        alt: "A cat on a keyboard".into(),
     }
 }
 

@@ -54,11 +54,12 @@ fn described<T: ToSchema>() -> (String, RefOr<Schema>) {
     (T::name().into_owned(), T::schema())
 }
 
-fn tags() -> [Tag; 7] {
+fn tags() -> [Tag; 8] {
     [
         ("subjects", "What is commented on, and its lists."),
         ("comments", "One comment and what surrounds it."),
         ("reactions", "Likes and dislikes."),
+        ("media", "Pictures of comments."),
         ("members", "The members who write, and guests."),
         ("me", "What belongs to one reader; never cached."),
         ("admin", "For moderators and admins."),

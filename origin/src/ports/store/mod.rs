@@ -21,6 +21,7 @@ mod health;
 mod idempotency;
 mod index_queues;
 mod latest;
+mod media;
 mod member_data;
 mod member_directory;
 mod member_names;
@@ -57,6 +58,7 @@ pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
+pub use media::MediaRows;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
@@ -97,6 +99,7 @@ pub trait Tables:
     + HealthCheck
     + IndexQueues
     + LatestReader
+    + MediaRows
     + MemberDataReader
     + MemberDirectory
     + MemberNameReader
@@ -121,6 +124,7 @@ impl<
         + HealthCheck
         + IndexQueues
         + LatestReader
+        + MediaRows
         + MemberDataReader
         + MemberDirectory
         + MemberNameReader

@@ -167,6 +167,7 @@ fn new_row(entry: ImportEntry, position: ThreadPosition, authors: &HashMap<Comme
         content: line.content,
         original_text: None,
         mentions: Vec::new(),
+        media: Vec::new(),
         reasons: Vec::new(),
         idempotency: None,
         imported: Some(ImportedFrom {

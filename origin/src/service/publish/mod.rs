@@ -14,6 +14,7 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, SubjectState, Visibility};
 
+use crate::domain::media::MediaRef;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::challenge::{ChallengeGate, WriteSource};
@@ -21,7 +22,8 @@ use crate::service::classify::WrittenText;
 use crate::service::filter::{FilteredText, filter_and_render};
 use crate::service::refused::{RefusedTarget, RefusedWrite};
 use crate::service::{
-    ServiceError, ServiceResult, account, challenge, classify, comment_view, guest, refused, rules, standing, subject,
+    ServiceError, ServiceResult, account, challenge, classify, comment_view, guest, media, refused, rules, standing,
+    subject,
 };
 use crate::state::AppState;
 
@@ -69,6 +71,12 @@ pub async fn publish(
         Ok(mut checked) => {
             // The classifier is asked once.
             if classify::is_asked(app, member, &checked.text)
+                && let Some(first) = find_first_answer(app, member, &subject, idempotency_key).await?
+            {
+                return Ok(first);
+            }
+            // Nor does an attempt that is repeated use the pictures once more.
+            if !checked.media.is_empty()
                 && let Some(first) = find_first_answer(app, member, &subject, idempotency_key).await?
             {
                 return Ok(first);
@@ -123,6 +131,7 @@ pub(super) struct CheckedComment {
     parent: Option<CommentRow>,
     visibility: Visibility,
     mentions: Vec<MemberId>,
+    media: Vec<MediaRef>,
 }
 
 /// Everything else that can refuse.
@@ -145,7 +154,8 @@ async fn check(
         target: RefusedTarget::Post(&new),
     })?;
     rules::apply(app, member, &mut text).await?;
-    with_parent(app, key, threading, new, text).await
+    let media = media::find(app, member, &new.media).await?;
+    Ok(CheckedComment { media, ..with_parent(app, key, threading, new, text).await? })
 }
 
 /// The member as the author of what they write now.
@@ -153,7 +163,7 @@ pub(super) fn author_of(member: &Member) -> Author {
     Author::new(member.id, member.name.clone(), member.avatar.clone(), member.level, StaffRole::of(member.role))
 }
 
-/// A comment with this text, whose parent is there.
+/// A comment with this text and no pictures, whose parent is there.
 ///
 /// # Errors
 /// [`ServiceError::ParentNotFound`], or the store's.
@@ -172,10 +182,10 @@ pub(super) async fn with_parent(
             Some(parent.ok_or(ServiceError::ParentNotFound)?)
         }
     };
-    Ok(CheckedComment { threading, text, parent, visibility: new.visibility, mentions: new.mentions })
+    Ok(CheckedComment { threading, text, parent, visibility: new.visibility, mentions: new.mentions, media: vec![] })
 }
 
-/// The row of a comment, with its id.
+/// The row of a comment, with its id, which the rows of its pictures know from here on.
 ///
 /// # Errors
 /// `WrongFields` where the chain is too long, or [`ServiceError::NoNodeNumber`], or the store's.
@@ -186,7 +196,7 @@ pub(super) async fn build_row(
     checked: CheckedComment,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<NewCommentRow> {
-    let CheckedComment { threading, text, parent, visibility, mentions } = checked;
+    let CheckedComment { threading, text, parent, visibility, mentions, media } = checked;
     let now = app.now();
     let id = app.ids.next(key.slot(), now).ok_or(ServiceError::NoNodeNumber)?;
     let path = threading
@@ -194,6 +204,7 @@ pub(super) async fn build_row(
         .map_err(|error| ServiceError::wrong_field("parent_id", error.to_string()))?;
     let names = if mentions.is_empty() { HashMap::new() } else { app.store.read_names(&mentions).await? };
     let named = |id: &MemberId| MemberRef { id: *id, name: names.get(id).cloned().unwrap_or_default() };
+    media::remember_use(app, &media, id).await?;
     Ok(NewCommentRow {
         subject: key,
         path,
@@ -207,6 +218,7 @@ pub(super) async fn build_row(
         content: text.content,
         original_text: text.original_text,
         mentions: mentions.iter().map(named).collect(),
+        media,
         reasons: text.reasons,
         idempotency: idempotency_key.cloned(),
         imported: None,
@@ -263,5 +275,6 @@ fn new_row(new: NewCommentRow, floor: Option<u64>, threading: Threading) -> Comm
         content: new.content,
         html: new.html,
         mentions: new.mentions,
+        media: new.media,
     }
 }

@@ -1,7 +1,8 @@
 //! The contracts of the ports. Each runs on every adapter.
 
+pub(crate) mod blobs;
 #[cfg(feature = "cluster")]
-pub(crate) mod cache;
+mod cache;
 pub(crate) mod popularity;
 mod rank_again;
 pub(crate) mod rate_limits;

@@ -42,6 +42,7 @@ fn publish_as(state: CommentState, n: u64, parent: Option<&Path>) -> (Path, Logg
         html: String::new(),
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: None,
         imported: None,

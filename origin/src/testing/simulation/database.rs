@@ -249,6 +249,7 @@ impl Database {
             content: texts.1.content.clone(),
             html: String::new(),
             mentions: vec![],
+            media: vec![],
         })
     }
 

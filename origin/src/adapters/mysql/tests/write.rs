@@ -41,6 +41,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         html: "<p>".into(),
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: Some(IdempotencyKey { key: format!("k'{n}"), request: [n as u8; 32] }),
         imported: None,

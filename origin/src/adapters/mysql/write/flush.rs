@@ -101,10 +101,12 @@ async fn insert_comments(
     for CommentInsert { id, new, .. } in inserts {
         let mentions =
             if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
+        let media = if new.media.is_empty() { None } else { Some(serde_json::to_string(&new.media).map_err(damaged)?) };
         let row = RowValues::new().number(id.signed()).text(new.content.as_str()).text(new.html.as_str());
-        rows.push((id.slot(), row.text(mentions.as_deref()).text(new.original_text.as_deref()).end()));
+        let row = row.text(mentions.as_deref()).text(new.original_text.as_deref()).text(media.as_deref());
+        rows.push((id.slot(), row.end()));
     }
-    let statement = "INSERT INTO content_{n} (id, content, html, mentions, written) VALUES {rows}";
+    let statement = "INSERT INTO content_{n} (id, content, html, mentions, written, media) VALUES {rows}";
     script.add_rows(statement, group_by_table(db, rows)).await?;
     let mentioned = inserts.iter().flat_map(|comment| comment.new.mentions.iter().map(|m| (m.id, comment.id)));
     let mut mentioned: Vec<_> = mentioned.collect();
@@ -222,7 +224,7 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
     Ok(())
 }
 
-/// Overwrites erased comments, and the names of erased members in the comments of others.
+/// Overwrites erased comments, the pictures of deleted ones, and the names of erased members in the comments of others.
 async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
     let mut erased = changes.erased.clone();
     erased.sort_unstable();
@@ -234,7 +236,7 @@ async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChang
         ),
         format!(
             "UPDATE {ids} STRAIGHT_JOIN content_{{n}} c ON c.id = j.id SET c.content = '', c.html = '', \
-             c.mentions = NULL, c.written = NULL"
+             c.mentions = NULL, c.written = NULL, c.media = NULL"
         ),
         format!("DELETE h FROM {ids} STRAIGHT_JOIN content_history_{{n}} h ON h.comment_id = j.id"),
         format!("DELETE r FROM {ids} STRAIGHT_JOIN report_{{n}} r ON r.slot = {slot} AND r.comment_id = j.id"),
@@ -243,6 +245,9 @@ async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChang
         let rows = erased.iter().map(|id| (id.slot(), json_numbers(&[Some(id.signed())])));
         script.add_rows(&statement, group_by_table(db, rows)).await?;
     }
+    let rows = changes.without_media.iter().map(|id| (id.slot(), json_numbers(&[Some(id.signed())])));
+    let statement = format!("UPDATE {ids} STRAIGHT_JOIN content_{{n}} c ON c.id = j.id SET c.media = NULL");
+    script.add_rows(&statement, group_by_table(db, rows)).await?;
     for ForgottenName { id, member } in &changes.forgotten {
         let (n, slot) = (db.table_number(id.slot()), id.slot().get());
         script
@@ -389,7 +394,7 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     let forgotten = || changes.forgotten.iter().map(|row| row.id);
     dirty.extend(forgotten().map(|id| (id.slot(), DirtyRow::Comment(id))));
     let texts = changes.inserts.iter().map(|c| c.id).chain(changes.edits.iter().map(|e| e.id));
-    let texts = texts.chain(changes.erased.iter().copied()).chain(forgotten());
+    let texts = texts.chain(changes.erased.iter().chain(&changes.without_media).copied()).chain(forgotten());
     dirty.extend(texts.map(|id| (id.slot(), DirtyRow::Content(id))));
     dirty.extend(changes.reactions.iter().map(|row| (row.id.slot(), DirtyRow::Reaction(row.id, row.member))));
     let ended = changes.ended_dead_reactions.iter();

@@ -41,6 +41,7 @@ fn operation(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         html: format!("<p>comment {number}</p>"),
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: key.map(|key| IdempotencyKey { key: key.to_owned(), request: [7; 32] }),
         imported: None,

@@ -141,8 +141,11 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
     ])?;
     let mentions =
         if new.mentions.is_empty() { None } else { Some(serde_json::to_string(&new.mentions).map_err(damaged)?) };
-    tx.prepare_cached("INSERT INTO content (id, content, html, mentions, written) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![comment.id.signed(), new.content, new.html, mentions, new.original_text])?;
+    let media = if new.media.is_empty() { None } else { Some(serde_json::to_string(&new.media).map_err(damaged)?) };
+    tx.prepare_cached(
+        "INSERT INTO content (id, content, html, mentions, written, media) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![comment.id.signed(), new.content, new.html, mentions, new.original_text, media])?;
     for mention in &new.mentions {
         tx.prepare_cached("INSERT OR IGNORE INTO mention (member_id, comment_id) VALUES (?1, ?2)")?
             .execute([mention.id.signed(), comment.id.signed()])?;
@@ -176,19 +179,23 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
     Ok(())
 }
 
-/// Overwrites erased comments, and the names of erased members in the comments of others.
+/// Overwrites erased comments, the pictures of deleted ones, and the names of erased members in the comments of others.
 fn erase(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
     for id in &changes.erased {
         for sql in [
             "UPDATE comment SET author_name = '', author_avatar = NULL, author_level = 0, author_role = 0 \
              WHERE id = ?1",
-            "UPDATE content SET content = '', html = '', mentions = NULL, written = NULL WHERE id = ?1",
+            "UPDATE content SET content = '', html = '', mentions = NULL, written = NULL, media = NULL \
+             WHERE id = ?1",
             "DELETE FROM content_history WHERE comment_id = ?1",
             "DELETE FROM report WHERE comment_id = ?1",
             "DELETE FROM undo WHERE comment_id = ?1",
         ] {
             tx.prepare_cached(sql)?.execute([id.signed()])?;
         }
+    }
+    for id in &changes.without_media {
+        tx.prepare_cached("UPDATE content SET media = NULL WHERE id = ?1")?.execute([id.signed()])?;
     }
     for ForgottenName { id, member } in &changes.forgotten {
         tx.prepare_cached("DELETE FROM report WHERE comment_id = ?1 AND member_id = ?2")?

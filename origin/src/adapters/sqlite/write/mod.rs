@@ -243,6 +243,7 @@ mod tests {
             html: String::new(),
             original_text: None,
             mentions: vec![],
+            media: vec![],
             reasons: vec![],
             idempotency: None,
             imported: None,

@@ -1,8 +1,8 @@
 //! Operations in the broker and among the pending comments.
 //!
-//! Promise: a reader accepts this format and the one before, and invalid bytes are an error, never a
-//! panic or another operation. A new field stands at the end of a comment, so that a comment in the format before
-//! is one in this format without its last byte.
+//! Promise: a reader accepts this format and those before, and invalid bytes are an error, never a
+//! panic or another operation. A new field stands at the end of a comment, so that a comment in a format before
+//! is one in this format without its last bytes.
 
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Path;
@@ -10,18 +10,19 @@ use gailou_shared::wire::{Reaction, ReviewReason};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::codec::flat_types::{
-    FlatAuthor, FlatNamed, FlatSubjectKey, enum_number, parse_comment_id, parse_enum, parse_named, parse_option,
+    FlatAuthor, FlatMedia, FlatNamed, FlatSubjectKey, enum_number, parse_comment_id, parse_enum, parse_media,
+    parse_named, parse_option,
 };
 use crate::domain::damaged_data::DamagedData;
 use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
-const OPERATION_FORMAT: u8 = 4;
+const OPERATION_FORMAT: u8 = 5;
 /// Bytes that begin with more than this are no format of any version.
 const MAX_OPERATION_FORMAT: u8 = 31;
-/// The format before: its comments do not say why they are held.
-const FORMER_OPERATION_FORMAT: u8 = 2;
+/// The formats before, and how many of the lists at the end of a comment they do not have: pictures, and why it is held.
+const FORMER_OPERATION_FORMATS: [(u8, usize); 2] = [(4, 1), (2, 2)];
 /// A reaction that became a dead letter: the position where it did, and then its bytes in one of the formats above.
 const DEAD_REACTION_FORMAT: u8 = 3;
 
@@ -68,6 +69,8 @@ struct FlatNewComment<'a> {
     /// Kind, detail and count.
     #[serde(borrow)]
     reasons: Vec<(u8, &'a str, u64)>,
+    #[serde(borrow)]
+    media: Vec<FlatMedia<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -140,16 +143,15 @@ pub fn decode(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
 
 /// The operation in bytes that have not been a dead letter.
 fn decode_living(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
-    match bytes.split_first() {
-        Some((&OPERATION_FORMAT, body)) => decode_body(body, |_| 0),
-        Some((&FORMER_OPERATION_FORMAT, body)) => {
-            // No reasons; a reaction has the same bytes in both formats, and leaves this one over.
-            let body = [body, &[0]].concat();
-            decode_body(&body, |operation| usize::from(matches!(operation, FlatOperation::React { .. })))
-        }
-        Some((format, _)) => Err(damaged(&format!("format {format} is unknown"))),
-        None => Err(damaged("there are no bytes")),
+    let (&format, body) = bytes.split_first().ok_or_else(|| damaged("there are no bytes"))?;
+    if format == OPERATION_FORMAT {
+        return decode_body(body, |_| 0);
     }
+    let former = FORMER_OPERATION_FORMATS.into_iter().find(|(former, _)| *former == format);
+    let (_, missing) = former.ok_or_else(|| damaged(&format!("format {format} is unknown")))?;
+    // The missing lists are empty. A reaction has the same bytes in all formats, and leaves these over.
+    let body = [body, &vec![0; missing]].concat();
+    decode_body(&body, |operation| if matches!(operation, FlatOperation::React { .. }) { missing } else { 0 })
 }
 
 /// The operation in these bytes, which has so many bytes after its end.
@@ -184,6 +186,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         imported: row.imported.as_ref().map(flat_imported),
         role: row.author.role.map(enum_number),
         reasons: row.reasons.iter().map(|r| (enum_number(r.kind), r.detail.as_str(), r.count)).collect(),
+        media: row.media.iter().map(FlatMedia::of).collect(),
     }
 }
 
@@ -218,6 +221,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
         html: flat.html.to_owned(),
         original_text: flat.original_text.map(str::to_owned),
         mentions: parse_named(&flat.mentions)?,
+        media: parse_media(&flat.media)?,
         reasons: flat.reasons.iter().map(|flat| parse_reason(*flat)).collect::<Option<_>>()?,
         idempotency: flat.idempotency.map(|(key, request)| IdempotencyKey { key: key.to_owned(), request }),
         imported: flat.imported.as_ref().map(|imported| ImportedFrom {

@@ -1,11 +1,12 @@
 //! Round trips, damaged bytes, and the golden bytes of each operation.
 
-use gailou_shared::id::SubjectKey;
+use gailou_shared::id::{MediaId, SubjectKey};
 use gailou_shared::wire::{Author, CommentState, MemberRef, ReviewReasonKind, StaffRole, Visibility};
 use proptest::option::of;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::media::MediaRef;
 
 fn id() -> impl Strategy<Value = CommentId> {
     (1..=i64::MAX as u64).prop_map(|n| CommentId::new(n).unwrap())
@@ -17,6 +18,11 @@ fn member() -> impl Strategy<Value = MemberId> {
 
 fn named() -> impl Strategy<Value = MemberRef> {
     (member(), any::<String>()).prop_map(|(id, name)| MemberRef { id, name })
+}
+
+fn media() -> impl Strategy<Value = MediaRef> {
+    (1..=i64::MAX as u64, any::<String>(), any::<u32>(), any::<u32>(), any::<String>())
+        .prop_map(|(id, name, width, height, alt)| MediaRef { id: MediaId::new(id).unwrap(), name, width, height, alt })
 }
 
 fn imported() -> impl Strategy<Value = ImportedFrom> {
@@ -44,9 +50,11 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
         count,
     });
     let reasons = prop::collection::vec(reason, 0..3);
-    let rest = (prop::collection::vec(named(), 0..4), reasons, any::<Option<(String, [u8; 32])>>(), of(imported()));
+    let media = prop::collection::vec(media(), 0..3);
+    let rest =
+        (prop::collection::vec(named(), 0..4), media, reasons, any::<Option<(String, [u8; 32])>>(), of(imported()));
     (place, texts, rest).prop_map(
-        |(place, (content, html, original_text), (mentions, reasons, idempotency, imported))| {
+        |(place, (content, html, original_text), (mentions, media, reasons, idempotency, imported))| {
             let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
             NewCommentRow {
                 subject,
@@ -61,6 +69,7 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
                 html,
                 original_text,
                 mentions,
+                media,
                 reasons,
                 idempotency: idempotency.map(|(key, request)| IdempotencyKey { key, request }),
                 imported,
@@ -130,6 +139,7 @@ fn publish() -> Operation {
         html: "<p>written</p>".into(),
         original_text: Some("raw".into()),
         mentions: vec![named(1, ""), named(2, "x")],
+        media: vec![MediaRef { id: MediaId::new(3).unwrap(), name: "3".into(), width: 4, height: 5, alt: "a".into() }],
         reasons: vec![ReviewReason { kind: ReviewReasonKind::Rule, detail: "ad".into(), count: 1 }],
         idempotency: Some(IdempotencyKey { key: "k".into(), request: [7; 32] }),
         imported: Some(imported),
@@ -143,32 +153,39 @@ const FORMER_COMMENT: &str = "02090005766964656f05e4b8ad2f321000000000000000057f
 
 /// Readers of this release and of the next see these bytes.
 #[test]
-fn bytes_are_those_of_format_4() {
-    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [4, 9, 1, 5, 7, 0]);
+fn bytes_are_those_of_format_5() {
+    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [5, 9, 1, 5, 7, 0]);
     let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
-    assert_eq!(hex::encode(bytes), format!("04{}010202616401", FORMER_COMMENT.strip_prefix("02").unwrap()));
+    let former = FORMER_COMMENT.strip_prefix("02").unwrap();
+    assert_eq!(hex::encode(bytes), format!("05{former}010202616401{}", "0103013304050161"));
 }
 
 #[test]
-fn operation_of_the_format_before_is_read() {
-    let reaction = decode(&[2, 9, 1, 5, 7, 0]).unwrap();
-    assert_eq!(text_of(&reaction), text_of(&LoggedOperation::new(9, react())));
+fn operations_of_the_formats_before_are_read() {
+    for format in [2, 4] {
+        let reaction = decode(&[format, 9, 1, 5, 7, 0]).unwrap();
+        assert_eq!(text_of(&reaction), text_of(&LoggedOperation::new(9, react())));
+        assert!(decode(&[format, 9, 1, 5, 7]).is_err() && decode(&[format, 9, 1, 5, 7, 0, 0]).is_err());
+    }
     let former = hex::decode(FORMER_COMMENT).unwrap();
+    let with_reasons = [&[4], &former[1..], &[1, 2, 2, 0x61, 0x64, 1]].concat();
     let Operation::Publish(mut expected) = publish() else { unreachable!("it is a comment") };
+    expected.media.clear();
+    let read = |bytes: &[u8]| text_of(&decode(bytes).unwrap());
+    assert_eq!(read(&with_reasons), text_of(&LoggedOperation::new(9, Operation::Publish(expected.clone()))));
     expected.reasons.clear();
-    assert_eq!(text_of(&decode(&former).unwrap()), text_of(&LoggedOperation::new(9, Operation::Publish(expected))));
-    for damaged in
-        [&former[..former.len() - 1], &[former.as_slice(), &[0]].concat(), &[2, 9, 1, 5, 7], &[2, 9, 1, 5, 7, 0, 0]]
-    {
-        assert!(decode(damaged).is_err(), "{damaged:?}");
+    assert_eq!(read(&former), text_of(&LoggedOperation::new(9, Operation::Publish(expected))));
+    for whole in [&former, &with_reasons] {
+        assert!(decode(&whole[..whole.len() - 1]).is_err(), "cut short");
+        assert!(decode(&[whole.as_slice(), &[0]].concat()).is_err(), "one byte more");
     }
 }
 
 #[test]
 fn unknown_formats_and_other_operations_are_refused() {
     let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
-    bytes[0] = 5;
-    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 5 is unknown");
+    bytes[0] = 6;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 6 is unknown");
     assert!(decode(&[]).is_err());
     assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
 }
