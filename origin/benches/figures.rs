@@ -128,6 +128,7 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
             content,
             original_text: None,
             mentions: vec![],
+            media: vec![],
             reasons: vec![],
             idempotency: None,
             imported: None,

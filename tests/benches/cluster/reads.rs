@@ -129,6 +129,7 @@ fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
         content,
         original_text: None,
         mentions: vec![],
+        media: vec![],
         reasons: vec![],
         idempotency: None,
         imported: None,

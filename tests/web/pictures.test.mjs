@@ -1,0 +1,75 @@
+// Pictures: chosen, dropped, removed, posted, and shown.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { newSubject } from './support/api.mjs';
+import { BASE, skipWithout } from './support/environment.mjs';
+import {
+  assertVisible,
+  commentWith,
+  mainForm,
+  newText,
+  postOnPage,
+  withPage,
+} from './support/page.mjs';
+
+/** A red pixel. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+const picture = (name) => ({ name, mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') });
+
+/** Chooses files by the button of a form. */
+async function choose(page, form, files) {
+  const nameField = form.getByLabel('Your name');
+  if (await nameField.isVisible()) await nameField.fill('Test guest');
+  const chooser = page.waitForEvent('filechooser');
+  await form.getByRole('button', { name: 'Add a picture' }).click();
+  await (await chooser).setFiles(files);
+}
+
+describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('chosen picture is uploaded, posted and shown after a reload', async () => {
+    const text = newText('With a picture');
+    await withPage(newSubject(), {}, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('one.png'), picture('two.png')]);
+      await assertVisible(form.locator('.pictures img[alt="two.png"]'), 'it is uploaded');
+      await form.getByRole('button', { name: 'Remove one.png' }).click();
+      assert.equal(await form.locator('.pictures li').count(), 1);
+      await postOnPage(page, text);
+      assert.equal(await form.locator('.pictures li').count(), 0, 'the form is empty again');
+      await page.reload();
+      const shown = commentWith(page, text).locator('.media img');
+      await assertVisible(shown, 'the comment shows it');
+      assert.equal(await shown.count(), 1);
+      const { width, height, natural } = await shown.evaluate(async (image) => {
+        image.loading = 'eager';
+        await image.decode();
+        const { width, height, naturalWidth: natural } = image;
+        return { width, height, natural };
+      });
+      assert.deepEqual({ width, height, natural }, { width: 1, height: 1, natural: 1 });
+    });
+  });
+
+  test('dropped picture is uploaded, and what is no picture is refused', async () => {
+    await withPage(newSubject(), {}, async (page) => {
+      const form = mainForm(page);
+      await form.getByLabel('Your name').fill('Test guest');
+      const drop = (name, type) =>
+        form.evaluate(
+          (node, { name, type, base64 }) => {
+            const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], name, { type }));
+            node.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+          },
+          { name, type, base64: PNG },
+        );
+      await drop('notes.txt', 'text/plain');
+      await assertVisible(form.getByText('Only JPEG, PNG, GIF and WebP'), 'a text is refused');
+      await drop('dropped.png', 'image/png');
+      await assertVisible(form.locator('.pictures img[alt="dropped.png"]'), 'it is uploaded');
+    });
+  });
+});
