@@ -22,8 +22,8 @@ pub const MAX_MENTIONS: usize = 20;
 pub const MAX_COMMENT_MEDIA: usize = 4;
 /// Largest picture that is uploaded, in bytes; a stored one is no larger.
 pub const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;
-/// Largest body of an upload, in bytes: a picture, its description, and what is around them.
-pub const MAX_UPLOAD_BYTES: usize = MAX_MEDIA_BYTES + MAX_BODY_BYTES;
+/// Largest body of an upload, in bytes: 5 MiB for a picture, and 64 KiB for its description and what is around them.
+pub const MAX_UPLOAD_BYTES: usize = 81 * MAX_BODY_BYTES;
 /// Most pixels of a picture that is uploaded: 6,000 × 4,000. Decoded they take 96 MB.
 pub const MAX_PICTURE_PIXELS: u64 = 24_000_000;
 /// Most pixels of a stored picture on one side; a larger one is made smaller.

@@ -66,6 +66,7 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
         (1u64..4).prop_map(|member| review::report(member, 2)),
         Just(review::held_edit("held")),
         Just(CommentChange::Erase),
+        Just(CommentChange::DropMedia),
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
@@ -390,6 +391,23 @@ fn erased_comment_is_a_tombstone_for_ever() {
     let late = &tables.comments[&late.path.id()];
     assert_eq!((late.row.state, late.row.floor), (CommentState::Deleted, Some(2)));
     tables.check();
+}
+
+#[test]
+fn only_a_deleted_comment_loses_its_pictures_and_its_deletion_can_still_be_undone() {
+    let new = comment(0, &subject(0), None);
+    let id = new.path.id();
+    let mut tables = FoldTables::default();
+    let change = |change| LoggedOperation::new(NOW, Operation::Change { id, change, audit: None });
+    let publish = logged(0, Operation::Publish(Box::new(new.clone())));
+    tables.persist(TableLayout::Sharded, &[publish]).unwrap();
+    let dropped = tables.persist(TableLayout::Sharded, &[change(CommentChange::DropMedia)]).unwrap();
+    assert!(matches!(dropped.outcomes[..], [OperationOutcome::Conflict]), "{:?}", dropped.outcomes);
+    tables.persist(TableLayout::Sharded, &[change(CommentChange::State(CommentState::Deleted))]).unwrap();
+    let before = tables.comments[&id].row.clone();
+    let dropped = tables.persist(TableLayout::Sharded, &[change(CommentChange::DropMedia)]).unwrap();
+    assert!(matches!(dropped.outcomes[..], [OperationOutcome::Done]) && dropped.changed.is_empty(), "{dropped:?}");
+    assert_eq!(tables.comments[&id].row, before);
 }
 
 #[test]
