@@ -7,5 +7,6 @@ import './safety.test.mjs';
 import './live.test.mjs';
 import './event-stream.test.mjs';
 import './html.test.mjs';
+import './pictures.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
