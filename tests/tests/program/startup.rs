@@ -232,5 +232,5 @@ async fn doctor_asks_the_service_that_knows_members() {
 
 /// A service that knows no member.
 fn answering_accounts() -> Router {
-    Router::new().route("/members", post(async || r#"{"data":{}}"#))
+    Router::new().route("/members", post(|| async { r#"{"data":{}}"# }))
 }
