@@ -53,7 +53,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/latest", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/latest.atom", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/members/{id}/comments", page())
-        .route("/v1/media", post(checked(RouteRule::UPLOAD)))
+        .route("/v1/media", post(checked(RouteRule::PICTURE_UPLOAD)))
         .route("/v1/media/{name}", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/preview", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))

@@ -25,7 +25,7 @@ use crate::api_client::ApiClient;
 use crate::backing_servers::{self, ServerAddresses};
 use crate::manual_origin_clock::ManualOriginClock;
 use crate::persist_barrier::PersistBarrier;
-use crate::{TOKEN_SECRET, poll_until};
+use crate::{TOKEN_SECRET, moderator, poll_until};
 
 /// Names an OpenSearch server, `http://127.0.0.1:9200`.
 const OPENSEARCH_VARIABLE: &str = "GAILOU_TEST_OPENSEARCH";
@@ -188,6 +188,22 @@ impl TestOrigin {
     pub async fn export_tables(&self) -> String {
         self.wait_until_persisted().await;
         format!("{:#?}", self.app.tables.export_comments(None, None, 1_000_000).await.expect("an export"))
+    }
+
+    /// Why this comment waits for a moderator, once the queue has it.
+    pub async fn queue_reasons(&self, comment: &Value) -> Value {
+        self.wait_until_persisted().await;
+        let queue = || async { self.request("GET /v1/admin/queue").by(&moderator()).send().await.expect(200) };
+        let entry = |page: &Value| {
+            page["data"]
+                .as_array()
+                .expect("a page")
+                .iter()
+                .find(|entry| entry["comment"]["id"] == comment["id"])
+                .cloned()
+        };
+        let page = poll_until(queue, |page| entry(page).is_some()).await;
+        entry(&page).unwrap_or_else(|| panic!("{comment} is not queued: {page}"))["why"].clone()
     }
 
     /// The first page of a list of this subject, as the tables have it: snapshots in memory are made

@@ -49,7 +49,7 @@ impl RouteRule {
     /// Anybody's call with a JSON body.
     pub const GUEST_JSON: Self = Self { token: false, ..Self::MEMBER_JSON };
     /// A member's picture. Its kind is for the origin to judge.
-    pub const UPLOAD: Self = Self { max_bytes: MAX_UPLOAD_BYTES, ..Self::MEMBER_CALL };
+    pub const PICTURE_UPLOAD: Self = Self { max_bytes: MAX_UPLOAD_BYTES, ..Self::MEMBER_CALL };
     /// A text to publish.
     pub const PUBLISHED_TEXT: Self = Self { filtered: true, ..Self::MEMBER_JSON };
 }

@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::picture::PictureFormat;
 
-/// Comments that may use one picture. A request that is sent again makes a second comment of the picture, as long as
-/// nobody knows that the first one was stored.
+/// Comments that may use one picture. A request that is sent again makes a second comment of the picture, until the
+/// first one is known to be stored.
 pub const MAX_USES: usize = 8;
 /// How long the file is kept of a comment that the tables do not have, in milliseconds (30 days): it may be behind a
 /// broker that lags, or a dead letter that is sent again.
 pub const MISSING_COMMENT_GRACE_MS: u64 = 30 * 86_400_000;
-/// Bytes of the hash in a name: 128 bits, so that nobody guesses one.
+/// Bytes of the hash in a name: 128 bits, so that none can be guessed.
 const NAME_HASH_BYTES: usize = 16;
 
 /// The name of a file: the picture's id, a hash of its bytes, and its format.

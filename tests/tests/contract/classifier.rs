@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gailou::config::{ClassifiedAuthors, ClassifierKind, ClassifierSettings, Password, UnclassifiedRule};
 use gailou_shared::token::Role;
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{TestMember, TestOrigin, admin, ann, bob, comments_path, id, member, moderator, poll_until};
+use gailou_tests::{TestMember, TestOrigin, admin, ann, bob, comments_path, id, member, moderator};
 use serde_json::{Value, json};
 
 use crate::fake_classifier::{ClassifierBehavior, FakeClassifier};
@@ -39,17 +39,6 @@ async fn post(origin: &TestOrigin, by: &TestMember, content: &str) -> (u16, Valu
     (answer.status, answer.json)
 }
 
-/// Why this comment is in the queue.
-async fn why(origin: &TestOrigin, comment: &Value) -> Value {
-    origin.wait_until_persisted().await;
-    let queue = || async { origin.request("GET /v1/admin/queue").by(&moderator()).send().await.expect(200) };
-    let entry = |page: &Value| {
-        page["data"].as_array().unwrap().iter().find(|entry| entry["comment"]["id"] == comment["id"]).cloned()
-    };
-    let page = poll_until(queue, |page| entry(page).is_some()).await;
-    entry(&page).unwrap_or_else(|| panic!("{comment} is not queued: {page}"))["why"].clone()
-}
-
 fn of_classifier(labels: &[&str]) -> Value {
     labels.iter().map(|label| json!({"kind": "classifier", "detail": label, "count": 1})).collect()
 }
@@ -72,13 +61,13 @@ async fn what_it_suspects_waits_and_the_rest_does_not() {
     service.set_behavior(SPAM);
     let (status, held) = post(&origin, &bob(), "win at once").await;
     assert_eq!((status, &held["state"]), (202, &json!("review")));
-    assert_eq!(why(&origin, &held).await, of_classifier(&["ads", "casino"]));
+    assert_eq!(origin.queue_reasons(&held).await, of_classifier(&["ads", "casino"]));
     // An edit is a text too: readers see the former one.
     let edit = origin.edit(&ann(), &root, "hello, casino").await;
     assert_eq!(edit.status, 202, "{}", edit.text);
     let asked: Value = serde_json::from_str(&service.last_request().0).unwrap();
     assert_eq!((&asked["content"], &asked["edit"]), (&json!("hello, casino"), &json!(true)));
-    assert_eq!(why(&origin, &root).await, of_classifier(&["ads", "casino"]));
+    assert_eq!(origin.queue_reasons(&root).await, of_classifier(&["ads", "casino"]));
     let page = origin.page(&comments_path(SUBJECT)).await;
     assert_eq!(page["data"][0]["content"], "hello");
     assert_eq!(page["data"].as_array().unwrap().len(), 1);
@@ -141,7 +130,7 @@ async fn strange_answer_concerns_its_text_alone() {
         let before = service.calls();
         let (status, held) = post(&origin, &ann(), "hello").await;
         assert_eq!((status, service.calls()), (202, before + 1), "{strange:?}");
-        assert_eq!(why(&origin, &held).await, of_classifier(&["unanswered"]), "{strange:?}");
+        assert_eq!(origin.queue_reasons(&held).await, of_classifier(&["unanswered"]), "{strange:?}");
     }
     // Nor do texts that the service fails at stop it, while they are those of one author.
     service.set_behavior(ClassifierBehavior::Fail);
@@ -169,7 +158,7 @@ async fn service_that_fails_is_left_alone_for_a_while() {
     origin.request("PATCH /v1/admin/settings").by(&admin()).json(&rules).send().await.expect(200);
     let (status, held) = post(&origin, &ann(), "hello").await;
     assert_eq!((status, service.calls()), (202, calls));
-    assert_eq!(why(&origin, &held).await, of_classifier(&["unanswered"]));
+    assert_eq!(origin.queue_reasons(&held).await, of_classifier(&["unanswered"]));
     service.set_behavior(HAM);
     tokio::time::sleep(BREAKER_OPEN).await;
     assert_eq!(post(&origin, &ann(), "hello").await.0, 201);
@@ -200,7 +189,7 @@ async fn akismet_is_asked_by_its_form() {
     ] {
         service.set_behavior(behavior);
         let reply = origin.try_post(&bob(), SUBJECT, &json!({"content": "casino", "parent_id": id(&root)})).await;
-        assert_eq!(why(&origin, &reply.expect(202)).await, of_classifier(&[label]));
+        assert_eq!(origin.queue_reasons(&reply.expect(202)).await, of_classifier(&[label]));
     }
     assert!(service.last_request().0.contains("&comment_type=reply&"));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou_tests::{TestMember, TestOrigin, ann, id, moderator, poll_until};
+use gailou_tests::{TestMember, TestOrigin, ann, id, moderator};
 use serde_json::{Value, json};
 
 const SUBJECT: &str = "article/rules";
@@ -25,17 +25,6 @@ async fn post(origin: &TestOrigin, by: &TestMember, content: &str) -> (u16, Valu
     (answer.status, answer.json)
 }
 
-/// Why this comment is in the queue.
-async fn why(origin: &TestOrigin, comment: &Value) -> Value {
-    origin.wait_until_persisted().await;
-    let queue = || async { origin.request("GET /v1/admin/queue").by(&moderator()).send().await.expect(200) };
-    let entry = |page: &Value| {
-        page["data"].as_array().unwrap().iter().find(|entry| entry["comment"]["id"] == comment["id"]).cloned()
-    };
-    let page = poll_until(queue, |page| entry(page).is_some()).await;
-    entry(&page).unwrap_or_else(|| panic!("{comment} is not queued: {page}"))["why"].clone()
-}
-
 async fn approve(origin: &TestOrigin, comment: &Value) -> Value {
     let call = format!("POST /v1/admin/comments/{}/decision", id(comment));
     origin.request(&call).by(&moderator()).json(&json!({"action": "approve"})).send().await.expect(200)
@@ -51,7 +40,7 @@ async fn guests_wait_and_members_do_not() {
     let guest = origin.register_guest("visitor").await;
     let (status, held) = post(&origin, &guest, "hello").await;
     assert_eq!((status, &held["state"]), (202, &json!("review")));
-    assert_eq!(why(&origin, &held).await, of_rule("guest"));
+    assert_eq!(origin.queue_reasons(&held).await, of_rule("guest"));
     assert_eq!(post(&origin, &ann(), "hello").await.0, 201);
     // An approved guest cannot replace the text by another that no moderator has seen.
     approve(&origin, &held).await;
@@ -65,7 +54,7 @@ async fn first_comment_of_a_guest_waits_until_one_is_approved() {
     let origin = start(&json!({"hold_first_guest_comment": true})).await;
     let guest = origin.register_guest("newcomer").await;
     let (_, first) = post(&origin, &guest, "one").await;
-    assert_eq!(why(&origin, &first).await, of_rule("first_guest_comment"));
+    assert_eq!(origin.queue_reasons(&first).await, of_rule("first_guest_comment"));
     assert_eq!(post(&origin, &guest, "two").await.0, 202, "nothing was approved yet");
     let approved = approve(&origin, &first).await;
     origin.wait_until_persisted().await;
@@ -85,7 +74,7 @@ async fn text_with_too_many_links_waits() {
     let (status, one) = post(&origin, &ann(), "see https://a.example").await;
     assert_eq!((status, &one["state"]), (201, &json!("published")));
     let (_, two) = post(&origin, &ann(), "see https://a.example and [b](https://b.example)").await;
-    assert_eq!(why(&origin, &two).await, of_rule("links"));
+    assert_eq!(origin.queue_reasons(&two).await, of_rule("links"));
     assert_eq!(post(&origin, &moderator(), "https://a.example https://b.example").await.0, 201);
 }
 

@@ -17,7 +17,7 @@ export interface PictureHost {
   readonly text: Strings;
   /** The address of the server. */
   readonly server: string;
-  /** Whether there is somebody to upload for; otherwise it says what is missing. */
+  /** Whether there is a member to upload for; otherwise it says what is missing. */
   prepare(): Promise<boolean>;
   upload(file: File, onProgress: (part: number) => void, signal: AbortSignal): Promise<Media>;
   showError(sentence: string): void;

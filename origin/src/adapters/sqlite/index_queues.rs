@@ -4,13 +4,12 @@ use async_trait::async_trait;
 use gailou_shared::id::CommentId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
+use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, json_array};
 use crate::adapters::sqlite::rows::{comment_id, count};
-use crate::adapters::sqlite::{SqliteStore, closed_error};
 use crate::domain::fold::RowChanges;
 use crate::domain::row::ExportCursor;
 use crate::ports::store::{IndexBacklog, IndexQueues, QueuedComment, Result};
-use crate::telemetry::CallTimer;
 
 /// The setting that has what the installation knows of its index.
 const INDEX_STATE_SETTING: &str = "search_index";
@@ -27,23 +26,6 @@ pub(super) fn write_index_queue(tx: &Transaction<'_>, changes: &RowChanges<'_>) 
         insert.execute([id.signed()])?;
     }
     Ok(())
-}
-
-impl SqliteStore {
-    /// Runs `work` on the writer, off the async threads. It is measured as `operation`.
-    async fn write<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let writer = self.writer.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let connection = writer.lock();
-            let _timer = CallTimer::start("sqlite", operation);
-            work(&connection)
-        });
-        done.await.map_err(|_| closed_error())?
-    }
 }
 
 #[async_trait]

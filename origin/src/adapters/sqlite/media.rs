@@ -2,14 +2,13 @@
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MediaId, MemberId};
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Row, params};
 
+use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{count, damaged, member_id};
-use crate::adapters::sqlite::{SqliteStore, closed_error};
 use crate::domain::media::{MAX_USES_TEXT_BYTES, MediaRef, MediaRow, parse_uses, uses_text};
 use crate::ports::store::{MediaRows, Result};
-use crate::telemetry::CallTimer;
 
 /// The columns that [`media_row`] reads.
 const MEDIA_COLUMNS: &str = "id, owner_id, name, width, height, alt, uses, unused_since, is_deleted";
@@ -18,7 +17,7 @@ const MEDIA_COLUMNS: &str = "id, owner_id, name, width, height, alt, uses, unuse
 impl MediaRows for SqliteStore {
     async fn insert_media(&self, row: &MediaRow, check_at: u64) -> Result<()> {
         let row = row.clone();
-        self.write_media("insert_media", move |c| {
+        self.write("insert_media", move |c| {
             let MediaRef { id, name, width, height, alt } = row.media;
             let sql = "INSERT INTO media (id, owner_id, name, width, height, alt, uses, unused_since, check_at) \
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -45,7 +44,7 @@ impl MediaRows for SqliteStore {
 
     async fn use_media(&self, ids: &[MediaId], comment: CommentId) -> Result<bool> {
         let ids = ids.to_vec();
-        self.write_media("use_media", move |c| {
+        self.write("use_media", move |c| {
             let transaction = c.transaction()?;
             let sql = "UPDATE media SET uses = uses || ?2, unused_since = NULL \
                        WHERE id = ?1 AND is_deleted = 0 AND length(uses) <= ?3";
@@ -76,48 +75,22 @@ impl MediaRows for SqliteStore {
     async fn put_media_check(&self, row: &MediaRow, unused_since: Option<u64>, check_at: u64) -> Result<()> {
         let values = (row.media.id.signed(), uses_text(&row.uses), unused_since, check_at);
         let sql = "UPDATE media SET unused_since = ?3, check_at = ?4 WHERE id = ?1 AND uses = ?2 AND is_deleted = 0";
-        self.change_media("put_media_check", sql, values).await.map(|_| ())
+        self.write_rows("put_media_check", sql, values).await.map(|_| ())
     }
 
     async fn begin_media_deletion(&self, row: &MediaRow) -> Result<bool> {
         let sql = "UPDATE media SET is_deleted = 1 WHERE id = ?1 AND uses = ?2";
         let values = (row.media.id.signed(), uses_text(&row.uses));
-        Ok(self.change_media("begin_media_deletion", sql, values).await? > 0)
+        Ok(self.write_rows("begin_media_deletion", sql, values).await? > 0)
     }
 
     async fn delete_media(&self, id: MediaId) -> Result<()> {
-        self.change_media("delete_media", "DELETE FROM media WHERE id = ?1", [id.signed()]).await.map(|_| ())
+        self.write_rows("delete_media", "DELETE FROM media WHERE id = ?1", [id.signed()]).await.map(|_| ())
     }
 
     async fn expire_media_of(&self, owner: MemberId) -> Result<()> {
         let sql = "UPDATE media SET unused_since = 0, check_at = 0 WHERE owner_id = ?1";
-        self.change_media("expire_media_of", sql, [owner.signed()]).await.map(|_| ())
-    }
-}
-
-impl SqliteStore {
-    async fn change_media(
-        &self,
-        operation: &'static str,
-        sql: &'static str,
-        values: impl Params + Send + 'static,
-    ) -> Result<usize> {
-        self.write_media(operation, move |c| Ok(c.prepare_cached(sql)?.execute(values)?)).await
-    }
-
-    /// Runs `work` on the writer, off the async threads.
-    async fn write_media<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let writer = self.writer.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let mut writer = writer.lock();
-            let _timer = CallTimer::start("sqlite", operation);
-            work(&mut writer)
-        });
-        done.await.map_err(|_| closed_error())?
+        self.write_rows("expire_media_of", sql, [owner.signed()]).await.map(|_| ())
     }
 }
 

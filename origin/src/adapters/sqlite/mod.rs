@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use gailou_shared::rank::HotWeights;
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, OpenFlags, Transaction};
+use rusqlite::{Connection, OpenFlags, Params, Transaction};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -150,6 +150,32 @@ impl SqliteStore {
             answer
         });
         done.await.map_err(|_| closed_error())?
+    }
+
+    /// Runs `work` on the writer, off the async threads, for tables that no operation of the journal writes. It is measured
+    /// as `operation`.
+    async fn write<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let writer = self.writer.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let mut connection = writer.lock();
+            let _timer = CallTimer::start("sqlite", operation);
+            work(&mut connection)
+        });
+        done.await.map_err(|_| closed_error())?
+    }
+
+    /// Writes one statement; how many rows it changed.
+    async fn write_rows(
+        &self,
+        operation: &'static str,
+        sql: &'static str,
+        values: impl Params + Send + 'static,
+    ) -> Result<usize> {
+        self.write(operation, move |c| Ok(c.prepare_cached(sql)?.execute(values)?)).await
     }
 
     fn writer(&self) -> MutexGuard<'_, Connection> {

@@ -4,13 +4,12 @@ use async_trait::async_trait;
 use gailou_shared::id::{MemberId, RefusedTextId};
 use gailou_shared::limits::{MAX_REFUSED_TEXTS, MAX_REFUSED_TEXTS_PER_HOUR};
 use gailou_shared::wire::RefusedText;
-use rusqlite::{Connection, Params, params};
+use rusqlite::params;
 
+use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{damaged, parse_json};
-use crate::adapters::sqlite::{SqliteStore, closed_error};
 use crate::ports::store::{RefusedTexts, Result};
-use crate::telemetry::CallTimer;
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -20,7 +19,7 @@ impl RefusedTexts for SqliteStore {
         let record = serde_json::to_string(text).map_err(damaged)?;
         let (id, at, author) = (text.id.signed(), text.at as i64, text.author.id.signed());
         let since = text.at.saturating_sub(HOUR_MS) as i64;
-        self.write_refused("keep_refused", move |c| {
+        self.write("keep_refused", move |c| {
             let transaction = c.transaction()?;
             let sql = "INSERT OR IGNORE INTO refused_text (id, at, author_id, record) SELECT ?1, ?2, ?3, ?4 \
                        WHERE (SELECT count(*) FROM refused_text WHERE author_id = ?3 AND at > ?5) < ?6";
@@ -67,42 +66,16 @@ impl RefusedTexts for SqliteStore {
     }
 
     async fn delete_refused(&self, id: RefusedTextId) -> Result<()> {
-        self.delete_from_refused("delete_refused", "DELETE FROM refused_text WHERE id = ?1", [id.signed()]).await
+        self.write_rows("delete_refused", "DELETE FROM refused_text WHERE id = ?1", [id.signed()]).await.map(|_| ())
     }
 
     async fn delete_refused_of(&self, author: MemberId) -> Result<()> {
         let sql = "DELETE FROM refused_text WHERE author_id = ?1";
-        self.delete_from_refused("delete_refused_of", sql, [author.signed()]).await
+        self.write_rows("delete_refused_of", sql, [author.signed()]).await.map(|_| ())
     }
 
     async fn delete_refused_before(&self, before: u64) -> Result<()> {
         let sql = "DELETE FROM refused_text WHERE at < ?1";
-        self.delete_from_refused("delete_refused_before", sql, [before as i64]).await
-    }
-}
-
-impl SqliteStore {
-    async fn delete_from_refused(
-        &self,
-        operation: &'static str,
-        sql: &'static str,
-        params: impl Params + Send + 'static,
-    ) -> Result<()> {
-        self.write_refused(operation, move |c| Ok(c.prepare_cached(sql)?.execute(params).map(|_| ())?)).await
-    }
-
-    /// Runs `work` on the writer, off the async threads.
-    async fn write_refused<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let writer = self.writer.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let mut writer = writer.lock();
-            let _timer = CallTimer::start("sqlite", operation);
-            work(&mut writer)
-        });
-        done.await.map_err(|_| closed_error())?
+        self.write_rows("delete_refused_before", sql, [before as i64]).await.map(|_| ())
     }
 }
