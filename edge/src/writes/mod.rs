@@ -20,7 +20,7 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 
 use crate::forward::{self, ForwardRequest, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
 use crate::ports::{BodyMode, Ports};
-use crate::rate_limits::{self, RateLimit, Writer};
+use crate::rate_limits::{self, RateLimit, Writer, network_of};
 use crate::response::problem;
 use crate::{Isolate, word_filter};
 
@@ -79,6 +79,14 @@ pub async fn check_and_forward(
     let announced = forward::header_text(&parts.headers, &CONTENT_LENGTH).parse::<u64>().ok();
     if announced.is_some_and(|length| length > rule.max_bytes as u64) {
         return too_large();
+    }
+    // A picture has its room until its answer; other bodies are small.
+    let room = (rule.max_bytes > MAX_BODY_BYTES).then(|| {
+        let bytes = announced.and_then(|length| length.try_into().ok()).unwrap_or(rule.max_bytes);
+        isolate.body_budget.reserve(network_of(requester.client.as_deref()), bytes, ports.clock.now_ms())
+    });
+    if matches!(room, Some(None)) {
+        return problem(id, Code::Overloaded, "Too many pictures are being uploaded. Send it again.", Vec::new());
     }
     // Reading also fails when the client disconnects; it then does not see this answer.
     let Ok(body) = axum::body::to_bytes(body, rule.max_bytes).await else { return too_large() };

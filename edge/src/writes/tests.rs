@@ -106,6 +106,19 @@ fn errors_follow_the_order_of_the_contract() {
     check("GET", "/v1/subjects/article/7/comments?limit=0", &[], "", (201, ""));
 }
 
+#[test]
+fn uploads_share_the_room_for_large_bodies() {
+    let bed = bed();
+    let network = crate::rate_limits::network_of(Some("192.0.2.1"));
+    let upload = || bed.send("POST", "/v1/media", &[TOKEN], "x").status;
+    let held: Vec<_> = (0..3).map(|_| bed.isolate.body_budget.reserve(network, MAX_UPLOAD_BYTES, START_MS)).collect();
+    assert!(held.iter().all(Option::is_some), "three uploads of one network fit");
+    assert_eq!((upload(), bed.drain_requests().len()), (503, 0), "one without a length counts as the largest");
+    assert_eq!(bed.send("POST", POST, &[TOKEN, JSON], "{}").status, 201, "a comment needs no room");
+    drop(held);
+    assert_eq!((upload(), upload()), (201, 201));
+}
+
 /// The origin serves these and the edge does not pass them on; an import is larger than the edge may hold.
 const INNER_CALLS: [&str; 4] =
     ["GET\t/metrics", "GET\t/v1/edge/changes", "GET\t/v1/admin/export", "POST\t/v1/admin/import"];
