@@ -209,7 +209,7 @@ async fn check_reviews(tables: &dyn ReconciledTables, execute: impl AsyncFn(Stri
         ),
     ] {
         execute(damage.clone()).await;
-        assert_eq!(compare(tables, false).await, [expected.clone()], "{damage}");
+        assert_eq!(compare(tables, false).await, std::slice::from_ref(&expected), "{damage}");
         assert_eq!(compare(tables, true).await, [expected], "{damage}");
         is_right(counts.0, counts.1).await;
     }
