@@ -1,7 +1,7 @@
 //! The files of pictures, by the crate `object_store`: in a directory, or in a bucket of S3 or a server like it.
 //!
 //! Promise: a file appears whole (a directory takes it under another name first, and syncs it), a call takes no longer
-//! than [`BLOB_TIMEOUT`], and a read that stands still ends after as long.
+//! than `BLOB_TIMEOUT`, and a read that stands still ends after as long.
 
 mod http_service;
 
