@@ -52,6 +52,39 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('large picture keeps its proportions, its place and the width of the page', async () => {
+    const text = newText('With a tall picture');
+    await withPage(newSubject(), {}, async (page) => {
+      const tall = await page.evaluate(() => {
+        const canvas = Object.assign(document.createElement('canvas'), {
+          width: 600,
+          height: 1200,
+        });
+        canvas.getContext('2d').fillRect(0, 0, 300, 600);
+        return canvas.toDataURL('image/jpeg').split(',')[1];
+      });
+      const file = {
+        name: 'tall.jpg',
+        mimeType: 'image/jpeg',
+        buffer: Buffer.from(tall, 'base64'),
+      };
+      await choose(page, mainForm(page), [file]);
+      await assertVisible(
+        mainForm(page).locator('.pictures img[alt="tall.jpg"]'),
+        'it is uploaded',
+      );
+      await postOnPage(page, text);
+      await page.reload();
+      const shown = commentWith(page, text).locator('.media img');
+      await assertVisible(shown, 'the comment shows it');
+      const size = () => shown.evaluate(({ width, height }) => ({ width, height }));
+      assert.deepEqual(await size(), { width: 160, height: 320 }, 'whether it has come or not');
+      await shown.evaluate((image) => image.decode());
+      assert.deepEqual(await size(), { width: 160, height: 320 });
+      assert.equal(await shown.evaluate((image) => image.naturalWidth), 600);
+    });
+  });
+
   test('dropped picture is uploaded, and what is no picture is refused', async () => {
     await withPage(newSubject(), {}, async (page) => {
       const form = mainForm(page);

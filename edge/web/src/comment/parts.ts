@@ -62,11 +62,21 @@ export function bodyOf(comment: ShownComment, locale: Locale, server: string): H
   return body;
 }
 
+/** The longer side of a picture in a comment, in CSS pixels. */
+const MAX_PICTURE_SIDE = 320;
+
 /** A picture that keeps its place while it is on its way, and loses it when it is gone. */
 function picture({ url, alt, width, height }: Media, server: string): HTMLImageElement | null {
   const address = safeUrl(url, undefined, `${server}/`);
   if (!address) return null;
-  const image = h('img', { alt, width, height, loading: 'lazy', referrerpolicy: 'no-referrer' });
+  const scale = Math.min(1, MAX_PICTURE_SIDE / Math.max(width, height));
+  const image = h('img', {
+    alt,
+    width: Math.round(width * scale),
+    height: Math.round(height * scale),
+    loading: 'lazy',
+    referrerpolicy: 'no-referrer',
+  });
   image.addEventListener('error', () => image.remove());
   image.src = address;
   return image;
