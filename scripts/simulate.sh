@@ -15,7 +15,7 @@ for name in SECONDS SEEDS FROM SEED; do
   if [ -n "${!name:-}" ]; then export "${name?}"; else unset "$name"; fi
 done
 export SIMULATE_FROM=${SIMULATE_FROM:-$(date +%s)000}
-suite=(cargo test --locked --profile quick --package gailou --features cluster --lib)
+suite=(cargo test --locked --release --package gailou --features cluster --lib)
 
 setup_rust || exit 1
 step "build the simulation" build-simulation "${suite[@]}" --no-run || exit 1
