@@ -35,7 +35,7 @@ pub use sample_data::{DATA_VARIABLE, sample_file};
 pub use tcp_proxy::TcpProxy;
 pub use test_certificates::{KAFKA_USER, TestCertificates};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
-pub use test_origin::{TestOrigin, runs_in_cluster};
+pub use test_origin::TestOrigin;
 
 /// How long something that must happen may take before the test fails. It is generous, because two
 /// busy processors may run everything at once.

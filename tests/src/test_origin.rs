@@ -263,7 +263,7 @@ async fn serve(config: &Config, role: ProcessRole, clock: &ManualOriginClock) ->
 }
 
 /// Whether `GAILOU_TEST_STORE` asks for a cluster.
-pub fn runs_in_cluster() -> bool {
+fn runs_in_cluster() -> bool {
     match std::env::var("GAILOU_TEST_STORE").as_deref() {
         Err(_) | Ok("" | "embedded") => false,
         Ok("cluster") if cfg!(feature = "cluster") => true,

@@ -8,15 +8,15 @@ use futures_util::stream::{self, StreamExt as _};
 use gailou_shared::id::CommentId;
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{TestOrigin, comments_on, comments_path, id, ids, member, moderator, runs_in_cluster, with_cursor};
+use gailou_tests::{TestOrigin, comments_on, comments_path, id, ids, member, moderator, with_cursor};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 const TEST_SUBJECT: &str = "article/paging";
-/// How many random histories are tried embedded, and in a cluster, where each takes ten times as long.
-const SEED_COUNTS: (u64, u64) = (24, 8);
+/// How many random histories are tried.
+const SEED_COUNT: u64 = 24;
 
 /// The state that a comment must have after the writes so far.
 struct KnownComment {
@@ -137,8 +137,7 @@ async fn write_at_random(origin: &TestOrigin, rng: &mut StdRng, known: &mut Vec<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_walk_shows_each_comment_once_during_writes_and_a_restart() {
-    let seeds = if runs_in_cluster() { SEED_COUNTS.1 } else { SEED_COUNTS.0 };
-    stream::iter(0..seeds).for_each_concurrent(3, check_paging_law).await;
+    stream::iter(0..SEED_COUNT).for_each_concurrent(3, check_paging_law).await;
 }
 
 async fn check_paging_law(seed: u64) {
