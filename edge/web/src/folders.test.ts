@@ -13,6 +13,7 @@ const FOLDERS = [
   'api', // the HTTP contract: its shapes, its calls, its problems
   'text', // the sentences for the reader, in each language
   'model', // what a thread knows without a document: comments, the reader, recent acts
+  'account', // signing in, and what is the reader's own: name, mails, notifications, data
   'composer', // the forms that a reader writes in
   'comment', // one comment on the page, with everything that opens under it
   'thread', // the list of comments, and what keeps it up to date

@@ -9,11 +9,15 @@ import type {
   Comment,
   CommentContext,
   Guest,
+  Me,
   Media,
+  Notifications,
   Overlay,
   Page,
   Reaction,
   ReactionState,
+  Session,
+  SignInProvider,
   Sort,
 } from './wire.ts';
 
@@ -39,10 +43,17 @@ export class ApiClient {
   /** The address of the server, without a slash at the end. */
   readonly base: string;
   readonly #tokens: ReaderTokens;
+  readonly #renew: () => Promise<boolean>;
 
-  constructor(base: string, tokens: ReaderTokens) {
+  /** `renew` is asked for another token when the server refuses one; it says whether there is one. */
+  constructor(
+    base: string,
+    tokens: ReaderTokens,
+    renew: () => Promise<boolean> = () => Promise.resolve(false),
+  ) {
     this.base = base;
     this.#tokens = tokens;
+    this.#renew = renew;
   }
 
   listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
@@ -78,6 +89,66 @@ export class ApiClient {
 
   createGuest(name: string): Promise<ApiAnswer<Guest>> {
     return this.#request({ method: 'POST', url: '/v1/guests', body: { name } });
+  }
+
+  /** The same guest, with another name. */
+  renameGuest(name: string): Promise<ApiAnswer<Guest>> {
+    return this.#send('PATCH', '/v1/guests/me', { body: { name } });
+  }
+
+  providers(): Promise<ApiAnswer<{ data: SignInProvider[] }>> {
+    return this.#request({ method: 'GET', url: '/v1/auth/providers' });
+  }
+
+  /** Where a provider signs the reader in for the page at this origin. */
+  signInUrl(provider: string, site: string): string {
+    const query = new URLSearchParams({ site });
+    return `${this.base}/v1/auth/${encodeURIComponent(provider)}?${query}`;
+  }
+
+  /** Has a link sent to the address. */
+  mailSignInLink(email: string, site: string): Promise<ApiAnswer<null>> {
+    return this.#request({ method: 'POST', url: '/v1/auth/email', body: { email, site } });
+  }
+
+  refreshSession(): Promise<ApiAnswer<Session>> {
+    return this.#request({ method: 'POST', url: '/v1/auth/refresh', withCookies: true });
+  }
+
+  endSession(): Promise<ApiAnswer<null>> {
+    return this.#request({ method: 'DELETE', url: '/v1/auth/session', withCookies: true });
+  }
+
+  me(): Promise<ApiAnswer<Me>> {
+    return this.#send('GET', '/v1/me');
+  }
+
+  changeMe(body: Partial<Pick<Me, 'name' | 'notify' | 'language'>>): Promise<ApiAnswer<Me>> {
+    return this.#send('PATCH', '/v1/me', { body });
+  }
+
+  /** Gives the reader what a guest has written. */
+  mergeGuest(guestToken: string): Promise<ApiAnswer<Me>> {
+    return this.#send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
+  }
+
+  /** Everything that is stored of the reader. */
+  exportMe(): Promise<ApiAnswer<unknown>> {
+    return this.#send('GET', '/v1/me/export');
+  }
+
+  eraseMe(): Promise<ApiAnswer<null>> {
+    return this.#send('DELETE', '/v1/me');
+  }
+
+  notifications(cursor?: string): Promise<ApiAnswer<Notifications>> {
+    const query = cursor ? `?${new URLSearchParams({ cursor })}` : '';
+    return this.#send('GET', `/v1/me/notifications${query}`);
+  }
+
+  /** Marks this notification as read, and all older ones. */
+  readNotifications(upTo: string): Promise<ApiAnswer<null>> {
+    return this.#send('POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
   }
 
   post(
@@ -133,13 +204,21 @@ export class ApiClient {
     return this.#request<Data>({ ...request, token }).catch(() => shared);
   }
 
-  /** With the reader's token. */
-  #send<Data>(
+  /** With the reader's token; once more with another one where the server refuses it, having done nothing. */
+  async #send<Data>(
     method: ApiRequest['method'],
     path: string,
     options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer'> = {},
   ): Promise<ApiAnswer<Data>> {
-    return this.#request({ method, url: path, token: this.#tokens.token, ...options });
+    const send = () =>
+      this.#request<Data>({ method, url: path, token: this.#tokens.token, ...options });
+    try {
+      return await send();
+    } catch (problem) {
+      const isRefused = problem instanceof ApiProblem && problem.code === 'token_invalid';
+      if (isRefused && (await this.#renew())) return send();
+      throw problem;
+    }
   }
 
   #request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {

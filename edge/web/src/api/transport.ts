@@ -18,6 +18,8 @@ export interface ApiRequest {
   /** Asks every cache on the way to revalidate. */
   pastCaches?: boolean;
   signal?: AbortSignal;
+  /** Sends the cookies of the server. */
+  withCookies?: boolean;
 }
 
 export interface ApiAnswer<Data> {
@@ -40,7 +42,7 @@ export async function sendRequest<Data>(request: ApiRequest): Promise<ApiAnswer<
 }
 
 async function fetchJson(request: ApiRequest): Promise<{ response: Response; data: unknown }> {
-  const { method, url, body, signal, pastCaches } = request;
+  const { method, url, body, signal, pastCaches, withCookies } = request;
   const timeout = new AbortController();
   const abort = () => timeout.abort();
   const timer = setTimeout(abort, method === 'GET' ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
@@ -52,6 +54,7 @@ async function fetchJson(request: ApiRequest): Promise<{ response: Response; dat
       body: body === undefined ? null : JSON.stringify(body),
       // `reload` sends `Cache-Control: no-cache`, and the request still needs no preflight.
       cache: pastCaches ? 'reload' : 'default',
+      credentials: withCookies ? 'include' : 'same-origin',
       signal: timeout.signal,
     });
     return { response, data: parseJson(await response.text()) };

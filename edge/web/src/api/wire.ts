@@ -125,6 +125,45 @@ export interface Guest {
   member: MemberName;
 }
 
+/** How an installation signs its readers in. */
+export interface SignInProvider {
+  id: string;
+  name: string;
+  kind: 'oidc' | 'oauth2' | 'email';
+}
+
+/** What signing in gives. */
+export interface Session {
+  token: string;
+  expires_at: number;
+}
+
+export type MailFrequency = 'each' | 'daily' | 'never';
+
+/** The reader, as the server knows them. */
+export interface Me extends MemberName {
+  guest: boolean;
+  email: string | null;
+  notify: MailFrequency;
+  language: string | null;
+}
+
+export interface Notification {
+  id: string;
+  kind: 'reply' | 'mention' | 'decision';
+  /** Null when it is no longer shown. */
+  comment: Comment | null;
+  actor: MemberName | null;
+  created_at: number;
+  read: boolean;
+}
+
+export interface Notifications {
+  data: Notification[];
+  page: { next: string | null };
+  unread: number;
+}
+
 export type Sort = 'hot' | 'new' | 'old' | 'top' | 'best' | 'replies' | 'controversial';
 
 export interface FieldError {

@@ -25,14 +25,23 @@ const WARN_CONTENT_CODE_POINTS = 4_500;
 export interface ComposerHost extends ThreadContext {
   readonly reader: GuestNameHost['reader'] & ComposerReader;
   readonly writing: PostWriter;
+  readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
 }
 
 interface ComposerReader {
-  onIdentityChange(): void;
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  renameGuest(name: string): Promise<void>;
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
+}
+
+interface ComposerAccount {
+  /** Whether a reader can sign in here; it is asked for at the first call. */
+  canSignIn(): Promise<boolean>;
+  openSignIn(): void;
+  openPanel(): void;
 }
 
 interface PostWriter {
@@ -60,6 +69,9 @@ export class Composer {
   /** An edit keeps the pictures of its comment. */
   readonly #pictures: PictureTray | null;
   #isBusy = false;
+  /** A guest takes another name with what is sent next. */
+  #isRenaming = false;
+  #canSignIn = false;
 
   /** `close` takes the form away; the form at the top of a thread has none. */
   constructor(
@@ -91,6 +103,7 @@ export class Composer {
     this.#form.text.input.value = edit ? edit.content : (this.#draft.restore() ?? '');
     this.showIdentity();
     this.#showCount();
+    this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
     if (close) closeOnEscape(this.#form.node, close);
   }
 
@@ -108,26 +121,33 @@ export class Composer {
 
   /** Shows who posts, or asks for a name when no identity is known. */
   showIdentity(): void {
-    const { identity, text } = this.#thread;
-    const { member } = identity;
+    const { account, identity, text } = this.#thread;
+    const { kind, member } = identity;
     const { postingAs } = this.#form;
-    this.#form.asksName = !member && !this.#edit;
+    if (kind !== 'guest') this.#isRenaming = false;
+    this.#form.asksName = (!member || this.#isRenaming) && !this.#edit;
     postingAs.replaceChildren();
     if (!member || this.#edit) return;
     postingAs.append(text.postingAs(member.name || text.anonymous));
-    if (identity.isFromHost) return;
-    postingAs.append(
-      h(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'aria-label': text.changeName,
-          on: { click: () => this.#changeName(member.name) },
-        },
-        text.change,
-      ),
-    );
+    if (kind === 'guest') {
+      const change = () => this.#changeName(member.name);
+      postingAs.append(linkButton(text.change, change, text.changeName));
+      if (this.#canSignIn) postingAs.append(this.#signInButton());
+    }
+    postingAs.append(linkButton(text.yourAccount, () => account.openPanel()));
+  }
+
+  /** Who has no account here may sign in instead of giving a name. */
+  async #offerSignIn(): Promise<void> {
+    if (this.#edit || !(await this.#thread.account.canSignIn())) return;
+    this.#canSignIn = true;
+    this.#form.offer(this.#signInButton());
+    this.showIdentity();
+  }
+
+  #signInButton(): HTMLElement {
+    const { account, text } = this.#thread;
+    return linkButton(text.signIn, () => account.openSignIn());
   }
 
   #makePictures(): PictureTray {
@@ -191,8 +211,7 @@ export class Composer {
   }
 
   #changeName(name: string | undefined): void {
-    this.#thread.identity.dropGuest();
-    this.#thread.reader.onIdentityChange();
+    this.#isRenaming = true;
     this.#askName(name);
   }
 
@@ -252,6 +271,7 @@ export class Composer {
     const edited = this.#edit;
     if (edited) return sendAnswering((given) => api.edit(edited.id, content, given), answer);
     if (!identity.member) await reader.becomeGuest(name);
+    else if (this.#isRenaming) await this.#rename(name);
     const media = this.#pictures?.media.map(({ id }) => id) ?? [];
     const key = this.#draft.keyFor(content, media);
     this.#saveDraft();
@@ -261,6 +281,13 @@ export class Composer {
       ...(media.length > 0 && { media }),
     };
     return sendAnswering((given) => api.post(subject, body, key, given), answer);
+  }
+
+  async #rename(name: string): Promise<void> {
+    const { identity, reader } = this.#thread;
+    if (name !== identity.member?.name) await reader.renameGuest(name);
+    this.#isRenaming = false;
+    this.showIdentity();
   }
 
   #showWaiting(waitMs: number, retry: number): void {
@@ -324,4 +351,9 @@ export class Composer {
     this.#form.showTextError(parts.filter(Boolean).join(' '));
     this.#form.text.error.dataset.code = problem.code;
   }
+}
+
+function linkButton(label: string, onClick: () => void, name: string | null = null): HTMLElement {
+  const on = { click: onClick };
+  return h('button', { type: 'button', class: 'link', 'aria-label': name, on }, label);
 }

@@ -89,6 +89,11 @@ export class ComposerForm {
     this.postingAs.before(button);
   }
 
+  /** Shows a button beside the field for the name. */
+  offer(button: HTMLElement): void {
+    this.name.input.after(button);
+  }
+
   get asksName(): boolean {
     return !this.#nameRow.hidden;
   }

@@ -1,6 +1,9 @@
-/** Who the reader is: the member whose token the host page gives, else a guest, else unknown. */
+/**
+ * Who the reader is: the member whose token the host page gives, else one who has signed in with the installation, else a
+ * guest, else unknown.
+ */
 
-import type { Guest } from '../api/wire.ts';
+import type { Guest, Session } from '../api/wire.ts';
 import { siteStorage } from '../util/json-storage.ts';
 
 /** What a name line needs. Each part may be missing: a token is not verified here. */
@@ -16,38 +19,53 @@ interface TokenClaims extends Omit<KnownMember, 'id'> {
   role?: string;
 }
 
+/** Whose token the reader has. */
+export type IdentityKind = 'host' | 'account' | 'guest';
+
 export class ReaderIdentity {
   hostToken: string | null;
   /** A host token that the server did not accept; it is not sent for the overlay again. */
   refusedToken: string | null = null;
   readonly #guestKey: string;
+  readonly #sessionKey: string;
 
   constructor(base: string, hostToken: string | null) {
     this.hostToken = hostToken;
     this.#guestKey = `gailou:guest:${base}`;
+    this.#sessionKey = `gailou:session:${base}`;
   }
 
   get guest(): Guest | null {
     return siteStorage.get<Guest>(this.#guestKey);
   }
 
-  get isFromHost(): boolean {
-    return Boolean(this.hostToken);
+  /** What signing in with the installation gave. */
+  get session(): Session | null {
+    return siteStorage.get<Session>(this.#sessionKey);
+  }
+
+  get kind(): IdentityKind | null {
+    if (this.hostToken) return 'host';
+    if (this.session) return 'account';
+    return this.guest ? 'guest' : null;
   }
 
   get token(): string | null {
-    return this.hostToken || (this.guest?.token ?? null);
+    return this.hostToken || (this.session?.token ?? this.guest?.token ?? null);
   }
 
   /** What the token says is not verified: the server decides what its bearer sees. */
   get moderatorToken(): string | null {
-    const role = this.hostToken && readTokenClaims(this.hostToken).role;
-    return role === 'moderator' || role === 'admin' ? this.hostToken : null;
+    const token = this.kind === 'guest' ? null : this.token;
+    const role = token && readTokenClaims(token).role;
+    return role === 'moderator' || role === 'admin' ? token : null;
   }
 
   get member(): KnownMember | null {
-    if (!this.hostToken) return this.guest?.member ?? null;
-    const { sub, name, avatar, level } = readTokenClaims(this.hostToken);
+    if (this.kind === 'guest') return this.guest?.member ?? null;
+    const { token } = this;
+    if (!token) return null;
+    const { sub, name, avatar, level } = readTokenClaims(token);
     return { id: sub, name, avatar, level };
   }
 
@@ -57,6 +75,14 @@ export class ReaderIdentity {
 
   dropGuest(): void {
     siteStorage.remove(this.#guestKey);
+  }
+
+  keepSession({ token, expires_at }: Session): void {
+    siteStorage.set(this.#sessionKey, { token, expires_at });
+  }
+
+  dropSession(): void {
+    siteStorage.remove(this.#sessionKey);
   }
 }
 

@@ -14,6 +14,7 @@ const ANNOUNCE_DELAY_MS = 50;
 
 export interface FrameParts {
   sorts: HTMLElement;
+  bell: HTMLElement;
   composer: HTMLElement;
   onShowArrived: () => void;
   onFootButton: () => void;
@@ -71,7 +72,7 @@ export class ThreadFrame {
         lang: locale.tag,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
-      h('div', { class: 'top' }, this.heading, parts.sorts),
+      h('div', { class: 'top' }, this.heading, parts.bell, parts.sorts),
       this.#staleNote,
       this.notice,
       parts.composer,

@@ -3,6 +3,7 @@
  * does not show yet, and the token. Lists are the same for every reader; this is applied on top.
  */
 
+import type { Bell } from '../account/bell.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
@@ -15,6 +16,7 @@ const MAX_OVERLAY_IDS = 400;
 
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
+  readonly bell: Bell;
 }
 
 export class ReaderState {
@@ -123,9 +125,18 @@ export class ReaderState {
     this.onIdentityChange();
   }
 
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  async renameGuest(name: string): Promise<void> {
+    const { api, identity } = this.#thread;
+    const { data } = await api.renameGuest(name);
+    identity.keepGuest(data);
+    this.onIdentityChange();
+  }
+
   onIdentityChange(): void {
-    const { comments, composers } = this.#thread;
+    const { bell, comments, composers } = this.#thread;
     for (const composer of composers) composer.showIdentity();
+    bell.refresh();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
     this.loadOverlay(comments.ids);
@@ -135,11 +146,13 @@ export class ReaderState {
   dropRefusedToken(problem: ApiProblem): boolean {
     if (!['token_invalid', 'token_missing'].includes(problem.code)) return false;
     const { identity } = this.#thread;
-    if (identity.isFromHost) {
+    if (identity.kind === 'host') {
       identity.refusedToken = identity.hostToken;
       this.#thread.emit('gailou:sign-in', { code: problem.code });
       return false;
     }
+    // A session that could not be renewed is gone already.
+    if (identity.kind !== 'guest') return false;
     identity.dropGuest();
     this.onIdentityChange();
     return true;

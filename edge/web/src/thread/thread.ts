@@ -3,6 +3,10 @@
  * Another subject, language or server is another thread.
  */
 
+import { Bell } from '../account/bell.ts';
+import { openPanel } from '../account/panel.ts';
+import { AccountSession } from '../account/session.ts';
+import { openSignIn } from '../account/sign-in.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
@@ -47,6 +51,8 @@ export class CommentThread {
   readonly arrivals: Arrivals = new Arrivals(this);
   readonly permalink: Permalink = new Permalink(this);
   readonly live: LiveStream;
+  readonly session: AccountSession = new AccountSession(this);
+  readonly bell: Bell = new Bell(this, () => this.frame.section);
   readonly roots: RootList;
   /** The open forms; the first one is the form at the top. */
   readonly composers = new Set<Composer>();
@@ -65,13 +71,14 @@ export class CommentThread {
     this.sort = parseSort(settings.sort) ?? 'hot';
     this.locale = new Locale(language);
     this.identity = new ReaderIdentity(base, hostToken);
-    this.api = new ApiClient(base, this.identity);
+    this.api = new ApiClient(base, this.identity, () => this.session.renew());
     this.recent = new RecentActs(`${base}|${subject}`);
     this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
     this.#composer = new Composer(this);
     this.composers.add(this.#composer);
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
+      bell: this.bell.node,
       composer: this.#composer.form,
       onShowArrived: () => this.arrivals.show(),
       onFootButton: () => this.roots.onFootButton(),
@@ -81,7 +88,16 @@ export class CommentThread {
     this.roots = new RootList(this);
   }
 
+  /** Signing in, and what is the reader's own. */
+  readonly account = {
+    canSignIn: async () => (await this.session.providers()).length > 0,
+    openSignIn: async () => openSignIn(this, await this.session.providers(), this.frame.section),
+    openPanel: () => openPanel(this, this.frame.section),
+  };
+
   start(): void {
+    this.session.start();
+    this.bell.refresh();
     if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
   }
 
@@ -89,6 +105,8 @@ export class CommentThread {
     this.roots.stop();
     this.arrivals.stop();
     this.live.close();
+    this.session.stop();
+    this.bell.stop();
   }
 
   get text(): Strings {

@@ -44,7 +44,7 @@ export class Writing {
       name: member.name ?? '',
       avatar: member.avatar ?? null,
       level: member.level ?? null,
-      guest: !identity.isFromHost,
+      guest: !identity.kind || identity.kind === 'guest',
       role: null,
     };
     return {

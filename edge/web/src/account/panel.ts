@@ -1,0 +1,225 @@
+/** What is the reader's own: the name, what is mailed, the own comments, all data, and its end. */
+
+import { ApiProblem } from '../api/problem.ts';
+import type { MailFrequency, Me } from '../api/wire.ts';
+import { h, uniqueId } from '../dom/html.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
+import { AccountDialog } from './dialog.ts';
+import type { AccountSession } from './session.ts';
+
+const FREQUENCIES: readonly MailFrequency[] = ['each', 'daily', 'never'];
+/** The languages of mails, by their own names. */
+const LANGUAGES: readonly [string, string][] = [
+  ['en', 'English'],
+  ['zh', '中文'],
+];
+/** The longest name that the server takes, in UTF-16 units. */
+const MAX_NAME_LENGTH = 40;
+
+export interface PanelHost extends ThreadContext {
+  readonly session: AccountSession;
+  readonly reader: {
+    onIdentityChange(): void;
+    /** Rejects with an `ApiProblem` when the server refuses the name. */
+    renameGuest(name: string): Promise<void>;
+  };
+}
+
+/** Shows it; `place` is in the shadow tree. */
+export async function openPanel(host: PanelHost, place: HTMLElement): Promise<void> {
+  const { api, locale, text } = host;
+  const dialog = new AccountDialog(text.yourAccount, text.close);
+  dialog.open(place);
+  try {
+    const { data } = await api.me();
+    new AccountPanel(host, dialog).show(data);
+  } catch (problem) {
+    if (!(problem instanceof ApiProblem)) throw problem;
+    dialog.error.textContent = locale.describeProblem(problem);
+  }
+}
+
+class AccountPanel {
+  readonly #host: PanelHost;
+  readonly #dialog: AccountDialog;
+  readonly #note = h('p', { role: 'status' });
+
+  constructor(host: PanelHost, dialog: AccountDialog) {
+    this.#host = host;
+    this.#dialog = dialog;
+  }
+
+  show(me: Me): void {
+    const isOfHost = this.#host.identity.kind === 'host';
+    this.#dialog.body.replaceChildren(
+      ...(isOfHost ? [] : [this.#nameForm(me)]),
+      ...(me.email ? [this.#mailFields(me, me.email)] : []),
+      this.#note,
+      this.#buttons(),
+    );
+  }
+
+  #nameForm({ name, guest }: Me): HTMLFormElement {
+    const { api, reader, session, text } = this.#host;
+    const input = h('input', {
+      id: uniqueId('name'),
+      value: name,
+      maxlength: MAX_NAME_LENGTH,
+      autocomplete: 'nickname',
+    });
+    const save = async () => {
+      const changed = input.value.trim();
+      if (!changed) this.#dialog.error.textContent = text.needName;
+      else if (guest) await reader.renameGuest(changed);
+      else {
+        await api.changeMe({ name: changed });
+        // The name is in the token.
+        await session.renew();
+        reader.onIdentityChange();
+      }
+    };
+    return h(
+      'form',
+      {
+        class: 'fields',
+        novalidate: true,
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            this.#try(save, text.saved);
+          },
+        },
+      },
+      h('label', { for: input.id }, text.yourName),
+      input,
+      h('button', { type: 'submit', class: 'button' }, text.save),
+    );
+  }
+
+  #mailFields({ notify, language }: Me, email: string): HTMLElement {
+    const { api, text } = this.#host;
+    const change = (changes: Partial<Pick<Me, 'notify' | 'language'>>) =>
+      this.#try(async () => void (await api.changeMe(changes)), text.saved);
+    const frequency = select(
+      text.mailMe(email),
+      FREQUENCIES.map((each) => [each, text.frequencies[each]]),
+      notify,
+      (value) => change({ notify: value as MailFrequency }),
+    );
+    const languages = select(text.mailLanguage, LANGUAGES, language ?? '', (value) =>
+      change({ language: value }),
+    );
+    return h('div', { class: 'fields' }, ...frequency, ...languages);
+  }
+
+  #buttons(): HTMLElement {
+    const { identity, session, text } = this.#host;
+    const signOut = h(
+      'button',
+      {
+        type: 'button',
+        class: 'button',
+        on: {
+          click: () => {
+            this.#dialog.close();
+            if (identity.kind === 'account') session.signOut();
+            else this.#forgetReader();
+          },
+        },
+      },
+      identity.kind === 'guest' ? text.forgetGuest : text.signOut,
+    );
+    return h(
+      'div',
+      { class: 'dialog-foot' },
+      h(
+        'button',
+        { type: 'button', class: 'button', on: { click: () => this.#download() } },
+        text.downloadData,
+      ),
+      identity.kind === 'host' ? null : signOut,
+      h(
+        'button',
+        { type: 'button', class: 'button danger', on: { click: () => this.#askToErase() } },
+        text.eraseAll,
+      ),
+    );
+  }
+
+  #download(): Promise<void> {
+    return this.#try(async () => {
+      const { data } = await this.#host.api.exportMe();
+      const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
+      const href = URL.createObjectURL(file);
+      h('a', { href, download: 'comments.json' }).click();
+      URL.revokeObjectURL(href);
+    });
+  }
+
+  #askToErase(): void {
+    const { text } = this.#host;
+    const confirm = h(
+      'button',
+      { type: 'button', class: 'button danger', on: { click: () => this.#erase() } },
+      text.eraseForGood,
+    );
+    this.#dialog.body.replaceChildren(
+      h('p', {}, text.confirmErase),
+      h(
+        'div',
+        { class: 'dialog-foot' },
+        h(
+          'button',
+          { type: 'button', class: 'button', on: { click: () => this.#dialog.close() } },
+          text.cancel,
+        ),
+        confirm,
+      ),
+    );
+    confirm.focus();
+  }
+
+  #erase(): Promise<void> {
+    return this.#try(async () => {
+      await this.#host.api.eraseMe();
+      this.#forgetReader();
+      this.#dialog.body.replaceChildren(h('p', { role: 'status' }, this.#host.text.erased));
+    });
+  }
+
+  #forgetReader(): void {
+    const { identity, reader } = this.#host;
+    if (identity.kind === 'guest') identity.dropGuest();
+    else identity.dropSession();
+    reader.onIdentityChange();
+  }
+
+  /** Shows what went wrong, or the sentence that all went well. */
+  async #try(work: () => Promise<void>, done = ''): Promise<void> {
+    const { error } = this.#dialog;
+    error.textContent = '';
+    this.#note.textContent = '';
+    try {
+      await work();
+      if (!error.textContent) this.#note.textContent = done;
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem)) throw problem;
+      error.textContent = problem.fieldDetail('name') || this.#host.locale.describeProblem(problem);
+    }
+  }
+}
+
+/** A label and a menu. */
+function select(
+  label: string,
+  options: readonly (readonly [string, string])[],
+  value: string,
+  choose: (value: string) => void,
+): [HTMLLabelElement, HTMLSelectElement] {
+  const menu: HTMLSelectElement = h(
+    'select',
+    { id: uniqueId('choice'), on: { change: () => choose(menu.value) } },
+    ...options.map(([each, name]) => h('option', { value: each, selected: each === value }, name)),
+  );
+  return [h('label', { for: menu.id }, label), menu];
+}

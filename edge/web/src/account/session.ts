@@ -1,0 +1,188 @@
+/**
+ * Signing in with the installation: the window of a provider, and a token that is fresh as long as the reader stays.
+ *
+ * A refresh token is good once, and a second use ends all of them. So tabs refresh one after the other, and each first
+ * looks whether another one has done it.
+ */
+
+import type { ApiClient } from '../api/client.ts';
+import { ApiProblem } from '../api/problem.ts';
+import type { Session, SignInProvider } from '../api/wire.ts';
+import type { ReaderIdentity } from '../model/identity.ts';
+import type { Timer } from '../util/time.ts';
+
+/** A token is refreshed this long before it ends. */
+const REFRESH_MARGIN_MS = 60_000;
+/** The longest wait that a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const WINDOW_FEATURES = 'popup,width=480,height=680';
+
+export interface SessionHost {
+  readonly api: ApiClient;
+  readonly identity: ReaderIdentity;
+  readonly reader: { onIdentityChange(): void };
+}
+
+/** What the window of a provider says to the page that opened it. */
+interface SignedInMessage extends Session {
+  type: 'gailou:signed-in';
+}
+
+export class AccountSession {
+  readonly #host: SessionHost;
+  readonly #ended = new AbortController();
+  #providers: Promise<readonly SignInProvider[]> | null = null;
+  #timer: Timer | undefined;
+
+  constructor(host: SessionHost) {
+    this.#host = host;
+  }
+
+  /** Refreshes a token that has ended, and each one before it ends. */
+  start(): void {
+    if (this.#host.identity.session) this.#scheduleRefresh();
+  }
+
+  stop(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+  }
+
+  /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
+  providers(): Promise<readonly SignInProvider[]> {
+    const { api, identity } = this.#host;
+    if (identity.hostToken) return Promise.resolve([]);
+    this.#providers ??= api.providers().then(
+      ({ data }) => data.data,
+      () => {
+        this.#providers = null;
+        return [];
+      },
+    );
+    return this.#providers;
+  }
+
+  /**
+   * Opens the window of a provider; only a click may do that. False when the browser has opened none.
+   * `onSignedIn` is called when the reader has signed in there.
+   */
+  openWindow(provider: SignInProvider, onSignedIn: () => void): boolean {
+    const { api } = this.#host;
+    const opened = window.open(
+      api.signInUrl(provider.id, location.origin),
+      'gailou-sign-in',
+      WINDOW_FEATURES,
+    );
+    if (!opened) return false;
+    const server = new URL(api.base, location.href).origin;
+    const listening = new AbortController();
+    const { signal } = listening;
+    const onMessage = async ({ origin, source, data }: MessageEvent) => {
+      const message = data as Partial<SignedInMessage> | null;
+      if (origin !== server || source !== opened || message?.type !== 'gailou:signed-in') return;
+      const { token, expires_at } = message;
+      if (!token || !expires_at) return;
+      listening.abort();
+      await this.#begin({ token, expires_at });
+      onSignedIn();
+    };
+    window.addEventListener('message', onMessage, { signal });
+    this.#ended.signal.addEventListener('abort', () => listening.abort(), { signal });
+    return true;
+  }
+
+  /** Has a link mailed. Rejects with an `ApiProblem`. */
+  async mailLink(email: string): Promise<void> {
+    await this.#host.api.mailSignInLink(email, location.origin);
+  }
+
+  /** Whether the reader is signed in, perhaps in another tab, since the last call. */
+  async check(): Promise<boolean> {
+    const { api, identity } = this.#host;
+    if (identity.session) return true;
+    try {
+      const { data } = await api.refreshSession();
+      await this.#begin(data);
+      return true;
+    } catch (problem) {
+      if (problem instanceof ApiProblem) return false;
+      throw problem;
+    }
+  }
+
+  /** The server has refused the token, or what it says has changed. Whether there is another one now. */
+  async renew(): Promise<boolean> {
+    const { identity } = this.#host;
+    if (identity.kind !== 'account') return false;
+    const refused = identity.session?.token;
+    const session = await this.#refresh(({ token }) => token === refused);
+    return session !== null && session.token !== refused;
+  }
+
+  async signOut(): Promise<void> {
+    const { api, identity, reader } = this.#host;
+    clearTimeout(this.#timer);
+    identity.dropSession();
+    reader.onIdentityChange();
+    // Without an answer the cookie ends by itself.
+    await api.endSession().catch(() => null);
+  }
+
+  /** What the reader wrote as a guest of this browser becomes theirs. */
+  async #begin(session: Session): Promise<void> {
+    const { api, identity, reader } = this.#host;
+    identity.keepSession(session);
+    this.#scheduleRefresh();
+    const { guest } = identity;
+    if (guest) {
+      // A guest that cannot be merged stays as it is: nothing is lost.
+      await api.mergeGuest(guest.token).then(
+        () => identity.dropGuest(),
+        () => null,
+      );
+    }
+    reader.onIdentityChange();
+  }
+
+  #scheduleRefresh(): void {
+    clearTimeout(this.#timer);
+    const { session } = this.#host.identity;
+    if (!session) return;
+    const wait = Math.max(0, session.expires_at - Date.now() - REFRESH_MARGIN_MS);
+    this.#timer = setTimeout(() => this.#refreshInTime(), Math.min(wait, MAX_TIMER_MS));
+  }
+
+  async #refreshInTime(): Promise<void> {
+    const isEnding = (session: Session) =>
+      session.expires_at - Date.now() <= REFRESH_MARGIN_MS && !this.#ended.signal.aborted;
+    await this.#refresh(isEnding);
+    if (!this.#ended.signal.aborted) this.#scheduleRefresh();
+  }
+
+  /** Another token, unless the one that is there is good; null when there is none any more. */
+  #refresh(isNeeded: (session: Session) => boolean): Promise<Session | null> {
+    const { api, identity, reader } = this.#host;
+    return inTurn(`gailou:refresh:${api.base}`, async () => {
+      const { session } = identity;
+      if (!session || !isNeeded(session)) return session;
+      try {
+        const { data } = await api.refreshSession();
+        identity.keepSession(data);
+        return data;
+      } catch (problem) {
+        if (!(problem instanceof ApiProblem)) throw problem;
+        // Without an answer the token may be good for a moment still.
+        if (problem.isRepeatable && session.expires_at > Date.now()) return session;
+        identity.dropSession();
+        reader.onIdentityChange();
+        return null;
+      }
+    });
+  }
+}
+
+/** Runs a task of one tab at a time. */
+function inTurn<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
+  // Browsers without locks, and pages that are not secure, have one tab most of the time.
+  return navigator.locks ? navigator.locks.request(name, task) : task();
+}

@@ -1,0 +1,87 @@
+/** The choice of how to sign in: a button for each provider, and a field for an address. */
+
+import { ApiProblem } from '../api/problem.ts';
+import type { SignInProvider } from '../api/wire.ts';
+import { h, uniqueId } from '../dom/html.ts';
+import type { Locale } from '../text/locale.ts';
+import { AccountDialog } from './dialog.ts';
+import type { AccountSession } from './session.ts';
+
+export interface SignInHost {
+  readonly locale: Locale;
+  readonly session: AccountSession;
+}
+
+/** Shows the choice; `place` is in the shadow tree. */
+export function openSignIn(
+  { locale, session }: SignInHost,
+  providers: readonly SignInProvider[],
+  place: HTMLElement,
+): void {
+  const { text } = locale;
+  const closed = new AbortController();
+  const dialog = new AccountDialog(text.signIn, text.close, () => closed.abort());
+  const buttons = providers
+    .filter(({ kind }) => kind !== 'email')
+    .map((provider) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'button',
+          on: {
+            click: () => {
+              const isOpen = session.openWindow(provider, () => dialog.close());
+              dialog.error.textContent = isOpen ? '' : text.windowBlocked;
+            },
+          },
+        },
+        text.signInWith(provider.name),
+      ),
+    );
+  dialog.body.append(...buttons);
+  if (providers.some(({ kind }) => kind === 'email')) dialog.body.append(mailForm());
+  dialog.open(place);
+
+  function mailForm(): HTMLFormElement {
+    const input = h('input', {
+      id: uniqueId('email'),
+      type: 'email',
+      autocomplete: 'email',
+      required: true,
+    });
+    const note = h('p', { role: 'status' });
+    const form = h(
+      'form',
+      {
+        class: 'fields',
+        novalidate: true,
+        on: {
+          submit: async (event) => {
+            event.preventDefault();
+            dialog.error.textContent = '';
+            try {
+              await session.mailLink(input.value.trim());
+              note.textContent = text.linkSent;
+              window.addEventListener('focus', lookAgain, { signal: closed.signal });
+            } catch (problem) {
+              if (!(problem instanceof ApiProblem)) throw problem;
+              dialog.error.textContent =
+                problem.fieldDetail('email') || locale.describeProblem(problem);
+            }
+          },
+        },
+      },
+      h('label', { for: input.id }, text.yourEmail),
+      input,
+      h('button', { type: 'submit', class: 'button primary' }, text.mailLink),
+      note,
+    );
+    return form;
+  }
+
+  /** The link is opened in another tab. */
+  async function lookAgain(): Promise<void> {
+    if (await session.check()) dialog.close();
+  }
+}
