@@ -8,5 +8,6 @@ import './live.test.mjs';
 import './event-stream.test.mjs';
 import './html.test.mjs';
 import './pictures.test.mjs';
+import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';

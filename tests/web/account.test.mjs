@@ -1,0 +1,132 @@
+// What is the reader's own: the name, notifications, all data, and its end.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { call, newSubject, postComment } from './support/api.mjs';
+import { newContext } from './support/browser.mjs';
+import { violations } from './support/console.mjs';
+import { BASE, NARROW, skipWithout } from './support/environment.mjs';
+import {
+  assertVisible,
+  commentWith,
+  listIsLoaded,
+  mainForm,
+  newText,
+  openPage,
+  postOnPage,
+  sendForm,
+  withPage,
+} from './support/page.mjs';
+
+const dialog = (page) => page.locator('gailou-comments dialog[open]');
+
+async function openAccount(page) {
+  await mainForm(page).getByRole('button', { name: 'Your account' }).click();
+  await dialog(page).getByLabel('Your name').waitFor();
+}
+
+const idOf = (comment) => comment.getAttribute('data-id');
+const authorOf = async (comment) =>
+  (await call('GET', `/v1/comments/${await idOf(comment)}`)).data.author;
+
+describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('guest takes another name and stays the same guest', async () => {
+    await withPage(newSubject(), {}, async (page) => {
+      const form = mainForm(page);
+      const before = await authorOf(await postOnPage(page, newText('Before')));
+      await form.getByRole('button', { name: 'Change your name' }).click();
+      await form.getByLabel('Your name').fill('Second name');
+      const text = newText('After');
+      await form.locator('textarea').fill(text);
+      await form.getByRole('button', { name: 'Post', exact: true }).click();
+      await page.locator('[data-id]:not([data-id^="sending"])').filter({ hasText: text }).waitFor();
+      const after = await authorOf(commentWith(page, text));
+      assert.deepEqual([after.name, after.id], ['Second name', before.id]);
+      await openAccount(page);
+      await dialog(page).getByLabel('Your name').fill('Third name');
+      await dialog(page).getByRole('button', { name: 'Save' }).click();
+      await assertVisible(dialog(page).getByText('Your change is saved.'), 'it is said');
+      await page.keyboard.press('Escape');
+      await assertVisible(form.getByText('Posting as Third name'), 'the form has the new name');
+      const { id } = await authorOf(await postOnPage(page, newText('Third')));
+      assert.equal(id, before.id);
+    });
+  });
+
+  test('everything of a reader is downloaded, and erased', async () => {
+    await withPage(newSubject(), {}, async (page) => {
+      const text = newText('Mine');
+      const comment = await postOnPage(page, text);
+      const id = await idOf(comment);
+      await openAccount(page);
+      const download = page.waitForEvent('download');
+      await dialog(page).getByRole('button', { name: 'Download my data' }).click();
+      const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
+      assert.deepEqual(
+        file.comments.map(({ content }) => content),
+        [text],
+      );
+      await dialog(page).getByRole('button', { name: 'Delete everything…' }).click();
+      await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      assert.equal(await dialog(page).count(), 0);
+      assert.equal((await call('GET', `/v1/comments/${id}`)).data.content, text, 'not yet');
+      await openAccount(page);
+      await dialog(page).getByRole('button', { name: 'Delete everything…' }).click();
+      await dialog(page).getByRole('button', { name: 'Delete everything for good' }).click();
+      await assertVisible(dialog(page).getByText('is being deleted'), 'it is said');
+      assert.equal((await call('GET', `/v1/comments/${id}`)).data.content, '');
+      await page.keyboard.press('Escape');
+      await assertVisible(mainForm(page).getByLabel('Your name'), 'the reader is unknown again');
+    });
+  });
+
+  test('bell says that another reader has answered, and where', async () => {
+    const subject = newSubject();
+    const context = await newContext();
+    try {
+      const page = await openPage(context, subject);
+      await listIsLoaded(page);
+      const comment = await postOnPage(page, newText('Ask'));
+      const { data } = await call('POST', '/v1/guests', { body: { name: 'Answerer' } });
+      const answer = newText('Answer');
+      const { id } = await postComment(subject, answer, data.token, await idOf(comment));
+      const bell = page.locator('gailou-comments').getByRole('button', { name: '1 unread' });
+      for (let tries = 0; tries < 20 && !(await bell.isVisible()); tries += 1) {
+        await page.reload();
+        await listIsLoaded(page);
+        await page.waitForTimeout(500);
+      }
+      await bell.click();
+      await assertVisible(dialog(page).getByText('Answerer replied to you'), 'who did what');
+      await dialog(page).getByRole('link', { name: answer }).click();
+      await page.waitForURL(`**#comment-${id}`);
+      assert.equal(await dialog(page).count(), 0);
+      await assertVisible(
+        page.locator('gailou-comments').getByRole('button', { name: 'Notifications' }),
+        'nothing is unread any more',
+      );
+    } finally {
+      await context.close();
+    }
+  });
+
+  test('its windows are accessible, and fit a phone in both languages', async () => {
+    const subject = newSubject();
+    for (const [lang, name] of [
+      ['en', 'Your account'],
+      ['zh', '我的账号'],
+    ]) {
+      const options = { lang, viewport: NARROW, colorScheme: 'dark' };
+      await withPage(subject, options, async (page) => {
+        const button = lang === 'en' ? 'Post' : '发表';
+        await sendForm(mainForm(page), newText('On a phone'), button);
+        await mainForm(page).getByRole('button', { name }).click();
+        await dialog(page).locator('form').waitFor();
+        assert.deepEqual(await violations(page), []);
+        const { width } = await dialog(page).boundingBox();
+        assert.ok(width <= NARROW.width, `${width}`);
+      });
+    }
+  });
+});
