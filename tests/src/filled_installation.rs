@@ -78,7 +78,8 @@ impl FilledInstallation {
         for (n, comment) in threads.iter().enumerate() {
             for by in 0..n as u64 {
                 let kind = if by == 3 { "dislike" } else { "like" };
-                accepted(client.request(&format!("PUT /v1/comments/{}/{kind}", id(comment))).by(&member(20 + by))).await;
+                accepted(client.request(&format!("PUT /v1/comments/{}/{kind}", id(comment))).by(&member(20 + by)))
+                    .await;
             }
         }
         let refused = client.try_post(&member(32), subject, &json!({"content": "blockme"})).await;

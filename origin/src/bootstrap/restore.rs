@@ -3,15 +3,14 @@
 //! Not here: the folder of the backup, its digests, and the files of pictures. Promise: until
 //! [`TableRestore::finish`] no process uses the place.
 
-use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 
-use crate::adapters::sqlite::{DATABASE_FILE_NAME, SqliteStore, pass_restore};
-use crate::bootstrap::data_directory;
 #[cfg(feature = "cluster")]
 use crate::adapters::mysql::MysqlRestore;
+use crate::adapters::sqlite::{DATABASE_FILE_NAME, SqliteStore, pass_restore};
+use crate::bootstrap::data_directory;
 use crate::config::Config;
 use crate::domain::backup::{CopiedStore, CopyProgress, TablesCopy};
 
@@ -104,14 +103,11 @@ impl<'c> TableRestore<'c> {
     ///
     /// # Errors
     /// When it cannot be written to.
-    pub async fn finish(&self, copy: &TablesCopy) -> anyhow::Result<()> {
+    pub async fn finish(&self) -> anyhow::Result<()> {
         match self {
-            Self::Embedded(data) => {
-                File::open(data.join(DATABASE_FILE_NAME))?.sync_all()?;
-                Ok(data_directory::end_restore(data)?)
-            }
+            Self::Embedded(data) => Ok(data_directory::end_restore(data)?),
             #[cfg(feature = "cluster")]
-            Self::Cluster(restore) => Ok(restore.finish(copy.migration).await?),
+            Self::Cluster(restore) => Ok(restore.finish().await?),
         }
     }
 }

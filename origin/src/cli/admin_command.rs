@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::cli::{
-    EXIT_FAILED, backup, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm, words,
+    EXIT_FAILED, backup, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm,
+    words,
 };
 use crate::service::import::Input;
 

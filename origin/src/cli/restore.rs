@@ -42,10 +42,12 @@ pub(super) async fn run(config: Config, path: &Path) -> anyhow::Result<u8> {
         put_secret(&config, &folder, &manifest)?;
     }
     let (sender, progress) = watch::channel(CopyProgress::default());
-    let report = |progress| drop(sender.send_replace(progress));
+    let report = |progress| {
+        sender.send_replace(progress);
+    };
     let now = Clock::system().now();
     follow(place.fill(folder.path(), &manifest.tables, now, &report), progress, &mut console).await??;
-    place.finish(&manifest.tables).await?;
+    place.finish().await?;
     BackupSummary::of(&manifest).print(&mut console).await?;
     Ok(0)
 }
@@ -66,7 +68,8 @@ async fn put_pictures(
             }
         }
         Some(PicturesPlace::Bucket { url, count }) if config.media.url.as_ref() != Some(url) => {
-            let line = format!("{count} pictures were in {url}: media.url (GAILOU_MEDIA__URL) must name where they are\n");
+            let line =
+                format!("{count} pictures were in {url}: media.url (GAILOU_MEDIA__URL) must name where they are\n");
             console.err(&line).await?;
         }
         _ => {}

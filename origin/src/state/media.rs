@@ -18,12 +18,17 @@ pub struct MediaStore {
     /// Who has no place is refused: a body is not read while others are.
     pub uploads: Arc<Semaphore>,
     pub decoders: Semaphore,
-    /// Held by who deletes files, and by a backup until it has copied them.
+    /// Held while files are deleted, and by a backup until it has copied them.
     pub deletions: Mutex<()>,
 }
 
 impl MediaStore {
     pub fn new(blobs: Arc<dyn Blobs>) -> Self {
-        Self { blobs, uploads: Arc::new(Semaphore::new(MAX_UPLOADS)), decoders: Semaphore::new(MAX_DECODERS), deletions: Mutex::default() }
+        Self {
+            blobs,
+            uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            decoders: Semaphore::new(MAX_DECODERS),
+            deletions: Mutex::default(),
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use gailou_tests::backing_servers::{available, shared};
 use gailou_tests::{
-    CommandOutput, FilledInstallation, GailouProcess, ann, comments_path, id, ids, member, poll_until, run_command_within,
+    CommandOutput, FilledInstallation, GailouProcess, ann, comments_path, id, ids, member, poll_until,
+    run_command_within,
 };
 use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
@@ -99,9 +100,16 @@ async fn restored_cluster_has_the_copy_and_what_the_log_has_beyond_it() {
     let after = filled.read(&origin).await;
     for (line, said) in &with_later {
         // The first comment of the jobs is another one.
-        if !["/v1/admin/export", "/v1/me/export", "/v1/members/7", "/v1/admin/members", "/v1/admin/stats", "/v1/admin/subjects"]
-            .iter()
-            .any(|part| line.starts_with(part))
+        if ![
+            "/v1/admin/export",
+            "/v1/me/export",
+            "/v1/members/7",
+            "/v1/admin/members",
+            "/v1/admin/stats",
+            "/v1/admin/subjects",
+        ]
+        .iter()
+        .any(|part| line.starts_with(part))
         {
             assert_eq!(&after[line], said, "{line}");
         }

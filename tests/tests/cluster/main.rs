@@ -1,8 +1,8 @@
 //! What only a cluster can show: several origins on the same data, and servers that fail.
 
 mod background_load;
-mod backup;
 mod backing_servers;
+mod backup;
 mod broker_stop;
 mod dead_letters;
 mod doctor;

@@ -83,7 +83,9 @@ async fn backup_of_a_running_server_restores_everything_that_the_api_says() {
     let mut filled = FilledInstallation::fill(&server, &subjects, &png()).await;
     filled.begin_walk(&server).await;
     let before = filled.read(&server).await;
-    for line in ["/v1/admin/queue by Mod", "/v1/admin/audit by Mod", "/v1/admin/stats?step=day by Mod", "/v1/me/export by Ann"] {
+    for line in
+        ["/v1/admin/queue by Mod", "/v1/admin/audit by Mod", "/v1/admin/stats?step=day by Mod", "/v1/me/export by Ann"]
+    {
         assert!(before[line].starts_with("200 "), "{line}: {}", before[line]);
     }
     let summary = places.back_up().await;
@@ -130,7 +132,8 @@ async fn backup_of_a_running_server_restores_everything_that_the_api_says() {
     assert!(newest(&feed) > newest(&seen), "{seen} {feed}");
     assert!(feed["since"].as_u64() > seen["now"].as_u64(), "pages of the lost time are void: {seen} {feed}");
     // The index is a view of what was restored, and ids and floors go on.
-    let search = || async { server.request(&format!("GET /v1/subjects/{SUBJECT}/search?q=third")).try_send().await.unwrap() };
+    let search =
+        || async { server.request(&format!("GET /v1/subjects/{SUBJECT}/search?q=third")).try_send().await.unwrap() };
     let found = poll_until(search, |found| found.json["data"].as_array().is_some_and(|data| data.len() == 1)).await;
     assert_eq!(found.json["data"].as_array().map(Vec::len), Some(1), "{}", found.text);
     let next = server.post(&ann(), SUBJECT, "after the restore").await;
@@ -161,7 +164,8 @@ async fn everything_acknowledged_before_a_backup_is_in_it_while_writes_go_on() {
     let back_up = async {
         // Some are acknowledged before it begins.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        let acknowledged: Vec<String> = ids(&server.walk(&format!("{}?sort=old&limit=50", comments_path(SUBJECT))).await);
+        let acknowledged: Vec<String> =
+            ids(&server.walk(&format!("{}?sort=old&limit=50", comments_path(SUBJECT))).await);
         let likes = server.get(&format!("/v1/comments/{}", id(&liked))).await.json["counts"]["likes"].as_u64().unwrap();
         places.back_up().await;
         stop.store(true, Ordering::Relaxed);
@@ -274,7 +278,11 @@ async fn what_is_no_whole_backup_is_refused_before_anything_is_written() {
     fs::write(places.restored.join("restore.unfinished"), "").unwrap();
     for arguments in [&["export"][..], &["--bind", "127.0.0.1:0"], &["backup", "x"]] {
         let refused = run_on(&places.restored, arguments).await;
-        assert!(refused.code == Some(1) && refused.stderr.contains("has not ended"), "{arguments:?}: {}", refused.stderr);
+        assert!(
+            refused.code == Some(1) && refused.stderr.contains("has not ended"),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
     }
     fs::remove_file(places.restored.join("restore.unfinished")).unwrap();
     places.restore().await;

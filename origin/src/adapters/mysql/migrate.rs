@@ -235,7 +235,10 @@ struct DatabaseMigration<'s> {
 impl DatabaseMigration<'_> {
     /// How many migrations the database has.
     async fn count_applied(&mut self) -> Result<usize> {
-        let rows = self.session.fetch_all(sql("SELECT CAST(number AS SIGNED), tables, shard FROM migration ORDER BY number")).await?;
+        let rows = self
+            .session
+            .fetch_all(sql("SELECT CAST(number AS SIGNED), tables, shard FROM migration ORDER BY number"))
+            .await?;
         for row in &rows {
             if number_at(row, 0)? == i64::from(UNFINISHED_RESTORE) {
                 return self.refuse("a restore into it has not ended: drop the database, and restore again");

@@ -70,7 +70,7 @@ pub struct SqliteStore {
     /// The comments that were ranked again when this process came to the end of it.
     ranked_again: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
-    /// Copies of the file in progress. Their readers would hold up whoever empties the log.
+    /// Copies of the file in progress. Their readers would hold up a writer that empties the log.
     backups: Arc<AtomicUsize>,
 }
 

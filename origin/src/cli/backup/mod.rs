@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
+use anyhow::Context as _;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -47,21 +48,29 @@ impl BackupSummary {
 
 /// Makes a backup in a folder that is empty or absent.
 pub(in crate::cli) async fn run(process: &Process, path: &Path, console: &mut dyn Console) -> anyhow::Result<u8> {
-    let made_at = process.clock.now();
     let folder = BackupFolder::create(path)?;
+    let made = fill(process, folder, console).await;
+    let manifest = made.with_context(|| format!("{} is no backup: delete it", path.display()))?;
+    BackupSummary::of(&manifest).print(console).await?;
+    Ok(0)
+}
+
+async fn fill(process: &Process, folder: BackupFolder, console: &mut dyn Console) -> anyhow::Result<BackupManifest> {
+    let made_at = process.clock.now();
     let deletions = async { Some(process.media.as_ref()?.deletions.lock().await) };
     let _deletions = deletions.await;
     let (sender, progress) = watch::channel(CopyProgress::default());
-    let report = |progress| drop(sender.send_replace(progress));
+    let report = |progress| {
+        sender.send_replace(progress);
+    };
     let tables = follow(process.table_backup.back_up(folder.path(), &report), progress, console).await??;
     let pictures = copy_pictures(process, &folder, console).await?;
     copy_secret(process, &folder)?;
-    let folder = tokio::task::spawn_blocking(move || {
+    let finish = move || {
         let files = folder.digest_files()?;
         folder.finish(BackupManifest::new(made_at, tables, pictures, files))
-    });
-    BackupSummary::of(&folder.await??).print(console).await?;
-    Ok(0)
+    };
+    tokio::task::spawn_blocking(finish).await?
 }
 
 /// Completes the work, and shows its progress.

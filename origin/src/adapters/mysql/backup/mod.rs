@@ -164,7 +164,8 @@ impl<'s> DatabaseCopy<'s> {
         let begin = format!("SELECT {row}, {} FROM {table} FORCE INDEX (PRIMARY)", literals.join(", "));
         let (mut after, mut copied) = (None, 0);
         loop {
-            let condition = after.as_ref().map_or(String::new(), |last: &Vec<String>| format!(" WHERE {}", is_after(key, last)));
+            let condition =
+                after.as_ref().map_or(String::new(), |last: &Vec<String>| format!(" WHERE {}", is_after(key, last)));
             let page = format!("{begin}{condition} ORDER BY {order} LIMIT {ROWS_PER_PAGE}");
             let rows = self.session.fetch_text(page).await?;
             if copied == 0 && !rows.is_empty() {

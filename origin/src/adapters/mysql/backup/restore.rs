@@ -100,23 +100,21 @@ impl MysqlRestore {
                 session.allow_long_work().await?;
                 self.make_tables(&mut session, copy.migration).await?;
                 fill_tables(&mut session, &file, &migrate::made_tables(self.tables), note).await?;
-                self.pass_restore(&mut session, now).await
+                self.pass_restore(&mut session, now).await?;
+                for number in 1..=copy.migration {
+                    self.put_migration(&mut session, database, number as u16).await?;
+                }
+                Ok::<_, StoreError>(())
             }
         });
         try_join_all(fills).await.map(drop)
     }
 
-    /// Lets processes use the databases, `migration` being the last migration of their tables.
+    /// Lets processes use the databases.
     ///
     /// # Errors
     /// When one does not answer; it can be repeated.
-    pub async fn finish(&self, migration: usize) -> Result<()> {
-        for (shard, pool) in self.pools.iter().enumerate() {
-            let mut session = pool.session("restore").await?;
-            for number in 1..=migration {
-                self.put_migration(&mut session, shard, number as u16).await?;
-            }
-        }
+    pub async fn finish(&self) -> Result<()> {
         for pool in &self.pools {
             let done = sql("DELETE FROM migration WHERE number = ?").bind(UNFINISHED_RESTORE);
             pool.session("restore").await?.execute(done).await?;

@@ -96,9 +96,7 @@ fn parse_line(line: String, columns: usize) -> Result<RowFileLine> {
         return if names().all(is_name) { Ok(RowFileLine::Table(table)) } else { Err(damaged("a table has no name")) };
     }
     let values = line.strip_prefix('(').and_then(|line| line.strip_suffix(')'));
-    let is_row = values.is_some_and(|values| {
-        values.split(',').all(is_literal) && values.split(',').count() == columns
-    });
+    let is_row = values.is_some_and(|values| values.split(',').all(is_literal) && values.split(',').count() == columns);
     if is_row { Ok(RowFileLine::Row(line)) } else { Err(damaged("a line of a backup is no row")) }
 }
 
@@ -128,7 +126,8 @@ mod tests {
         let mut file = RowFileReader::open(&path).await.unwrap();
         let columns = vec!["id".to_owned(), "key".to_owned()];
         let table = RowFileTable { table: "comment_3".into(), columns };
-        let expected = [RowFileLine::Table(table), RowFileLine::Row("(-1,X'C3A9')".into()), RowFileLine::Row("(2,NULL)".into())];
+        let expected =
+            [RowFileLine::Table(table), RowFileLine::Row("(-1,X'C3A9')".into()), RowFileLine::Row("(2,NULL)".into())];
         for line in expected {
             assert_eq!(file.next().await.unwrap(), Some(line));
         }
