@@ -168,6 +168,7 @@ pub(super) async fn open(
     });
     Ok(Adapters {
         store: cached_store,
+        table_backup: tables.clone(),
         tables,
         dependencies: cluster.clone(),
         journal,

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use crate::adapters::embedded_journal::EmbeddedJournal;
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::adapters::memory::revisions::MemoryRevisions;
-use crate::adapters::sqlite::{MAX_READERS, SqliteStore};
+use crate::adapters::sqlite::{DATABASE_FILE_NAME, MAX_READERS, SqliteStore};
 use crate::bootstrap::{Adapters, data_directory, weights};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -35,7 +35,8 @@ const MAX_WRITES: usize = 256;
 pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     let data = &config.data;
     data_directory::create(data)?;
-    let file = data.join("gailou.db");
+    data_directory::refuse_unfinished_restore(data)?;
+    let file = data.join(DATABASE_FILE_NAME);
     let store = SqliteStore::open(&file, weights(config)).with_context(|| format!("cannot open {}", file.display()))?;
     let store = Arc::new(store);
     tracing::info!(file = %file.display(), "Running embedded: SQLite in {}", file.display());
@@ -55,6 +56,7 @@ pub(super) fn open(config: &Config, clock: &Clock) -> anyhow::Result<Adapters> {
     Ok(Adapters {
         dependencies: Arc::new(EmbeddedDependencies(store.clone())),
         store: store.clone(),
+        table_backup: store.clone(),
         tables: store,
         journal,
         reads,

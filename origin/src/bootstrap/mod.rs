@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+pub mod restore;
 mod search;
 pub mod token_secret;
 
@@ -48,7 +49,7 @@ use crate::ports::journal::Journal;
 use crate::ports::popularity::Popularity;
 use crate::ports::rate_limits::RateCounters;
 use crate::ports::revisions::Revisions;
-use crate::ports::store::{DeadReactions, Store, Tables};
+use crate::ports::store::{DeadReactions, Store, TableBackup, Tables};
 use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::account_cache::AccountCache;
 use crate::state::admission::Admission;
@@ -82,6 +83,7 @@ const MAX_COMMENT_SUBJECTS: u64 = 50_000;
 struct Adapters {
     store: Arc<dyn Store>,
     tables: Arc<dyn Tables>,
+    table_backup: Arc<dyn TableBackup>,
     dependencies: Arc<dyn Dependencies>,
     journal: Arc<dyn Journal>,
     reads: Arc<Admission>,
@@ -104,6 +106,8 @@ struct Adapters {
 #[derive(Debug)]
 pub struct Process {
     pub state: Arc<AppState>,
+    /// What copies the tables.
+    pub table_backup: Arc<dyn TableBackup>,
     /// What exists in a cluster alone.
     #[cfg(feature = "cluster")]
     pub cluster: Option<Arc<cluster::Cluster>>,
@@ -211,6 +215,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         state.erased_members.read_copy(&*state.tables).await.with_context(|| format!("who is erased: {error}"))?;
     }
     let process = Process {
+        table_backup: adapters.table_backup,
         #[cfg(feature = "cluster")]
         cluster: adapters.cluster,
         stop: CancellationToken::new(),
@@ -394,8 +399,11 @@ pub async fn check_accounts(config: &Config) -> Option<Result<(), Failure>> {
     Some(client.look_up(&members).await.map(drop))
 }
 
-/// Where the files of pictures are.
-fn media(config: &Config) -> anyhow::Result<Option<MediaStore>> {
+/// Where the files of pictures are; `None` where there are none.
+///
+/// # Errors
+/// When a directory cannot be made, or the settings of a bucket do not fit together.
+pub fn media(config: &Config) -> anyhow::Result<Option<MediaStore>> {
     let data = config.cluster.is_none().then_some(config.data.as_path());
     let Some(place) = config.media.place(data) else { return Ok(None) };
     let blobs = ObjectBlobs::open(&place, &config.media).context("where the files of pictures are (media.url)")?;

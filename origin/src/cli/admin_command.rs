@@ -2,13 +2,16 @@
 //!
 //! Does not know where it is executed. Promise: its output and its exit code are the same in both places.
 
+use std::path::PathBuf;
+
 use gailou_shared::word_filter::TermAction;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::cli::{
-    EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm, words,
+    EXIT_FAILED, backup, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm,
+    words,
 };
 use crate::service::import::Input;
 
@@ -18,6 +21,7 @@ use crate::service::import::Input;
 pub(super) enum AdminCommand {
     Import { strict: bool },
     Export { subject: Option<export::SubjectArgument> },
+    Backup { path: PathBuf },
     Words { action: TermAction },
     Migrate { adopt_empty: bool },
     Doctor { tables: bool },
@@ -41,6 +45,7 @@ impl AdminCommand {
         let done = match self {
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(app, subject, console).await,
+            Self::Backup { path } => backup::run(app, &path, console).await,
             Self::Words { action } => words::load(app, action, input, console).await,
             Self::Migrate { .. } => migrate::run(app, console).await,
             Self::Doctor { tables } => doctor::run(&app.config, Ok(app), tables, console).await,

@@ -9,10 +9,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::bootstrap::data_directory;
-
-/// The name of the locked file in the data directory.
-const LOCK_FILE_NAME: &str = "gailou.lock";
+use crate::bootstrap::data_directory::{self, LOCK_FILE_NAME};
 
 /// The lock of a data directory, held until it is dropped.
 #[derive(Debug)]

@@ -38,7 +38,7 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, file: Opt
     if !config.data.is_dir() {
         match command {
             AdminCommand::Doctor { tables } => return doctor::run(&config, Err(None), tables, &mut console).await,
-            AdminCommand::Export { .. } => {
+            AdminCommand::Export { .. } | AdminCommand::Backup { .. } => {
                 anyhow::bail!("the data directory {} does not exist; set --data or GAILOU_DATA", config.data.display())
             }
             _ => {}

@@ -5,6 +5,7 @@
 //! is 0 for success, 1 for a failure, 2 for wrong usage.
 
 mod admin_command;
+mod backup;
 mod broker;
 mod control_socket;
 mod data_lock;
@@ -18,6 +19,7 @@ mod migrate;
 pub mod output;
 mod reconcile;
 mod reindex;
+mod restore;
 mod serve;
 mod settings;
 mod shard;
@@ -87,6 +89,18 @@ enum Command {
         #[arg(long, value_name = "TYPE/KEY", value_parser = export::subject)]
         subject: Option<export::SubjectArgument>,
     },
+    /// Copy everything of an installation into a folder, while it runs: tables, pictures, secrets
+    Backup {
+        /// The folder: it must be empty or absent, and is closed to other users; secrets are in it
+        #[arg(value_name = "PATH", value_parser = absolute_path)]
+        path: PathBuf,
+    },
+    /// Put a backup into an empty data directory, or into the empty databases of a cluster
+    Restore {
+        /// The folder of the backup
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+    },
     /// Print a token for a member, signed with the shared secret
     Token(token::Token),
     /// Manage the dictionary of the word filter
@@ -155,6 +169,7 @@ enum Words {
 enum Work {
     RunProcess(ProcessRole),
     Token(token::Token),
+    Restore(PathBuf),
     Command(AdminCommand, Option<PathBuf>),
 }
 
@@ -177,6 +192,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Token(token) => Work::Token(token),
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
+        Command::Backup { path } => Work::Command(AdminCommand::Backup { path }, None),
+        Command::Restore { path } => Work::Restore(path),
         Command::Words { command: Words::Load { file, action } } => {
             Work::Command(AdminCommand::Words { action }, Some(file))
         }
@@ -207,8 +224,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Err(error) => report_error(&error, EXIT_FAILED),
         },
+        Work::Restore(path) => in_runtime("warn", restore::run(config, &path)),
         Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }
+}
+
+/// A path as a server with another working directory finds it.
+fn absolute_path(text: &str) -> io::Result<PathBuf> {
+    std::path::absolute(text)
 }
 
 fn refuse_without_cluster(role: ProcessRole) -> u8 {

@@ -59,6 +59,12 @@ impl MediaName {
         self.format
     }
 
+    /// Whether it is the name of a file with these bytes.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        let hash = hex::encode(&Sha256::digest(bytes)[..NAME_HASH_BYTES]);
+        self.text[self.hash_start..].strip_prefix(&hash).is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// Where its file is: in one of 256 folders, since a folder of millions is slow.
     pub fn path(&self) -> String {
         format!("{}/{}", &self.text[self.hash_start..self.hash_start + 2], self.text)

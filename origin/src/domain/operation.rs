@@ -347,7 +347,6 @@ impl ChangeRow {
 /// The least version of a subject, and the least number of a change, after its database was found to have gone back at
 /// this time: beyond all that any copy of the database had, as long as they grow by fewer than 4,096 a second. A JSON
 /// number is exact up to 2^53, which is 69,000 years.
-#[cfg(feature = "cluster")]
 pub(crate) const fn least_after_rewind(now: u64) -> u64 {
     (now / 1_000) << 12
 }

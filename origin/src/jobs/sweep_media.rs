@@ -68,6 +68,8 @@ pub async fn run(state: Weak<AppState>) {
 /// The first of a store; what was done before stays so.
 pub async fn sweep(state: &AppState) -> Result<usize, MediaSweepError> {
     let Some(store) = &state.media else { return Ok(0) };
+    // It waits for a backup that copies the files.
+    let _deletions = store.deletions.lock().await;
     let mut deleted = 0;
     for _ in 0..MAX_READS_PER_SWEEP {
         let due = state.tables.list_due_media(state.now(), PICTURES_PER_READ).await?;

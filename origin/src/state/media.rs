@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use crate::ports::blobs::Blobs;
 
@@ -18,10 +18,17 @@ pub struct MediaStore {
     /// Who has no place is refused: a body is not read while others are.
     pub uploads: Arc<Semaphore>,
     pub decoders: Semaphore,
+    /// Held while files are deleted, and by a backup until it has copied them.
+    pub deletions: Mutex<()>,
 }
 
 impl MediaStore {
     pub fn new(blobs: Arc<dyn Blobs>) -> Self {
-        Self { blobs, uploads: Arc::new(Semaphore::new(MAX_UPLOADS)), decoders: Semaphore::new(MAX_DECODERS) }
+        Self {
+            blobs,
+            uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            decoders: Semaphore::new(MAX_DECODERS),
+            deletions: Mutex::default(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod background_load;
 mod backing_servers;
+mod backup;
 mod broker_stop;
 mod dead_letters;
 mod doctor;

@@ -36,17 +36,23 @@ impl ClusterTestBed {
     /// Creates databases and topics on these servers. `settings` are variables without their prefix
     /// `GAILOU_CLUSTER__`.
     pub(crate) async fn create(servers: &ServerAddresses, settings: &[(&'static str, u64)]) -> Self {
-        let name = format!("w{:012x}", rand::random::<u64>() >> 16);
-        let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cluster").join(&name);
-        std::fs::create_dir_all(&logs).expect("a directory");
-        let settings = settings.iter().map(|(key, value)| (*key, value.to_string())).collect();
-        let bed = Self { servers: servers.clone(), name, settings, logs };
+        let bed = Self::without_databases(servers, settings);
         bed.for_each_database("CREATE DATABASE");
         bed.run_successfully(&["migrate"]).await;
         bed
     }
 
-    fn for_each_database(&self, statement: &str) {
+    /// A cluster that has neither databases nor topics yet.
+    pub(crate) fn without_databases(servers: &ServerAddresses, settings: &[(&'static str, u64)]) -> Self {
+        let name = format!("w{:012x}", rand::random::<u64>() >> 16);
+        let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cluster").join(&name);
+        std::fs::create_dir_all(&logs).expect("a directory");
+        let settings = settings.iter().map(|(key, value)| (*key, value.to_string())).collect();
+        Self { servers: servers.clone(), name, settings, logs }
+    }
+
+    /// Runs a statement that ends with the name of a database, for each of the two.
+    pub(crate) fn for_each_database(&self, statement: &str) {
         for database in [0, 1] {
             self.servers.sql(database, &format!("{statement} {}", self.name));
         }

@@ -3,6 +3,8 @@
 //! Every step can be repeated: statements that define tables cannot be rolled back, so a migration that
 //! was interrupted starts again from the beginning.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::join_all;
 use gailou_shared::id::{SLOT_COUNT, Slot};
 use sqlx::Row as _;
@@ -49,13 +51,15 @@ const MYSQL_MIGRATIONS: [&str; 23] = [
     include_str!("../../../../migrations/mysql/0023_media.sql"),
 ];
 
+/// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.
+pub(super) const UNFINISHED_RESTORE: u16 = 0;
 /// The migrations that a database has, and which database of which cluster it is.
-const MIGRATION_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT NULL PRIMARY KEY, \
+pub(super) const MIGRATION_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (number SMALLINT NOT NULL PRIMARY KEY, \
      tables SMALLINT NOT NULL, shard SMALLINT NOT NULL, at BIGINT NOT NULL) ENGINE = InnoDB";
 
 /// `ER_DUP_FIELDNAME`, `ER_DUP_KEYNAME` and `ER_CANT_DROP_FIELD_OR_KEY`: an interrupted migration has
 /// changed the table already.
-const DONE_BEFORE: [u16; 3] = [1060, 1061, 1091];
+pub(super) const DONE_BEFORE: [u16; 3] = [1060, 1061, 1091];
 
 /// How long a process waits while another migrates the same database.
 const MIGRATION_LOCK_WAIT_S: u64 = 2;
@@ -208,7 +212,7 @@ async fn create_slots(pool: &MysqlPool, shard: usize, owners: &[usize]) -> Resul
 }
 
 /// Creates a missing database, where the account may.
-async fn create_database(options: &MySqlConnectOptions) -> Result<()> {
+pub(super) async fn create_database(options: &MySqlConnectOptions) -> Result<()> {
     match MysqlPool::new(options.clone()).session("migrate").await {
         Err(error) if error.code() == Some(UNKNOWN_DATABASE) => {
             let name = options.get_database().unwrap_or_default().to_owned();
@@ -231,8 +235,14 @@ struct DatabaseMigration<'s> {
 impl DatabaseMigration<'_> {
     /// How many migrations the database has.
     async fn count_applied(&mut self) -> Result<usize> {
-        let rows = self.session.fetch_all(sql("SELECT number, tables, shard FROM migration ORDER BY number")).await?;
+        let rows = self
+            .session
+            .fetch_all(sql("SELECT CAST(number AS SIGNED), tables, shard FROM migration ORDER BY number"))
+            .await?;
         for row in &rows {
+            if number_at(row, 0)? == i64::from(UNFINISHED_RESTORE) {
+                return self.refuse("a restore into it has not ended: drop the database, and restore again");
+            }
             let (tables, shard): (i16, i16) = (row.try_get(1)?, row.try_get(2)?);
             if i32::from(tables) != i32::from(self.tables) {
                 return self.refuse(&format!(
@@ -275,6 +285,25 @@ impl DatabaseMigration<'_> {
         }
         Ok(())
     }
+}
+
+/// How many migrations there are.
+pub(super) const fn count_migrations() -> usize {
+    MYSQL_MIGRATIONS.len()
+}
+
+/// The statements of the first migrations.
+pub(super) fn statements_up_to(migration: usize, tables: u16) -> impl Iterator<Item = String> {
+    MYSQL_MIGRATIONS.iter().take(migration).flat_map(move |text| statements(text, tables))
+}
+
+/// The tables that migrations make, also those that a later one drops; without the one of the migrations.
+pub(super) fn made_tables(tables: u16) -> BTreeSet<String> {
+    let name = |statement: String| {
+        let rest = statement.strip_prefix("CREATE TABLE IF NOT EXISTS ")?;
+        Some(rest.split_whitespace().next()?.to_owned())
+    };
+    statements_up_to(count_migrations(), tables).filter_map(name).collect()
 }
 
 /// The statements of a migration; those with `{n}` once for each number.

@@ -8,6 +8,7 @@
 
 mod activity;
 mod audit_log;
+mod backup;
 mod broker_states;
 mod change_feed;
 mod checkpoints;
@@ -43,6 +44,7 @@ mod reviews;
 mod rewinds;
 mod routing;
 mod row_numbers;
+mod row_text;
 mod rows;
 mod server_settings;
 mod session;
@@ -61,6 +63,7 @@ mod write;
 use std::time::Duration;
 
 use async_trait::async_trait;
+pub use backup::MysqlRestore;
 use futures_util::future::join_all;
 use gailou_shared::id::Slot;
 use gailou_shared::rank::HotWeights;

@@ -52,7 +52,7 @@ impl Rewinds for MysqlStore {
 
 /// Says in the feed that the database has gone back, last: who reads it finds the versions raised. The first row takes
 /// the next number, and the second, with a number of its own, moves those that follow.
-async fn put_marks(session: &mut MysqlSession, now: u64) -> Result<()> {
+pub(super) async fn put_marks(session: &mut MysqlSession, now: u64) -> Result<()> {
     let put = "INSERT INTO feed (at, type, `key`, version, comment_id) VALUES (?, 'gailou', 'rewound', 0, ?)";
     session.execute(sql(put).bind(now).bind(ChangeRow::REWOUND_DATABASE)).await?;
     let put = "INSERT INTO feed (seq, at, type, `key`, version, comment_id) \

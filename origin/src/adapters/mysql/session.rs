@@ -140,6 +140,18 @@ impl MysqlSession {
         self.begin().await
     }
 
+    /// Begins, after [`MysqlSession::prepare_copy`], a transaction whose reads all see this moment.
+    pub(super) async fn begin_copy(&mut self) -> Result<()> {
+        self.in_transaction = true;
+        self.execute_text("START TRANSACTION WITH CONSISTENT SNAPSHOT").await
+    }
+
+    /// Everything that comes before [`MysqlSession::begin_copy`], so that it takes one statement.
+    pub(super) async fn prepare_copy(&mut self) -> Result<()> {
+        self.allow_long_work().await?;
+        self.execute_text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await
+    }
+
     /// Commits. After an error it is unknown whether the transaction was committed.
     pub(super) async fn commit(&mut self) -> Result<()> {
         self.execute_text("COMMIT").await?;

@@ -17,8 +17,9 @@ impl ChangeFeedReader for SqliteStore {
             return Ok(vec![]);
         }
         self.read("read_changes", move |c| {
-            let sql = "SELECT f.seq, f.at, s.type, s.key, f.version, f.comment_id \
-                       FROM feed f JOIN subject s ON s.id = f.subject WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?2";
+            // The row of a restored backup has no subject.
+            let sql = "SELECT f.seq, f.at, COALESCE(s.type, 'gailou'), COALESCE(s.key, 'rewound'), f.version, f.comment_id \
+                       FROM feed f LEFT JOIN subject s ON s.id = f.subject WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?2";
             fetch_all(c, sql, params![after, limit as i64], |r| {
                 let (kind, key): (String, String) = (r.get(2)?, r.get(3)?);
                 Ok(ChangeRow {

@@ -5,6 +5,7 @@
 
 mod activity;
 mod audit_log;
+mod backup;
 mod change_feed;
 mod comments;
 mod descendants;
@@ -32,9 +33,10 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
+pub use backup::pass_restore;
 use gailou_shared::rank::HotWeights;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags, Params, Transaction};
@@ -46,6 +48,9 @@ use crate::domain::row::WeightsByType;
 use crate::ports::failure::Failure;
 use crate::ports::store::{Result, StoreError};
 use crate::telemetry::{CallTimer, measure_pool_wait};
+
+/// The name of the file in the data directory.
+pub const DATABASE_FILE_NAME: &str = "gailou.db";
 
 /// Concurrent reads. More would only wait for the same two or four cores.
 pub const MAX_READERS: usize = 4;
@@ -65,6 +70,8 @@ pub struct SqliteStore {
     /// The comments that were ranked again when this process came to the end of it.
     ranked_again: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
+    /// Copies of the file in progress. Their readers would hold up a writer that empties the log.
+    backups: Arc<AtomicUsize>,
 }
 
 impl std::fmt::Debug for SqliteStore {
@@ -93,6 +100,31 @@ impl SqliteStore {
              PRAGMA cache_size = -32768; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
              PRAGMA secure_delete = ON;",
         )?;
+        Self::migrations().to_latest(&mut writer).map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
+        rank_again::begin(&mut writer, &weights)?;
+        Ok(Self {
+            file: file.to_owned(),
+            weights,
+            writer: Arc::new(Mutex::new(writer)),
+            readers: Arc::default(),
+            ranked_again: Arc::default(),
+            permits: Arc::new(Semaphore::new(MAX_READERS)),
+            backups: Arc::default(),
+        })
+    }
+
+    /// The number of the last migration.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn last_migration() -> Result<usize> {
+        let empty = Connection::open_in_memory()?;
+        let pending = Self::migrations().pending_migrations(&empty);
+        let pending = pending.map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
+        Ok(usize::try_from(pending).unwrap_or(0))
+    }
+
+    fn migrations() -> Migrations<'static> {
         let migrations = vec![
             M::up(include_str!("../../../../migrations/sqlite/0001_init.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0002_feed.sql")),
@@ -116,17 +148,6 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
         ];
         Migrations::new(migrations)
-            .to_latest(&mut writer)
-            .map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
-        rank_again::begin(&mut writer, &weights)?;
-        Ok(Self {
-            file: file.to_owned(),
-            weights,
-            writer: Arc::new(Mutex::new(writer)),
-            readers: Arc::default(),
-            ranked_again: Arc::default(),
-            permits: Arc::new(Semaphore::new(MAX_READERS)),
-        })
     }
 
     /// Runs `work` on a read-only connection, off the async threads. It is measured as `operation`.

@@ -9,6 +9,7 @@
 
 mod activity;
 mod audit_log;
+mod backup;
 mod batch_writer;
 mod broker_states;
 mod change_feed;
@@ -46,6 +47,7 @@ mod transfer;
 
 pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
+pub use backup::{PICTURE_LIST_FILE_NAME, TableBackup};
 pub use batch_writer::BatchWriter;
 pub use broker_states::BrokerStates;
 pub use change_feed::ChangeFeedReader;

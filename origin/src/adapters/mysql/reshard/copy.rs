@@ -1,5 +1,4 @@
-//! Copies a slot's rows from one database to another, as text. The server describes the columns of every
-//! table, so a migration that adds a column changes nothing here.
+//! Copies a slot's rows from one database to another, as text.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +10,7 @@ use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::numbered_tables::{INDEPENDENT_TABLES, NUMBERED_TABLES, NumberedTable};
 use crate::adapters::mysql::reshard::dirty_conditions::{TableCondition, dirty_conditions};
 use crate::adapters::mysql::row_numbers::{first_subject, last_subject};
+use crate::adapters::mysql::row_text::{TableDescription, is_after, replace_rows};
 use crate::adapters::mysql::rows::{count_at, damaged};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
@@ -18,36 +18,6 @@ use crate::ports::store::{CopiedSlot, Result};
 
 /// Rows that one statement reads.
 const ROWS_PER_READ: usize = 1_000;
-/// Bytes that one statement writes, far below the smallest `max_allowed_packet`.
-const MAX_STATEMENT_BYTES: usize = 1 << 20;
-
-/// A table as the server describes it.
-#[derive(Debug)]
-struct TableDescription {
-    /// `comment_3`.
-    table: String,
-    /// `id, subject, …`
-    columns: String,
-    /// The expression for a row as text that an `INSERT` takes.
-    row: String,
-    /// The expressions for its columns.
-    literals: BTreeMap<String, String>,
-}
-
-impl TableDescription {
-    fn literal(&self, column: &str) -> Option<&str> {
-        self.literals.get(column).map(String::as_str)
-    }
-}
-
-/// The expression for a value as a literal: numbers as they are, everything else by its bytes.
-fn literal(column: &str, numeric: bool) -> String {
-    if numeric {
-        format!("IFNULL(CAST(`{column}` AS CHAR), 'NULL')")
-    } else {
-        format!("IFNULL(CONCAT('X''', HEX(`{column}`), ''''), 'NULL')")
-    }
-}
 
 /// The number of rows in a table, and a checksum over them.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,29 +39,8 @@ impl SlotRows {
     /// Reads the descriptions of the tables.
     pub(in crate::adapters::mysql) async fn new(session: &mut MysqlSession, number: u16, slot: Slot) -> Result<Self> {
         let names: Vec<String> = NUMBERED_TABLES.iter().map(|table| format!("'{}_{number}'", table.name)).collect();
-        let text = format!(
-            "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR), CAST(data_type AS CHAR) \
-             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ({}) \
-             ORDER BY table_name, ordinal_position",
-            names.join(", ")
-        );
-        let mut all: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
-        for r in session.fetch_text(text).await? {
-            let (table, column, kind): (String, String, String) = (r.try_get(0)?, r.try_get(1)?, r.try_get(2)?);
-            all.entry(table).or_default().push((column, kind.ends_with("int")));
-        }
-        let tables = all.into_iter().map(|(table, columns)| {
-            let row: Vec<String> = columns.iter().map(|(column, numeric)| literal(column, *numeric)).collect();
-            let names: Vec<String> = columns.iter().map(|(column, _)| format!("`{column}`")).collect();
-            let description = TableDescription {
-                table: table.clone(),
-                columns: names.join(", "),
-                row: format!("CONCAT('(', CONCAT_WS(',', {}), ')')", row.join(", ")),
-                literals: columns.into_iter().map(|(column, _)| column).zip(row).collect(),
-            };
-            (table, description)
-        });
-        Ok(Self { number, slot, tables: tables.collect() })
+        let tables = TableDescription::read(session, &format!("table_name IN ({})", names.join(", "))).await?;
+        Ok(Self { number, slot, tables })
     }
 
     fn description(&self, name: &str) -> Result<&TableDescription> {
@@ -117,7 +66,7 @@ impl SlotRows {
         let text = format!("SELECT {} FROM {} WHERE {condition}", description.row, description.table);
         let found = from.fetch_text(text).await?;
         let rows = found.iter().map(|r| Ok(r.try_get(0)?)).collect::<Result<Vec<String>>>()?;
-        replace_rows(to, description, rows.into_iter()).await
+        replace_rows(to, &description.table, &description.columns, rows.into_iter()).await
     }
 
     /// The checksum of each table.
@@ -164,7 +113,8 @@ impl CopiedSlot for SlotRows {
         let mut walk = self.walk(at.table(), at.after.take())?;
         let chunk = walk.next(from).await?;
         let ids = comment_ids(walk.table, &chunk);
-        replace_rows(to, walk.description, chunk.into_iter().map(|row| row.text)).await?;
+        let TableDescription { table, columns, .. } = walk.description;
+        replace_rows(to, table, columns, chunk.into_iter().map(|row| row.text)).await?;
         if let Some(ids) = ids {
             self.copy_matching(from, to, "content", &format!("id IN ({ids})")).await?;
             self.copy_matching(from, to, "content_history", &format!("comment_id IN ({ids})")).await?;
@@ -224,16 +174,6 @@ impl CopiedSlot for SlotRows {
     }
 }
 
-/// The condition for the rows after this key in the order of these columns.
-fn is_after(order: &[&str], key: &[String]) -> String {
-    let steps = order.iter().enumerate().map(|(n, column)| {
-        let equal = order.iter().zip(key).take(n).map(|(column, value)| format!("`{column}` = {value} AND "));
-        format!("{}`{column}` > {}", equal.collect::<String>(), key[n])
-    });
-    // An index can begin at the first comparison alone.
-    format!("`{}` >= {} AND ({})", order[0], key[0], steps.collect::<Vec<_>>().join(" OR "))
-}
-
 /// Reads the rows of a table in the order of an index, a chunk at a time.
 struct TableWalk<'a> {
     table: &'a NumberedTable,
@@ -273,41 +213,8 @@ impl TableWalk<'_> {
     }
 }
 
-/// Writes rows over those with the same keys.
-async fn replace_rows(
-    to: &mut MysqlSession,
-    description: &TableDescription,
-    rows: impl Iterator<Item = String>,
-) -> Result<()> {
-    let begin = format!("REPLACE INTO {} ({}) VALUES ", description.table, description.columns);
-    let mut text = String::new();
-    for row in rows {
-        if text.len() + row.len() > MAX_STATEMENT_BYTES && !text.is_empty() {
-            to.execute_text(format!("{begin}{text}")).await?;
-            text.clear();
-        }
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.push_str(&row);
-    }
-    if text.is_empty() { Ok(()) } else { to.execute_text(format!("{begin}{text}")).await }
-}
-
 /// The ids of a chunk of comments; `None` for another table.
 fn comment_ids(table: &NumberedTable, chunk: &[CopiedRow]) -> Option<String> {
     let ids: Vec<&str> = chunk.iter().filter_map(|row| row.key.last().map(String::as_str)).collect();
     (table.name == "comment" && !ids.is_empty()).then(|| ids.join(","))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn walk_continues_after_the_last_key() {
-        let key = ["1".to_owned(), "X'02'".to_owned()];
-        assert_eq!(is_after(&["a", "b"], &key), "`a` >= 1 AND (`a` > 1 OR `a` = 1 AND `b` > X'02')");
-        assert_eq!(is_after(&["a"], &key[..1]), "`a` >= 1 AND (`a` > 1)");
-    }
 }

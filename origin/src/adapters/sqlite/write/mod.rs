@@ -8,6 +8,8 @@ mod load;
 pub(super) mod moderation;
 mod standing;
 
+use std::sync::atomic::Ordering;
+
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
 use gailou_shared::limits;
@@ -56,8 +58,10 @@ impl BatchWriter for SqliteStore {
             }
         }
         tx.commit()?;
-        if batch.iter().any(|logged| is_end_of_erasure(&logged.operation)) {
-            // The log before the commit has the texts. Readers may keep some of it until the next erasure.
+        let is_erased = batch.iter().any(|logged| is_end_of_erasure(&logged.operation));
+        if is_erased && self.backups.load(Ordering::Relaxed) == 0 {
+            // The log before the commit has the texts. Readers may keep some of it until the next erasure; a backup empties
+            // it at its end.
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).optional()?;
         }
         Ok(PersistedBatch { outcomes, ..persisted })

@@ -1,0 +1,89 @@
+//! `gailou restore`: puts a backup into an empty place.
+//!
+//! It runs in this process alone: there is no server yet. Promise: nothing is written before every digest was compared,
+//! and the place is refused by every other command until everything is in it and on disk.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use tokio::sync::watch;
+
+use crate::bootstrap;
+use crate::bootstrap::restore::TableRestore;
+use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
+use crate::cli::backup::folder::BackupFolder;
+use crate::cli::backup::{BackupSummary, follow, pictures};
+use crate::cli::data_lock;
+use crate::cli::data_lock::DataLock;
+use crate::cli::output::{Console, Terminal};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::domain::backup::{BackupManifest, CopyProgress, PicturesPlace};
+
+/// Restores the backup in this folder.
+pub(super) async fn run(config: Config, path: &Path) -> anyhow::Result<u8> {
+    let mut console = Terminal::new();
+    let (folder, manifest) = BackupFolder::open(path)?;
+    let place = TableRestore::new(&config)?;
+    let (store, known) = place.accepts()?;
+    manifest.check_tables(store, known).with_context(|| format!("cannot restore {}", path.display()))?;
+    console.err(&format!("comparing {} with its digests\n", path.display())).await?;
+    folder.verify(&manifest.files)?;
+    if let Some(PicturesPlace::Backup { count, bytes, .. }) = manifest.pictures {
+        pictures::verify(&folder, count, bytes).await?;
+    }
+    let _lock = match config.cluster {
+        Some(_) => None,
+        None => Some(DataLock::acquire(&config.data)?.ok_or_else(|| data_lock::held_error(&config.data))?),
+    };
+    place.begin().await?;
+    put_pictures(&config, &folder, &manifest, &mut console).await?;
+    if config.cluster.is_none() {
+        put_secret(&config, &folder, &manifest)?;
+    }
+    let (sender, progress) = watch::channel(CopyProgress::default());
+    let report = |progress| {
+        sender.send_replace(progress);
+    };
+    let now = Clock::system().now();
+    follow(place.fill(folder.path(), &manifest.tables, now, &report), progress, &mut console).await??;
+    place.finish().await?;
+    BackupSummary::of(&manifest).print(&mut console).await?;
+    Ok(0)
+}
+
+/// Puts the pictures where the configuration has them.
+async fn put_pictures(
+    config: &Config,
+    folder: &BackupFolder,
+    manifest: &BackupManifest,
+    console: &mut dyn Console,
+) -> anyhow::Result<()> {
+    match &manifest.pictures {
+        Some(PicturesPlace::Backup { count, .. }) if *count > 0 => {
+            let media = bootstrap::media(config)?;
+            ensure!(media.is_some(), "the backup has {count} pictures: set media.url (GAILOU_MEDIA__URL)");
+            if let Some(media) = media {
+                pictures::copy_in(&*media.blobs, folder, *count, console).await?;
+            }
+        }
+        Some(PicturesPlace::Bucket { url, count }) if config.media.url.as_ref() != Some(url) => {
+            let line =
+                format!("{count} pictures were in {url}: media.url (GAILOU_MEDIA__URL) must name where they are\n");
+            console.err(&line).await?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Puts the secret that tokens are signed with into the data directory, where the backup has one.
+fn put_secret(config: &Config, folder: &BackupFolder, manifest: &BackupManifest) -> anyhow::Result<()> {
+    if manifest.files.iter().any(|file| file.name == TOKEN_SECRET_FILE_NAME) {
+        let target = config.data.join(TOKEN_SECRET_FILE_NAME);
+        // The file gets the permissions of the original too: its owner alone.
+        std::fs::copy(folder.path().join(TOKEN_SECRET_FILE_NAME), &target)?;
+        std::fs::File::open(&target)?.sync_all()?;
+    }
+    Ok(())
+}
