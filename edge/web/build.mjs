@@ -12,6 +12,7 @@ import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
+import { buildDocs } from './docs.mjs';
 
 const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
@@ -74,13 +75,15 @@ async function buildFiles() {
       { in: join(SOURCE, 'demo/demo.css'), out: 'demo' },
       { in: join(SOURCE, 'console/console.tsx'), out: 'console' },
       { in: join(SOURCE, 'console/console.css'), out: 'console' },
+      { in: join(SOURCE, 'docs/docs.ts'), out: 'docs/docs' },
+      { in: join(SOURCE, 'docs/docs.css'), out: 'docs/docs' },
     ],
     plugins: [styleSheetAsText],
   });
   for (const { path, contents } of outputFiles) {
     files.set(relative(DIST, path), Buffer.from(contents));
   }
-  return files;
+  return new Map([...files, ...(await buildDocs())]);
 }
 
 async function writeFiles(files) {
@@ -99,7 +102,10 @@ async function writeFiles(files) {
 
 const files = await buildFiles();
 await writeFiles(files);
+const documents = [...files.keys()].filter((name) => /^docs\/.*\.html$/.test(name));
+console.log(`docs             ${documents.length} pages`);
 for (const [name, contents] of files) {
+  if (/^docs\/.*\.(html|png|svg)$/.test(name)) continue;
   const gzipped = gzipSync(contents, { level: 9 }).length;
   console.log(`${name.padEnd(16)} ${contents.length} bytes, ${gzipped} gzipped`);
   const bound = SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY;

@@ -21,8 +21,11 @@ const FOLDERS = [
   'console', // the moderators' page: it uses the HTTP contract and safe HTML, and nothing of the element
 ];
 
-/** The demo page uses the element as any host page does: by its tag, not by an import. */
-const APART = ['demo'];
+/**
+ * Pages of their own. The demo page uses the element as any host page does: by its tag, not by an import; the documents
+ * use nothing.
+ */
+const APART = ['demo', 'docs'];
 
 const ROOT = import.meta.dirname;
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
@@ -55,7 +58,12 @@ for (const [place, folder] of FOLDERS.entries()) {
   });
 }
 
-test('demo imports nothing', () => {
-  const imports = FILES.filter((file) => APART.includes(dirname(file))).flatMap(importedFolders);
-  assert.deepEqual(imports, []);
-});
+for (const folder of APART) {
+  test(`${folder} imports nothing of another folder`, () => {
+    const imports = FILES.filter((file) => dirname(file) === folder).flatMap(importedFolders);
+    assert.deepEqual(
+      imports.filter((target) => target !== folder),
+      [],
+    );
+  });
+}

@@ -58,13 +58,15 @@ fn find(path: &str) -> Option<WebFile> {
     let name = match path.strip_prefix('/')? {
         "" => "index.html",
         HEADER_RULES_FILE => return None,
-        "console" => "console.html",
+        "docs" => "docs/index.html",
         name => name,
     };
-    let file = WebFiles::get(name)?;
+    // As behind the Worker, a page is found without the end of its name.
+    let page = || Some((format!("{name}.html"), WebFiles::get(&format!("{name}.html"))?));
+    let (name, file) = WebFiles::get(name).map(|file| (name.to_owned(), file)).or_else(page)?;
     let digest = hex::encode(&file.metadata.sha256_hash()[..ETAG_DIGEST_BYTES]);
     let etag = HeaderValue::try_from(format!("\"{digest}\"")).ok()?;
-    Some(WebFile { body: file.data, content_type: content_type(name), etag })
+    Some(WebFile { body: file.data, content_type: content_type(&name), etag })
 }
 
 fn not_found(path: &str) -> Refusal {
