@@ -18,3 +18,4 @@ pub mod opensearch;
 pub mod redis;
 pub mod sqlite;
 pub mod tantivy;
+pub mod webhook_client;

@@ -27,6 +27,7 @@ use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::adapters::object_store::ObjectBlobs;
+use crate::adapters::webhook_client::WebhookClient;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
@@ -36,7 +37,7 @@ use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
-    erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
+    deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
     rank_again, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
@@ -302,6 +303,8 @@ impl Process {
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(erase_members::run(Arc::downgrade(state)));
+            let sender = Arc::new(WebhookClient::new(state.config.webhooks.allow_private));
+            self.spawn(deliver_webhooks::run(Arc::downgrade(state), sender));
         }
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {

@@ -30,6 +30,7 @@ mod subject_types;
 mod tests;
 mod trusted_proxies;
 mod values;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -64,6 +65,7 @@ use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
 pub use trusted_proxies::TrustedProxies;
+pub use webhooks::WebhookSettings;
 
 /// A setting that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -111,6 +113,7 @@ pub struct Config {
     pub edge: EdgeSettings,
     pub search: SearchSettings,
     pub media: MediaSettings,
+    pub webhooks: WebhookSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -207,6 +210,7 @@ impl Config {
             edge,
             search,
             media,
+            webhooks,
             ..
         } = settings;
         let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
@@ -227,6 +231,7 @@ impl Config {
             edge,
             search,
             media,
+            webhooks,
             cluster,
             types,
         }

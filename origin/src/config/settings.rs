@@ -14,7 +14,8 @@ use crate::config::values::{parse, switch};
 use crate::config::{
     AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
     CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, WebhookSettings,
+    cluster,
 };
 
 /// All settings as they are written.
@@ -76,6 +77,8 @@ pub(super) struct Settings {
     pub(super) search: SearchSettings,
     /// `media`
     pub(super) media: MediaSettings,
+    /// `webhooks`
+    pub(super) webhooks: WebhookSettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -107,6 +110,7 @@ impl Default for Settings {
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),
             media: MediaSettings::default(),
+            webhooks: WebhookSettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }

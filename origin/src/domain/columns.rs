@@ -8,7 +8,7 @@ use gailou_shared::path::{Mode, Path};
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
     AuditTargetKind, CommentFlag, CommentState, Reaction, ReportReason, ReviewKind, ReviewReasonKind, StaffRole,
-    SubjectState, Visibility,
+    SubjectState, Visibility, WebhookDeliveryStatus, WebhookEvent,
 };
 
 use crate::domain::damaged_data::{DamagedData, Result};
@@ -78,6 +78,8 @@ stored_enum!(
     "audit target",
     AuditTargetKind { Comment = 0, Member = 1, Subject = 2, Words = 3, Settings = 4, Webhook = 5, Import = 6 }
 );
+stored_enum!("webhook event", WebhookEvent { Created = 0, Held = 1, Reported = 2, Decided = 3 });
+stored_enum!("delivery status", WebhookDeliveryStatus { Pending = 0, Delivered = 1, Failed = 2 });
 stored_enum!("review reason", ReviewReasonKind { Word = 0, Report = 1, Rule = 2, Classifier = 3 });
 stored_enum!("review kind", ReviewKind { Held = 0, Reported = 1 });
 

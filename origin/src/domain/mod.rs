@@ -7,6 +7,7 @@ pub mod altcha;
 pub mod audit;
 pub mod broker_state;
 pub mod change_feed;
+pub mod chat_message;
 pub mod checkpoint;
 pub mod codec;
 pub(crate) mod columns;
@@ -35,3 +36,5 @@ pub mod slot_map;
 #[cfg(feature = "cluster")]
 pub mod slot_state;
 pub(crate) mod top_replies;
+pub mod webhook;
+pub mod webhook_address;

@@ -19,3 +19,4 @@ pub mod revisions;
 pub mod search_index;
 pub mod store;
 pub mod turnstile;
+pub mod webhook_sender;

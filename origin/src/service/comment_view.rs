@@ -52,7 +52,8 @@ pub fn with_edit(comment: Comment, edit: &HeldEdit) -> Comment {
     Comment { content, html, state: CommentState::Review, edited_at: Some(edit.at), ..comment }
 }
 
-fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
+/// The place of a comment in a thread, without what its author wrote and who that is.
+pub fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
     Comment {
         author: None,
         content: String::new(),

@@ -44,6 +44,8 @@ pub mod subject;
 pub mod subject_directory;
 pub mod subject_events;
 pub mod thread;
+pub mod webhook_message;
+pub mod webhooks;
 
 pub use error::{ServiceError, ServiceResult};
 

@@ -68,6 +68,13 @@ pub const CHALLENGE_COUNT: &str = "gailou_challenges_total";
 /// Texts that the classifier was asked about, by `outcome`.
 pub const CLASSIFIED_COUNT: &str = "gailou_classified_total";
 
+/// Tries of deliveries to webhooks, by `outcome`.
+pub const WEBHOOK_TRY_COUNT: &str = "gailou_webhook_tries_total";
+/// Events for which too many deliveries of a webhook waited.
+pub const WEBHOOK_DROPPED_COUNT: &str = "gailou_webhook_dropped_total";
+/// Webhooks whose last try failed.
+pub const WEBHOOKS_FAILING: &str = "gailou_webhooks_failing";
+
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessRole {
@@ -170,6 +177,9 @@ impl AppState {
         describe_counter!(CHALLENGE_COUNT, "Challenges of guests, by what became of them.");
         describe_counter!(CLASSIFIED_COUNT, "Texts that the classifier was asked about, by what it said.");
         describe_counter!(ACCOUNT_COUNT, "Members that were looked up at the host's service, by what became of it.");
+        describe_counter!(WEBHOOK_TRY_COUNT, "Tries of deliveries to webhooks, by what became of them.");
+        describe_counter!(WEBHOOK_DROPPED_COUNT, "Events that a webhook did not get because too many were waiting.");
+        describe_gauge!(WEBHOOKS_FAILING, "Webhooks whose last try failed.");
         gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
         if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
             describe_gauge!(

@@ -176,6 +176,17 @@ decimal_id! {
     MediaId
 }
 
+decimal_id! {
+    /// A webhook: made as the id of a comment is.
+    WebhookId
+}
+
+impl From<CommentId> for WebhookId {
+    fn from(id: CommentId) -> Self {
+        Self(id.0)
+    }
+}
+
 impl From<CommentId> for MediaId {
     fn from(id: CommentId) -> Self {
         Self(id.0)

@@ -9,6 +9,7 @@ mod moderation;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod webhooks;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -33,6 +34,10 @@ pub use moderation::{
     ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
 pub use problem::{Code, FieldError, Problem};
+pub use webhooks::{
+    Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
+    WebhookMessageData, WebhookTemplate,
+};
 
 /// The subject a comment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +49,11 @@ pub struct SubjectRef {
     /// The host's key.
     #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectKeyText))]
     pub key: String,
-    /// In lists of the newest comments: its title, as the host registered it.
+    /// In lists of the newest comments and in what webhooks receive: its title, as the host registered it.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    /// In lists of the newest comments: its address, as the host registered it.
+    /// In lists of the newest comments and in what webhooks receive: its address, as the host registered it.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Option<String>>,

@@ -44,4 +44,5 @@ mod subjects;
 mod threads;
 mod transfer;
 mod trees;
+mod webhooks;
 mod word_filter;

@@ -56,6 +56,7 @@ mod subject_directory;
 pub(crate) mod tests;
 mod threads;
 mod transfer;
+mod webhooks;
 mod write;
 
 use std::time::Duration;

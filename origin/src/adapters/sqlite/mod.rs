@@ -28,6 +28,7 @@ mod settings;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod webhooks;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -114,6 +115,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
         ];
         Migrations::new(migrations)
             .to_latest(&mut writer)

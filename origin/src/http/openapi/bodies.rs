@@ -4,7 +4,9 @@
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
-use gailou_shared::wire::{Comment, PageInfo, Reaction, RefusedText, ReportReason, SubjectState};
+use gailou_shared::wire::{
+    Comment, PageInfo, Reaction, RefusedText, ReportReason, SubjectState, WebhookEvent, WebhookTemplate,
+};
 use gailou_shared::word_filter::Term;
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
@@ -118,6 +120,20 @@ pub(in crate::http) struct SettingsPatch {
     degrade: Option<serde_json::Map<String, serde_json::Value>>,
     /// `limits.*`
     limits: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// A webhook to be.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct WebhookRequest {
+    /// The address.
+    #[schema(format = Uri, max_length = 2000)]
+    url: String,
+    /// What is sent to it.
+    #[schema(min_items = 1)]
+    events: Vec<WebhookEvent>,
+    /// A chat service whose own form is sent. The address of a Telegram bot ends with `?chat_id=`.
+    template: Option<WebhookTemplate>,
 }
 
 /// A term to try.

@@ -43,6 +43,7 @@ mod slot_positions;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod webhooks;
 
 pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
@@ -82,6 +83,7 @@ pub use slot_positions::SlotPositions;
 pub use subject_directory::{FoundSubjects, ListedSubject, SubjectDirectory};
 pub use threads::{Listed, ThreadReader};
 pub use transfer::Transfer;
+pub use webhooks::WebhookRows;
 
 /// What a request reads: from the tables, or through the caches of a cluster.
 pub trait Store: CommentReader + ThreadReader + MemberReader + IdempotencyReader {}
@@ -111,6 +113,7 @@ pub trait Tables:
     + StoredSettings
     + SubjectDirectory
     + Transfer
+    + WebhookRows
 {
 }
 
@@ -135,7 +138,8 @@ impl<
         + ReviewReader
         + StoredSettings
         + SubjectDirectory
-        + Transfer,
+        + Transfer
+        + WebhookRows,
 > Tables for T
 {
 }

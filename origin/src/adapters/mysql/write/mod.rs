@@ -18,6 +18,7 @@ pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
 mod standing_rows;
+mod webhook_rows;
 
 use std::collections::BTreeMap;
 
@@ -83,6 +84,10 @@ pub(super) async fn persist(
             }
             Operation::Settings { stored, audit } => {
                 outcomes[index] = Some(installation_rows::change_settings(db, stored, audit, logged.at).await?);
+                continue;
+            }
+            Operation::Webhook { change, audit } => {
+                outcomes[index] = Some(webhook_rows::change(db, change, audit, logged.at).await?);
                 continue;
             }
             Operation::Import { audit } => installation_rows::record_import(db, audit, logged.at).await?,
