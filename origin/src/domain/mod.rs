@@ -14,6 +14,7 @@ pub(crate) mod columns;
 pub mod damaged_data;
 pub(crate) mod descendants;
 pub mod erasure;
+pub mod event;
 pub(crate) mod fold;
 pub mod id_generator;
 pub(crate) mod import_line;

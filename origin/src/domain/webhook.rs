@@ -11,6 +11,8 @@ use gailou_shared::wire::{WebhookDeliveryStatus, WebhookEvent, WebhookTemplate};
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::event::{Event, EventKind};
+
 /// Most webhooks of an installation.
 pub const MAX_WEBHOOKS: usize = 20;
 /// Deliveries of one webhook that may wait: those of an hour with 3 events a second. What comes beyond them is dropped
@@ -87,28 +89,13 @@ impl WebhookSecret {
     }
 }
 
-/// An event of a comment, to be sent to webhooks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookNotice {
-    /// The name of the event, which no other event has.
-    pub key: String,
-    pub comment: CommentId,
-    pub event: WebhookEvent,
-    /// When it happened, in Unix milliseconds.
-    pub at: u64,
-}
-
-impl WebhookNotice {
-    /// Its delivery to this webhook, from now on (Unix milliseconds). Made twice, it has the same id.
-    pub fn delivery_to(&self, webhook: WebhookId, now: u64) -> NewDelivery {
-        let hash = Sha256::digest(format!("{webhook}\0{}", self.key));
-        NewDelivery {
-            id: format!("{DELIVERY_ID_PREFIX}{}", hex::encode(&hash[..DELIVERY_HASH_BYTES])),
-            comment: self.comment,
-            event: self.event,
-            event_at: self.at,
-            created_at: now,
-        }
+/// What a webhook calls an event of this kind.
+pub const fn webhook_event(kind: EventKind) -> WebhookEvent {
+    match kind {
+        EventKind::Published => WebhookEvent::Created,
+        EventKind::Held => WebhookEvent::Held,
+        EventKind::Reported => WebhookEvent::Reported,
+        EventKind::Decided(_) | EventKind::Dismissed | EventKind::Undone => WebhookEvent::Decided,
     }
 }
 
@@ -131,6 +118,18 @@ pub struct NewDelivery {
 }
 
 impl NewDelivery {
+    /// The delivery of an event to a webhook, from now on (Unix milliseconds). Made twice, it has the same id.
+    pub fn new(event: &Event, webhook: WebhookId, now: u64) -> Self {
+        let hash = Sha256::digest(format!("{webhook} {} {}", event.id, event.comment));
+        Self {
+            id: format!("{DELIVERY_ID_PREFIX}{}", hex::encode(&hash[..DELIVERY_HASH_BYTES])),
+            comment: event.comment,
+            event: webhook_event(event.kind),
+            event_at: event.at,
+            created_at: now,
+        }
+    }
+
     /// Until when it is tried.
     pub fn expires_at(&self) -> u64 {
         self.created_at.saturating_add(DELIVERY_LIFETIME_MS)
@@ -196,13 +195,12 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000_000;
 
-    fn notice(key: &str) -> WebhookNotice {
-        let comment = CommentId::from_parts(NOW, Slot::FIRST, 0, 0);
-        WebhookNotice { key: key.into(), comment, event: WebhookEvent::Held, at: NOW }
+    fn event(at: u64) -> Event {
+        Event::new(CommentId::from_parts(NOW, Slot::FIRST, 0, 0), EventKind::Held, None, at)
     }
 
     fn row() -> DeliveryRow {
-        let new = notice("1").delivery_to(WebhookId::new(7).unwrap(), NOW);
+        let new = NewDelivery::new(&event(NOW), WebhookId::new(7).unwrap(), NOW);
         let status = WebhookDeliveryStatus::Pending;
         let (expires_at, progress) =
             (new.expires_at(), DeliveryProgress { status, attempts: 0, last_status: None, next_at: NOW });
@@ -229,11 +227,11 @@ mod tests {
 
     #[test]
     fn delivery_of_an_event_to_a_webhook_has_one_id() {
-        let to = |webhook, key: &str| notice(key).delivery_to(WebhookId::new(webhook).unwrap(), NOW).id;
-        assert_eq!(to(7, "1"), to(7, "1"));
-        assert!(is_delivery_id(&to(7, "1")));
-        assert_ne!(to(7, "1"), to(8, "1"));
-        assert_ne!(to(7, "1"), to(7, "2"));
+        let to = |webhook, at| NewDelivery::new(&event(at), WebhookId::new(webhook).unwrap(), NOW).id;
+        assert_eq!(to(7, 1), to(7, 1));
+        assert!(is_delivery_id(&to(7, 1)));
+        assert_ne!(to(7, NOW), to(8, NOW));
+        assert_ne!(to(7, NOW), to(7, NOW + 1));
         for wrong in ["", "msg_", "msg_0123456789abcdef0123456789abcdeF", "0123456789abcdef0123456789abcdef"] {
             assert!(!is_delivery_id(wrong), "{wrong}");
         }

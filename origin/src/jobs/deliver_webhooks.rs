@@ -16,7 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use crate::domain::webhook::{DeliveryProgress, DeliveryRow, NewDelivery, WebhookNotice, WebhookRow};
+use crate::domain::event::Event;
+use crate::domain::webhook::{DeliveryProgress, DeliveryRow, NewDelivery, WebhookRow, webhook_event};
 use crate::domain::webhook_address::WebhookUrl;
 use crate::outage_log::OutageLog;
 use crate::ports::failure::Failure;
@@ -39,15 +40,15 @@ const DELIVERY_LEASE_MS: u64 = 15_000;
 /// The store's; some deliveries may be written.
 pub async fn queue(
     tables: &(impl WebhookRows + ?Sized),
-    notices: &[WebhookNotice],
+    events: &[Event],
     now: u64,
 ) -> Result<(), StoreError> {
-    if notices.is_empty() {
+    if events.is_empty() {
         return Ok(());
     }
     for webhook in tables.list_webhooks().await? {
-        let asked = notices.iter().filter(|notice| webhook.events.contains(&notice.event));
-        let deliveries: Vec<NewDelivery> = asked.map(|notice| notice.delivery_to(webhook.id, now)).collect();
+        let asked = events.iter().filter(|event| webhook.events.contains(&webhook_event(event.kind)));
+        let deliveries: Vec<NewDelivery> = asked.map(|event| NewDelivery::new(event, webhook.id, now)).collect();
         if deliveries.is_empty() {
             continue;
         }

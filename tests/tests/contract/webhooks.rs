@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join;
-use gailou::domain::webhook::{
-    DELIVERY_LIFETIME_MS, DELIVERY_RETENTION_MS, MAX_PENDING_DELIVERIES, MAX_WEBHOOKS, WebhookNotice,
-};
+use gailou::domain::event::{Event, EventKind};
+use gailou::domain::webhook::{DELIVERY_LIFETIME_MS, DELIVERY_RETENTION_MS, MAX_PENDING_DELIVERIES, MAX_WEBHOOKS};
 use gailou::jobs::deliver_webhooks::queue;
-use gailou_shared::wire::WebhookEvent;
 use gailou_tests::{
     ApiResponse, ReceivedWebhook, ReceiverBehavior, TestOrigin, WebhookReceiver, admin, ann, id, moderator, poll_until,
 };
@@ -53,13 +51,13 @@ async fn retry(origin: &TestOrigin, webhook: &Value, delivery: &Value) -> ApiRes
     origin.request(&path).by(&admin()).send().await
 }
 
-/// Writes the deliveries of events of a comment, as they are written when the events are read.
-async fn notify(origin: &TestOrigin, comment: &Value, event: WebhookEvent, keys: impl IntoIterator<Item = usize>) {
+/// Writes the deliveries of publications of a comment, so many milliseconds ago, as they are written when events are read.
+async fn notify(origin: &TestOrigin, comment: &Value, ages: impl IntoIterator<Item = u64>) {
     origin.wait_until_persisted().await;
-    let (comment, at) = (id(comment).parse().unwrap(), origin.app.now());
-    let notices: Vec<WebhookNotice> =
-        keys.into_iter().map(|key| WebhookNotice { key: format!("test {key}"), comment, event, at }).collect();
-    queue(&*origin.app.tables, &notices, at).await.unwrap();
+    let (comment, now) = (id(comment).parse().unwrap(), origin.app.now());
+    let event = |age| Event::new(comment, EventKind::Published, None, now - age);
+    let events: Vec<Event> = ages.into_iter().map(event).collect();
+    queue(&*origin.app.tables, &events, now).await.unwrap();
 }
 
 fn webhook_ids(received: &[ReceivedWebhook]) -> Vec<&str> {
@@ -146,7 +144,7 @@ async fn private_address_that_was_allowed_is_not_sent_to_later() {
     let by_name = add(&origin, &format!("http://localhost:{port}")).await;
     let comment = origin.post(&ann(), SUBJECT, "inside").await;
     origin.restart_with(|config| config.webhooks.allow_private = false).await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     for webhook in [&by_number, &by_name] {
         delivery_with(&origin, webhook, &json!({"status": "pending", "attempts": 1, "last_status": null})).await;
     }
@@ -162,7 +160,7 @@ async fn delivery_is_signed_and_has_the_comment() {
     let subject = json!({"title": "Hooks", "url": "https://blog.example/hooks"});
     origin.put_subject(&moderator(), SUBJECT, &subject).await.expect(200);
     let comment = origin.post(&ann(), SUBJECT, "a **comment**").await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     let received = receiver.wait_for(1).await;
     let request = &received[0];
     request.verify(webhook["secret"].as_str().unwrap());
@@ -186,7 +184,7 @@ async fn delivery_is_signed_and_has_the_comment() {
     delivery_with(&origin, &webhook, &fields).await;
     assert_eq!(deliveries(&origin, &of_reports).await, Vec::<Value>::new());
     // The same event again is no other delivery.
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     assert_eq!(deliveries(&origin, &webhook).await.len(), 1);
     receiver.wait_for(1).await;
 }
@@ -198,7 +196,7 @@ async fn failed_delivery_is_tried_again_until_it_is_taken() {
     let elsewhere = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "again").await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     let next_at = |after: u64| json!(origin.app.now() + after);
     let fields = json!({"status": "pending", "attempts": 1, "last_status": 500, "next_at": next_at(5_000)});
     delivery_with(&origin, &webhook, &fields).await;
@@ -233,7 +231,7 @@ async fn receiver_that_is_slow_delays_no_other() {
     let quick = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
     let (slow_webhook, quick_webhook) = join(add(&origin, &slow.url), add(&origin, &quick.url)).await;
     let comment = origin.post(&ann(), SUBJECT, "slow").await;
-    notify(&origin, &comment, WebhookEvent::Created, 0..12).await;
+    notify(&origin, &comment, 0..12).await;
     quick.wait_for(12).await;
     let read = || deliveries(&origin, &quick_webhook);
     let all = poll_until(read, |all| all.iter().all(|delivery| delivery["status"] == "delivered")).await;
@@ -253,7 +251,7 @@ async fn comment_that_was_taken_down_leaves_without_its_text() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(500)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "regretted").await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     assert_eq!(receiver.wait_for(1).await[0].json()["data"]["comment"]["content"], "regretted");
     delivery_with(&origin, &webhook, &json!({"attempts": 1})).await;
     assert_eq!(origin.delete(&ann(), &comment).await.status, 204);
@@ -270,7 +268,7 @@ async fn delivery_is_given_up_after_a_day_and_can_be_sent_again() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(503)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "late").await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     delivery_with(&origin, &webhook, &json!({"status": "pending", "attempts": 1})).await;
     origin.advance(Duration::from_millis(DELIVERY_LIFETIME_MS));
     let failed =
@@ -298,7 +296,7 @@ async fn deliveries_have_pages_and_a_bound() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Wait).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "many").await;
-    notify(&origin, &comment, WebhookEvent::Created, 0..MAX_PENDING_DELIVERIES + 5).await;
+    notify(&origin, &comment, 0..MAX_PENDING_DELIVERIES as u64 + 5).await;
     assert_eq!(list(&origin).await[0]["dropped"], 5);
 
     let path = format!("/v1/admin/webhooks/{}/deliveries?limit=2", id(&webhook));
@@ -327,7 +325,7 @@ async fn chat_service_gets_its_own_form() {
         .await
         .expect(200);
     let comment = origin.post(&ann(), SUBJECT, "<!channel> & all").await;
-    notify(&origin, &comment, WebhookEvent::Created, [1]).await;
+    notify(&origin, &comment, [1]).await;
     let received = receiver.wait_for(1).await;
     received[0].verify(webhook["secret"].as_str().unwrap());
     let link = format!("https://blog.example/hooks#comment-{}", id(&comment));

@@ -16,6 +16,7 @@ mod copies;
 mod dead_reactions;
 mod dirty_rows;
 mod error;
+mod events;
 mod health;
 mod index_queues;
 mod installation;

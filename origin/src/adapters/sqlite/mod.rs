@@ -8,6 +8,7 @@ mod audit_log;
 mod change_feed;
 mod comments;
 mod descendants;
+mod events;
 mod health;
 mod index_queues;
 mod latest;
@@ -115,6 +116,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0019_event.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
         ];
         Migrations::new(migrations)

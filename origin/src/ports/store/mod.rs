@@ -17,6 +17,7 @@ mod comments;
 mod dead_reactions;
 mod erasures;
 mod error;
+mod events;
 mod health;
 mod idempotency;
 mod index_queues;
@@ -55,6 +56,7 @@ pub use comments::CommentReader;
 pub use dead_reactions::DeadReactions;
 pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
+pub use events::{EventBacklog, EventQueues, QueuedEvent};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
@@ -98,6 +100,7 @@ pub trait Tables:
     + BatchWriter
     + ChangeFeedReader
     + ErasureReader
+    + EventQueues
     + HealthCheck
     + IndexQueues
     + LatestReader
@@ -124,6 +127,7 @@ impl<
         + BatchWriter
         + ChangeFeedReader
         + ErasureReader
+        + EventQueues
         + HealthCheck
         + IndexQueues
         + LatestReader

@@ -3,6 +3,7 @@
 pub(crate) mod blobs;
 #[cfg(feature = "cluster")]
 mod cache;
+mod events;
 pub(crate) mod popularity;
 mod rank_again;
 pub(crate) mod rate_limits;

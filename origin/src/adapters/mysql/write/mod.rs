@@ -9,6 +9,7 @@ mod activity_rows;
 pub(super) mod batch_sql;
 pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
+mod event_rows;
 mod flush;
 mod index_queue_rows;
 pub(super) mod installation_rows;
@@ -233,6 +234,7 @@ async fn write_in_transaction(
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
     index_queue_rows::write(session, &changes).await?;
+    event_rows::write(session, &changes.events).await?;
     // The last rows that are locked: other transactions of the same part wait for them.
     activity_rows::write(session, batch, &changes).await?;
     Ok((PersistedBatch { outcomes, ..persisted }, !changes.history.is_empty()))
