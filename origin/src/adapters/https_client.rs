@@ -1,7 +1,7 @@
 //! The HTTPS clients of the adapters that speak to a service by HTTP. They trust whom browsers trust, and follow no
 //! redirect.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -61,7 +61,6 @@ impl Service<Name> for PublicResolver {
     fn call(&mut self, name: Name) -> Self::Future {
         let Self { mut resolver, allows_private } = self.clone();
         Box::pin(async move {
-            poll_fn(|context| Service::<Name>::poll_ready(&mut resolver, context)).await?;
             let found: Vec<SocketAddr> = resolver.call(name).await?.collect();
             let open: Vec<SocketAddr> =
                 found.into_iter().filter(|address| allows_private || is_public(address.ip())).collect();

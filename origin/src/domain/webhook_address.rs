@@ -178,8 +178,8 @@ mod tests {
         fn no_ipv6_address_that_contains_an_ipv4_address_is_public(bits in any::<u32>(), low in any::<u64>()) {
             let address = u128::from(bits);
             let mapped = Ipv4Addr::from(bits).to_ipv6_mapped();
-            let (compatible, translated) = (Ipv6Addr::from(address), Ipv6Addr::from(0x64_ff9b << 96 | address));
-            let of_6to4 = Ipv6Addr::from(0x2002 << 112 | address << 80 | u128::from(low));
+            let (compatible, translated) = (Ipv6Addr::from(address), Ipv6Addr::from(0x64_ff9b_u128 << 96 | address));
+            let of_6to4 = Ipv6Addr::from(0x2002_u128 << 112 | address << 80 | u128::from(low));
             for address in [mapped, compatible, translated, of_6to4] {
                 prop_assert!(!is_public(address.into()), "{}", address);
             }

@@ -67,7 +67,7 @@ pub async fn run(state: Weak<AppState>, sender: Arc<dyn WebhookSender>) {
     let outage = OutageLog::default();
     let mut tick = tokio::time::interval(DELIVERY_POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut receivers = BTreeMap::<WebhookId, Arc<WebhookReceiver>>::new();
+    let mut receivers = BTreeMap::<WebhookId, Arc<DeliveryTarget>>::new();
     let mut tries = JoinSet::new();
     loop {
         let ended = tokio::select! {
@@ -98,7 +98,7 @@ pub async fn run(state: Weak<AppState>, sender: Arc<dyn WebhookSender>) {
 
 /// A webhook, as this process sends to it.
 #[derive(Debug)]
-struct WebhookReceiver {
+struct DeliveryTarget {
     webhook: WebhookRow,
     /// One for each delivery that is being sent.
     places: Arc<Semaphore>,
@@ -112,7 +112,7 @@ type Tries = JoinSet<(WebhookId, Result<(), StoreError>)>;
 async fn start_all_due(
     state: &Arc<AppState>,
     sender: &Arc<dyn WebhookSender>,
-    receivers: &mut BTreeMap<WebhookId, Arc<WebhookReceiver>>,
+    receivers: &mut BTreeMap<WebhookId, Arc<DeliveryTarget>>,
     tries: &mut Tries,
 ) -> Result<(), StoreError> {
     let webhooks = state.tables.list_webhooks().await?;
@@ -123,7 +123,7 @@ async fn start_all_due(
         let known = receivers.get(&webhook.id);
         let places = known.map_or_else(|| Arc::new(Semaphore::new(TRIES_PER_WEBHOOK)), |known| known.places.clone());
         let outage = known.map_or_else(Arc::default, |known| known.outage.clone());
-        let receiver = Arc::new(WebhookReceiver { webhook, places, outage });
+        let receiver = Arc::new(DeliveryTarget { webhook, places, outage });
         start_due(state, sender, &receiver, tries).await?;
         receivers.insert(receiver.webhook.id, receiver);
     }
@@ -134,7 +134,7 @@ async fn start_all_due(
 async fn start_due(
     state: &Arc<AppState>,
     sender: &Arc<dyn WebhookSender>,
-    receiver: &Arc<WebhookReceiver>,
+    receiver: &Arc<DeliveryTarget>,
     tries: &mut Tries,
 ) -> Result<(), StoreError> {
     let id = receiver.webhook.id;
@@ -159,7 +159,7 @@ async fn start_due(
 async fn try_delivery(
     state: &AppState,
     sender: &dyn WebhookSender,
-    receiver: &WebhookReceiver,
+    receiver: &DeliveryTarget,
     delivery: &DeliveryRow,
     leased_until: u64,
     _place: OwnedSemaphorePermit,
@@ -196,7 +196,7 @@ async fn try_delivery(
     Ok(())
 }
 
-fn log_try(receiver: &WebhookReceiver, answered: &Result<u16, Failure>, is_delivered: bool) {
+fn log_try(receiver: &DeliveryTarget, answered: &Result<u16, Failure>, is_delivered: bool) {
     let webhook = receiver.webhook.id.get();
     if is_delivered {
         receiver.outage.end(|| tracing::info!(webhook, "Webhook {webhook} takes deliveries again"));

@@ -127,7 +127,7 @@ pub(in crate::http) struct SettingsPatch {
 #[expect(dead_code, reason = "the handler parses it")]
 pub(in crate::http) struct WebhookRequest {
     /// The address.
-    #[schema(format = Uri, max_length = 2000)]
+    #[schema(max_length = 2000)]
     url: String,
     /// What is sent to it.
     #[schema(min_items = 1)]
