@@ -38,7 +38,8 @@ pub(super) fn public_https_client(allows_private: bool) -> HttpsClient<Full<Byte
     let mut http = HttpConnector::new_with_resolver(resolver);
     // The connector of HTTPS checks the scheme.
     http.enforce_http(false);
-    let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().wrap_connector(http);
+    let connector =
+        HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().wrap_connector(http);
     Client::builder(TokioExecutor::new()).pool_idle_timeout(PUBLIC_IDLE_TIMEOUT).build(connector)
 }
 

@@ -37,8 +37,8 @@ use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
-    deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
-    rank_again, share_read_counts, sweep, sweep_media,
+    deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
+    keep_refused_texts, push, rank_again, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;

@@ -14,8 +14,7 @@ use crate::config::values::{parse, switch};
 use crate::config::{
     AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
     CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, WebhookSettings,
-    cluster,
+    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, WebhookSettings, cluster,
 };
 
 /// All settings as they are written.

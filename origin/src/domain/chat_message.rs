@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn long_text_is_shortened_to_what_every_service_accepts() {
-        let characters = |value: &Value, pointer: &str| value.pointer(pointer).unwrap().as_str().unwrap().chars().count();
+        let characters =
+            |value: &Value, pointer: &str| value.pointer(pointer).unwrap().as_str().unwrap().chars().count();
         for text in ["好".repeat(5_000), "*".repeat(5_000)] {
             for link in [990, 1_100].map(|length| format!("https://blog.example/{}", "a".repeat(length - 21))) {
                 let body = ChatNotice { text: text.clone(), link: Some(link) }.body(WebhookTemplate::Discord, None);

@@ -214,7 +214,8 @@ mod tests {
         let mut key = [0; SECRET_BYTES];
         key[..24].copy_from_slice(&BASE64_STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap());
         // HMAC fills a short key up with zeros, so this one signs as the 24 bytes of the example do.
-        let signed = WebhookSecret::new(key).sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        let signed =
+            WebhookSecret::new(key).sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 

@@ -61,8 +61,7 @@ pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !CLOSED_V4_NETWORKS.iter().any(|network| network.contains(&address)),
         IpAddr::V6(address) => {
-            PUBLIC_V6_NETWORK.contains(&address)
-                && !CLOSED_V6_NETWORKS.iter().any(|network| network.contains(&address))
+            PUBLIC_V6_NETWORK.contains(&address) && !CLOSED_V6_NETWORKS.iter().any(|network| network.contains(&address))
         }
     }
 }
@@ -76,11 +75,7 @@ impl WebhookUrl {
     ///
     /// # Errors
     /// Why it is refused.
-    pub fn parse(
-        text: &str,
-        template: Option<WebhookTemplate>,
-        allows_private: bool,
-    ) -> Result<Self, &'static str> {
+    pub fn parse(text: &str, template: Option<WebhookTemplate>, allows_private: bool) -> Result<Self, &'static str> {
         if text.len() > MAX_WEBHOOK_URL_BYTES {
             return Err("must have at most 2000 bytes");
         }
@@ -223,7 +218,8 @@ mod tests {
         check("http://example.com/", Some("must begin with https"));
         check("https://ann:secret@example.com/", Some("must have no name or password"));
         check("https://ann@example.com/", Some("must have no name or password"));
-        for host in ["localhost", "LOCALHOST", "a.localhost", "localhost.", "printer.local", "db.internal", "127.1", "[::1]"]
+        for host in
+            ["localhost", "LOCALHOST", "a.localhost", "localhost.", "printer.local", "db.internal", "127.1", "[::1]"]
         {
             check(&format!("https://{host}/"), Some("must lead to a public address"));
         }

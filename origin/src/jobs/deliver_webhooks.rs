@@ -34,20 +34,19 @@ const TRIES_PER_WEBHOOK: usize = 4;
 /// process dies, another one sends it then.
 const DELIVERY_LEASE_MS: u64 = 15_000;
 
-/// Writes the deliveries of these events to the webhooks that ask for them. Done again, it changes nothing.
+/// Writes the deliveries of these events to the webhooks that asked for them before they happened. Done again, it changes
+/// nothing.
 ///
 /// # Errors
 /// The store's; some deliveries may be written.
-pub async fn queue(
-    tables: &(impl WebhookRows + ?Sized),
-    events: &[Event],
-    now: u64,
-) -> Result<(), StoreError> {
+pub async fn queue(tables: &(impl WebhookRows + ?Sized), events: &[Event], now: u64) -> Result<(), StoreError> {
     if events.is_empty() {
         return Ok(());
     }
     for webhook in tables.list_webhooks().await? {
-        let asked = events.iter().filter(|event| webhook.events.contains(&webhook_event(event.kind)));
+        let is_asked =
+            |event: &&Event| event.at >= webhook.created_at && webhook.events.contains(&webhook_event(event.kind));
+        let asked = events.iter().filter(is_asked);
         let deliveries: Vec<NewDelivery> = asked.map(|event| NewDelivery::new(event, webhook.id, now)).collect();
         if deliveries.is_empty() {
             continue;

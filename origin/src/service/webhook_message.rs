@@ -39,7 +39,11 @@ pub async fn body(
         }
         None => {
             let timestamp = rfc3339(delivery.event_at);
-            serde_json::to_vec(&WebhookMessage { r#type: delivery.event, timestamp, data: WebhookMessageData { comment } })
+            serde_json::to_vec(&WebhookMessage {
+                r#type: delivery.event,
+                timestamp,
+                data: WebhookMessageData { comment },
+            })
         }
     };
     body.map(Some).map_err(|error| ServiceError::Bug(error.to_string()))

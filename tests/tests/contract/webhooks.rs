@@ -6,8 +6,10 @@ use futures_util::future::join;
 use gailou::domain::event::{Event, EventKind};
 use gailou::domain::webhook::{DELIVERY_LIFETIME_MS, DELIVERY_RETENTION_MS, MAX_PENDING_DELIVERIES, MAX_WEBHOOKS};
 use gailou::jobs::deliver_webhooks::queue;
+use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
-    ApiResponse, ReceivedWebhook, ReceiverBehavior, TestOrigin, WebhookReceiver, admin, ann, id, moderator, poll_until,
+    ApiResponse, ReceivedWebhook, ReceiverBehavior, TestOrigin, WebhookReceiver, admin, ann, bob, id, moderator,
+    poll_until,
 };
 use serde_json::{Value, json};
 
@@ -51,7 +53,8 @@ async fn retry(origin: &TestOrigin, webhook: &Value, delivery: &Value) -> ApiRes
     origin.request(&path).by(&admin()).send().await
 }
 
-/// Writes the deliveries of publications of a comment, so many milliseconds ago, as they are written when events are read.
+/// Writes the deliveries of publications of a comment, so many milliseconds ago. That of this moment is the one that it
+/// has anyway, when its event is read.
 async fn notify(origin: &TestOrigin, comment: &Value, ages: impl IntoIterator<Item = u64>) {
     origin.wait_until_persisted().await;
     let (comment, now) = (id(comment).parse().unwrap(), origin.app.now());
@@ -116,12 +119,28 @@ async fn addresses_that_are_not_public_are_refused_unless_they_are_allowed() {
     let origin = TestOrigin::start().await;
     let body = |url: &str| json!({"url": url, "events": ["comment.created"]});
     for url in [
-        "http://127.0.0.1:8080/", "https://127.0.0.1/", "https://localhost/", "https://10.0.0.1/", "https://[::1]/",
-        "https://169.254.169.254/latest/meta-data/", "https://2130706433/", "https://0x7f.1/", "https://[::ffff:7f00:1]/",
-        "https://[fd00::1]/", "http://example.com/", "ftp://example.com/", "https://a:b@example.com/", "hook", "",
+        "http://127.0.0.1:8080/",
+        "https://127.0.0.1/",
+        "https://localhost/",
+        "https://10.0.0.1/",
+        "https://[::1]/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://[::ffff:7f00:1]/",
+        "https://[fd00::1]/",
+        "http://example.com/",
+        "ftp://example.com/",
+        "https://a:b@example.com/",
+        "hook",
+        "",
     ] {
         let refused = try_add(&origin, &body(url)).await.expect(400);
-        assert_eq!((&refused["code"], &refused["errors"][0]["field"]), (&json!("invalid_request"), &json!("url")), "{url}");
+        assert_eq!(
+            (&refused["code"], &refused["errors"][0]["field"]),
+            (&json!("invalid_request"), &json!("url")),
+            "{url}"
+        );
     }
     let wrong = try_add(&origin, &json!({"url": "https://example.com/", "events": ["comment.read"]})).await.expect(400);
     assert_eq!(wrong["errors"][0]["field"], "events");
@@ -142,9 +161,9 @@ async fn private_address_that_was_allowed_is_not_sent_to_later() {
     let port = receiver.url.rsplit_once(':').unwrap().1;
     let by_number = add(&origin, &receiver.url).await;
     let by_name = add(&origin, &format!("http://localhost:{port}")).await;
-    let comment = origin.post(&ann(), SUBJECT, "inside").await;
     origin.restart_with(|config| config.webhooks.allow_private = false).await;
-    notify(&origin, &comment, [1]).await;
+    let comment = origin.post(&ann(), SUBJECT, "inside").await;
+    notify(&origin, &comment, [0]).await;
     for webhook in [&by_number, &by_name] {
         delivery_with(&origin, webhook, &json!({"status": "pending", "attempts": 1, "last_status": null})).await;
     }
@@ -160,7 +179,7 @@ async fn delivery_is_signed_and_has_the_comment() {
     let subject = json!({"title": "Hooks", "url": "https://blog.example/hooks"});
     origin.put_subject(&moderator(), SUBJECT, &subject).await.expect(200);
     let comment = origin.post(&ann(), SUBJECT, "a **comment**").await;
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     let received = receiver.wait_for(1).await;
     let request = &received[0];
     request.verify(webhook["secret"].as_str().unwrap());
@@ -184,7 +203,7 @@ async fn delivery_is_signed_and_has_the_comment() {
     delivery_with(&origin, &webhook, &fields).await;
     assert_eq!(deliveries(&origin, &of_reports).await, Vec::<Value>::new());
     // The same event again is no other delivery.
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     assert_eq!(deliveries(&origin, &webhook).await.len(), 1);
     receiver.wait_for(1).await;
 }
@@ -196,7 +215,7 @@ async fn failed_delivery_is_tried_again_until_it_is_taken() {
     let elsewhere = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "again").await;
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     let next_at = |after: u64| json!(origin.app.now() + after);
     let fields = json!({"status": "pending", "attempts": 1, "last_status": 500, "next_at": next_at(5_000)});
     delivery_with(&origin, &webhook, &fields).await;
@@ -230,6 +249,7 @@ async fn receiver_that_is_slow_delays_no_other() {
     let slow = WebhookReceiver::start(ReceiverBehavior::Wait).await;
     let quick = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
     let (slow_webhook, quick_webhook) = join(add(&origin, &slow.url), add(&origin, &quick.url)).await;
+    origin.advance(Duration::from_secs(60));
     let comment = origin.post(&ann(), SUBJECT, "slow").await;
     notify(&origin, &comment, 0..12).await;
     quick.wait_for(12).await;
@@ -240,7 +260,8 @@ async fn receiver_that_is_slow_delays_no_other() {
     let waiting = deliveries(&origin, &slow_webhook).await;
     assert!(waiting.iter().all(|delivery| delivery["status"] == "pending"), "{waiting:?}");
     // No answer in 10 s is a failed try.
-    let tried = poll_until(|| deliveries(&origin, &slow_webhook), |all| all.iter().any(|one| one["attempts"] == 1)).await;
+    let tried =
+        poll_until(|| deliveries(&origin, &slow_webhook), |all| all.iter().any(|one| one["attempts"] == 1)).await;
     let tried = tried.iter().find(|one| one["attempts"] == 1).unwrap_or_else(|| panic!("no try ended: {tried:?}"));
     assert_eq!(tried["last_status"], json!(null));
 }
@@ -251,7 +272,7 @@ async fn comment_that_was_taken_down_leaves_without_its_text() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(500)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "regretted").await;
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     assert_eq!(receiver.wait_for(1).await[0].json()["data"]["comment"]["content"], "regretted");
     delivery_with(&origin, &webhook, &json!({"attempts": 1})).await;
     assert_eq!(origin.delete(&ann(), &comment).await.status, 204);
@@ -268,12 +289,15 @@ async fn delivery_is_given_up_after_a_day_and_can_be_sent_again() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(503)).await;
     let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "late").await;
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     delivery_with(&origin, &webhook, &json!({"status": "pending", "attempts": 1})).await;
     origin.advance(Duration::from_millis(DELIVERY_LIFETIME_MS));
-    let failed =
-        delivery_with(&origin, &webhook, &json!({"status": "failed", "attempts": 2, "last_status": 503, "next_at": null}))
-            .await;
+    let failed = delivery_with(
+        &origin,
+        &webhook,
+        &json!({"status": "failed", "attempts": 2, "last_status": 503, "next_at": null}),
+    )
+    .await;
     receiver.set_behavior(ReceiverBehavior::Answer(200));
     let retried = retry(&origin, &webhook, &failed).await.expect(200);
     assert_eq!((&retried["status"], &retried["next_at"]), (&json!("pending"), &json!(origin.app.now())));
@@ -294,8 +318,10 @@ async fn delivery_is_given_up_after_a_day_and_can_be_sent_again() {
 async fn deliveries_have_pages_and_a_bound() {
     let origin = start().await;
     let receiver = WebhookReceiver::start(ReceiverBehavior::Wait).await;
-    let webhook = add(&origin, &receiver.url).await;
     let comment = origin.post(&ann(), SUBJECT, "many").await;
+    origin.advance(Duration::from_secs(1));
+    let webhook = add(&origin, &receiver.url).await;
+    origin.advance(Duration::from_secs(60));
     notify(&origin, &comment, 0..MAX_PENDING_DELIVERIES as u64 + 5).await;
     assert_eq!(list(&origin).await[0]["dropped"], 5);
 
@@ -307,7 +333,8 @@ async fn deliveries_have_pages_and_a_bound() {
     let all: Vec<String> = deliveries(&origin, &webhook).await.iter().take(4).map(|one| id(one).to_owned()).collect();
     assert_eq!([ids(&first), ids(&second)].concat(), all);
     let other = add(&origin, &receiver.url).await;
-    let path = format!("GET /v1/admin/webhooks/{}/deliveries?cursor={}", id(&other), first["page"]["next"].as_str().unwrap());
+    let path =
+        format!("GET /v1/admin/webhooks/{}/deliveries?cursor={}", id(&other), first["page"]["next"].as_str().unwrap());
     assert_eq!(origin.request(&path).by(&admin()).send().await.expect(400)["code"], "bad_cursor");
     assert_eq!(page("&cursor=x").await.expect(400)["code"], "bad_cursor");
 }
@@ -325,10 +352,71 @@ async fn chat_service_gets_its_own_form() {
         .await
         .expect(200);
     let comment = origin.post(&ann(), SUBJECT, "<!channel> & all").await;
-    notify(&origin, &comment, [1]).await;
+    notify(&origin, &comment, [0]).await;
     let received = receiver.wait_for(1).await;
     received[0].verify(webhook["secret"].as_str().unwrap());
     let link = format!("https://blog.example/hooks#comment-{}", id(&comment));
     let text = format!("New comment: Ann on “Hooks”\n&lt;!channel&gt; &amp; all\n{link}");
     assert_eq!(received[0].json(), json!({"text": text, "unfurl_links": false}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_to_comments_is_delivered() {
+    let origin = start().await;
+    origin.load_terms(&[("casino", TermAction::Review)]).await;
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
+    let webhook = add(&origin, &receiver.url).await;
+    let open = origin.post(&ann(), SUBJECT, "open").await;
+    let held = origin.try_post(&ann(), SUBJECT, &json!({"content": "the casino"})).await.expect(202);
+    origin.wait_until_persisted().await;
+    let report = origin.request(&format!("POST /v1/comments/{}/reports", id(&open))).by(&bob());
+    report.json(&json!({"reason": "spam"})).send().await.expect(202);
+    // Each before the next: what is sent is how the comment is then.
+    receiver.wait_for(3).await;
+    origin.advance(Duration::from_secs(1));
+    origin.decide(&moderator(), &held, "approve").await.expect(200);
+    receiver.wait_for(5).await;
+    origin.decide(&moderator(), &open, "hide").await.expect(200);
+    let received = receiver.wait_for(6).await;
+    let sent = received.iter().map(|request| {
+        request.verify(webhook["secret"].as_str().unwrap());
+        let message = request.json();
+        let comment = &message["data"]["comment"];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        (text(&message["type"]), text(&comment["id"]), text(&comment["state"]), text(&comment["content"]))
+    });
+    let mut sent: Vec<_> = sent.collect();
+    sent[..3].sort();
+    sent[3..5].sort();
+    let expected = [
+        ("comment.created", &open, "published", "open"),
+        ("comment.held", &held, "review", "the casino"),
+        ("comment.reported", &open, "published", "open"),
+        ("comment.created", &held, "published", "the casino"),
+        ("comment.decided", &held, "published", "the casino"),
+        ("comment.decided", &open, "hidden", ""),
+    ];
+    let expected =
+        expected.map(|(event, of, state, text)| (event.into(), id(of).to_owned(), state.into(), text.into()));
+    assert_eq!(sent, expected);
+    let ids: std::collections::BTreeSet<_> = webhook_ids(&received).into_iter().collect();
+    assert_eq!(ids.len(), 6, "each event has an id of its own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_edit_is_delivered_with_its_new_text() {
+    let origin = start().await;
+    origin.load_terms(&[("casino", TermAction::Review)]).await;
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
+    let body = json!({"url": receiver.url, "events": ["comment.held"]});
+    try_add(&origin, &body).await.expect(201);
+    let comment = origin.post(&ann(), SUBJECT, "before").await;
+    origin.wait_until_persisted().await;
+    origin.edit(&ann(), &comment, "the casino").await.expect(202);
+    let received = receiver.wait_for(1).await;
+    let sent = &received[0].json()["data"]["comment"];
+    assert_eq!(
+        (&sent["id"], &sent["content"], &sent["state"]),
+        (&comment["id"], &json!("the casino"), &json!("review"))
+    );
 }

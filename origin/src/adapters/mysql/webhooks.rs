@@ -86,7 +86,8 @@ impl WebhookRows for MysqlStore {
         now: u64,
         expires_at: u64,
     ) -> Result<Option<DeliveryRow>> {
-        let text = "UPDATE webhook_delivery SET status = 0, next_at = ?, expires_at = ? WHERE id = ? AND webhook_id = ?";
+        let text =
+            "UPDATE webhook_delivery SET status = 0, next_at = ?, expires_at = ? WHERE id = ? AND webhook_id = ?";
         let statement = sql(text).bind(now).bind(expires_at).bind(id).bind(webhook.signed());
         self.change_webhooks("retry_delivery", statement).await?;
         let text = format!("SELECT {DELIVERY_COLUMNS} FROM webhook_delivery WHERE id = ? AND webhook_id = ?");
@@ -140,7 +141,8 @@ async fn insert_within_bounds(
     if session.fetch_first(lock).await?.is_none() {
         return Ok(0);
     }
-    let text = "SELECT COUNT(*) FROM webhook_delivery FORCE INDEX (webhook_delivery_due) WHERE webhook_id = ? AND status = 0";
+    let text =
+        "SELECT COUNT(*) FROM webhook_delivery FORCE INDEX (webhook_delivery_due) WHERE webhook_id = ? AND status = 0";
     let pending = session.fetch_first(sql(text).bind(webhook.signed())).await?;
     let pending = pending.map_or(Ok(0), |r| count_at(&r, 0))?;
     let room = MAX_PENDING_DELIVERIES.saturating_sub(usize::try_from(pending).unwrap_or(usize::MAX));

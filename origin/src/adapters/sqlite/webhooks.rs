@@ -114,7 +114,8 @@ impl WebhookRows for SqliteStore {
     async fn trim_deliveries(&self, before: u64) -> Result<()> {
         let old = "DELETE FROM webhook_delivery WHERE number IN (SELECT number FROM webhook_delivery \
                    INDEXED BY webhook_delivery_age WHERE created_at < ?1 LIMIT ?2)";
-        while self.write_rows("trim_deliveries", old, (before, DELIVERIES_PER_DELETE)).await? == DELIVERIES_PER_DELETE {}
+        while self.write_rows("trim_deliveries", old, (before, DELIVERIES_PER_DELETE)).await? == DELIVERIES_PER_DELETE {
+        }
         let beyond = "DELETE FROM webhook_delivery WHERE number IN (SELECT d.number FROM webhook_delivery d \
                       WHERE d.webhook_id = ?1 AND d.status <> 0 AND d.number <= (SELECT number FROM webhook_delivery \
                       INDEXED BY webhook_delivery_list WHERE webhook_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2) \

@@ -43,7 +43,8 @@ async fn add(db: &MysqlStore, row: &WebhookRow, audit: &AuditEntry, at: u64) -> 
         }
         let events = serde_json::to_string(&row.events).map_err(damaged)?;
         let template = row.template.map(|template| serde_json::to_string(&template)).transpose().map_err(damaged)?;
-        let insert = sql("INSERT INTO webhook (id, url, events, template, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)");
+        let insert =
+            sql("INSERT INTO webhook (id, url, events, template, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)");
         let insert = insert.bind(row.id.signed()).bind(row.url.as_str()).bind(events).bind(template);
         session.execute(insert.bind(&row.secret.expose()[..]).bind(row.created_at)).await?;
         write_entry(&mut session, row.id, audit, at).await?;

@@ -24,8 +24,7 @@ use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
-    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
-    WebhookChange,
+    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange,
 };
 use crate::domain::positions::NextPositions;
 use crate::ports::store::{BatchWriter, Result, StoreError};
