@@ -35,9 +35,10 @@ use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
+use crate::jobs::tell::EventTeller;
 use crate::jobs::{
     erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
-    rank_again, share_read_counts, sweep, sweep_media,
+    rank_again, share_read_counts, sweep, sweep_media, tell,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;
@@ -302,12 +303,26 @@ impl Process {
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(erase_members::run(Arc::downgrade(state)));
+            self.start_telling();
         }
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {
             cluster.start(self);
         }
         Ok(())
+    }
+
+    /// Starts what tells members of what happened.
+    fn start_telling(&self) {
+        let state = &self.state;
+        let teller = Arc::new(EventTeller {
+            tables: state.tables.clone(),
+            erased_members: state.erased_members.clone(),
+            name: hex::encode(rand::random::<[u8; 8]>()),
+        });
+        for database in 0..state.change_feed.databases() {
+            self.spawn(tell::run(teller.clone(), database));
+        }
     }
 
     /// Ranks comments again, when the weights have changed, for as long as the process runs. To be called of a server;

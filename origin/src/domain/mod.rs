@@ -21,6 +21,7 @@ pub mod markdown;
 pub mod media;
 pub mod member_standing;
 pub mod name_digest;
+pub mod notification;
 pub mod operation;
 pub mod picture;
 pub mod positions;

@@ -6,6 +6,7 @@ mod live_events;
 mod members;
 mod moderated_subjects;
 mod moderation;
+mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
@@ -32,6 +33,7 @@ pub use moderation::{
     ListPageInfo, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report, ReportPage,
     ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
+pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
 
 /// The subject a comment belongs to.

@@ -29,6 +29,8 @@ pub enum DirtyRow {
     History(MemberId, CommentId),
     /// The entry of the audit log, and what undoing it needs.
     Audit(AuditId),
+    /// Everything that the member is told of.
+    Notifications(MemberId),
 }
 
 /// The columns of a dirty row: its kind, up to two ids, and a key of bytes.
@@ -53,6 +55,7 @@ impl DirtyRow {
             Self::History(member, id) => (7, member.signed(), id.signed(), &[]),
             Self::Content(id) => (8, id.signed(), 0, &[]),
             Self::Audit(id) => (9, id.signed(), 0, &[]),
+            Self::Notifications(member) => (10, member.signed(), 0, &[]),
         };
         DirtyColumns { kind, a, b, k }
     }
@@ -69,6 +72,7 @@ impl DirtyRow {
             7 => Self::History(member_id(a)?, comment_id(b)?),
             8 => Self::Content(comment_id(a)?),
             9 => Self::Audit(audit_id(a)?),
+            10 => Self::Notifications(member_id(a)?),
             other => return Err(damaged(format_args!("a dirty row of the kind {other}"))),
         })
     }

@@ -30,6 +30,7 @@ mod members;
 mod migrate;
 mod named_lock;
 mod node_leases;
+mod notifications;
 mod numbered_tables;
 mod outbox;
 mod pool;

@@ -18,6 +18,7 @@ mod member_directory;
 mod member_names;
 mod member_standings;
 mod members;
+mod notifications;
 mod query;
 mod rank_again;
 mod rank_rows;

@@ -29,6 +29,7 @@ mod member_names;
 mod member_standings;
 mod members;
 mod node_leases;
+mod notifications;
 mod outbox;
 mod reaction_states;
 mod reconcile;
@@ -67,6 +68,7 @@ pub use member_names::MemberNameReader;
 pub use member_standings::MemberStandingReader;
 pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
+pub use notifications::Notifications;
 pub use outbox::{Delivered, Outboxes};
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
@@ -107,6 +109,7 @@ pub trait Tables:
     + MemberDirectory
     + MemberNameReader
     + MemberStandingReader
+    + Notifications
     + Reconciler
     + RefusedTexts
     + Reranker
@@ -133,6 +136,7 @@ impl<
         + MemberDirectory
         + MemberNameReader
         + MemberStandingReader
+        + Notifications
         + Reconciler
         + RefusedTexts
         + Reranker

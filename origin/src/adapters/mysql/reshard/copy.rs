@@ -182,6 +182,7 @@ impl CopiedSlot for SlotRows {
                 "reply_rank",
                 "content_history",
                 "member_standing",
+                "notification",
                 "review",
                 "report",
                 "undo",

@@ -31,6 +31,7 @@ struct DirtyKeys {
     idempotency: Vec<String>,
     members: Vec<String>,
     audits: Vec<String>,
+    notified: Vec<String>,
     reactions: KeyPairs,
     histories: KeyPairs,
 }
@@ -54,6 +55,7 @@ impl DirtyKeys {
                 DirtyRow::Snapshot(id) => keys.snapshots.push(hex_literal(id)),
                 DirtyRow::Member(id) => keys.members.push(id.to_string()),
                 DirtyRow::Audit(id) => keys.audits.push(id.to_string()),
+                DirtyRow::Notifications(member) => keys.notified.push(member.to_string()),
                 DirtyRow::History(member, id) => {
                     keys.histories.entry(member.signed()).or_default().push(id.to_string());
                 }
@@ -113,6 +115,7 @@ pub(super) async fn dirty_conditions(
         ("snapshot", in_slot(is_in("id", &keys.snapshots))),
         ("member", is_in("id", &keys.members)),
         ("member_standing", is_in("id", &keys.members)),
+        ("notification", is_in("member_id", &keys.notified)),
         ("member_comment", is_pair("member_id", "comment_id", &keys.histories)),
     ];
     let conditions =
