@@ -22,6 +22,7 @@ mod idempotency;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
@@ -59,6 +60,7 @@ pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
 pub use media::MediaRows;
+pub use member_contacts::MemberContacts;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
@@ -100,6 +102,7 @@ pub trait Tables:
     + IndexQueues
     + LatestReader
     + MediaRows
+    + MemberContacts
     + MemberDataReader
     + MemberDirectory
     + MemberNameReader
@@ -125,6 +128,7 @@ impl<
         + IndexQueues
         + LatestReader
         + MediaRows
+        + MemberContacts
         + MemberDataReader
         + MemberDirectory
         + MemberNameReader
