@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+pub mod mail;
 mod search;
 pub mod token_secret;
 
@@ -171,6 +172,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         turnstile: turnstile(&config),
         classifier: classifier(&config),
         accounts: accounts(&config),
+        mailer: mail::choose(&config)?,
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),

@@ -15,6 +15,7 @@ mod connections;
 mod degrade;
 mod edge;
 mod limits;
+mod mail;
 mod media;
 mod names;
 mod networks;
@@ -52,6 +53,7 @@ pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
+pub use mail::MailSettings;
 pub use media::{MediaPlace, MediaSettings};
 pub use names::NameSettings;
 pub use networks::Networks;
@@ -97,6 +99,7 @@ pub struct Config {
     pub bind: SocketAddr,
     pub data: PathBuf,
     pub trusted_proxies: TrustedProxies,
+    pub public_url: Option<String>,
     /// What is in force where admins have changed nothing.
     pub adjustable: AdjustableSettings,
     /// What admins cannot change, because the operator has set it: dotted names as they write them.
@@ -111,6 +114,7 @@ pub struct Config {
     pub edge: EdgeSettings,
     pub search: SearchSettings,
     pub media: MediaSettings,
+    pub mail: MailSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -192,6 +196,7 @@ impl Config {
             bind,
             data,
             trusted_proxies,
+            public_url,
             cursor_secret,
             limits,
             connections,
@@ -207,6 +212,7 @@ impl Config {
             edge,
             search,
             media,
+            mail,
             ..
         } = settings;
         let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
@@ -215,6 +221,7 @@ impl Config {
             bind,
             data,
             trusted_proxies,
+            public_url,
             adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits },
             fixed: BTreeSet::new(),
             connections,
@@ -227,6 +234,7 @@ impl Config {
             edge,
             search,
             media,
+            mail,
             cluster,
             types,
         }
@@ -250,6 +258,7 @@ impl Config {
         self.auth.check(self.cluster.is_some())?;
         self.search.check()?;
         self.media.check()?;
+        self.mail.check()?;
         self.edge.check()
     }
 

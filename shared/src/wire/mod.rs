@@ -25,7 +25,7 @@ use crate::token::Role;
 pub use challenge::{AltchaChallenge, Challenge, TurnstileChallenge};
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
-pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage};
+pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage, NotifyChoice};
 pub use moderated_subjects::{ModeratedSubject, ModeratedSubjectPage};
 pub use moderation::{
     ActivityPoint, ActivitySeries, AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind,

@@ -22,6 +22,7 @@ mod index_queues;
 mod installation;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
@@ -52,6 +53,7 @@ mod settings;
 mod slot_map;
 mod slot_positions;
 mod slot_state;
+mod slot_write;
 mod statement;
 mod subject_directory;
 #[cfg(test)]

@@ -137,32 +137,19 @@ impl MysqlStore {
     }
 
     /// Changes the notifications of one member; waits a little for a slot that is moving.
-    async fn change_notifications(
+    pub(super) async fn change_notifications(
         &self,
         operation: &'static str,
         member: MemberId,
         statement: impl Fn(u16) -> String,
     ) -> Result<()> {
-        let (begun, slot) = (tokio::time::Instant::now(), member_slot(member));
-        loop {
-            let mut session = self.session(operation, self.database_of(slot)).await?;
-            session.begin().await?;
-            let done = async {
-                let locked = slot_locks::share_slots(&mut session, [slot].into_iter()).await?;
-                session.execute_text(statement(self.table_number(slot))).await?;
-                let dirty = [(slot, DirtyRow::Notifications(member))];
-                locked.record_dirty_rows(&mut session, dirty.into_iter()).await
-            };
-            let done = done.await;
-            match session.finish(done).await {
-                Err(StoreError::Moved) => self.wait_for_move(begun).await?,
-                done => return done,
-            }
-        }
+        let mut write = self.begin_slot_write(operation, member_slot(member)).await?;
+        let done = write.session.execute_text(statement(write.table)).await;
+        write.finish(done, [DirtyRow::Notifications(member)]).await
     }
 }
 
-fn notification(r: &MySqlRow) -> Result<StoredNotification> {
+pub(super) fn notification(r: &MySqlRow) -> Result<StoredNotification> {
     Ok(StoredNotification {
         id: EventId::try_from(number_at(r, 0)?).map_err(damaged)?,
         reason: NotificationReason::from_number(number_at(r, 1)?)?,

@@ -23,6 +23,7 @@ mod idempotency;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
@@ -62,6 +63,7 @@ pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
 pub use media::MediaRows;
+pub use member_contacts::MemberContacts;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
@@ -105,6 +107,7 @@ pub trait Tables:
     + IndexQueues
     + LatestReader
     + MediaRows
+    + MemberContacts
     + MemberDataReader
     + MemberDirectory
     + MemberNameReader
@@ -132,6 +135,7 @@ impl<
         + IndexQueues
         + LatestReader
         + MediaRows
+        + MemberContacts
         + MemberDataReader
         + MemberDirectory
         + MemberNameReader
