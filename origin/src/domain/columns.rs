@@ -7,8 +7,8 @@ use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
-    AuditTargetKind, CommentFlag, CommentState, Reaction, ReportReason, ReviewKind, ReviewReasonKind, StaffRole,
-    SubjectState, Visibility, WebhookDeliveryStatus, WebhookEvent,
+    AuditTargetKind, CommentFlag, CommentState, NotifyChoice, Reaction, ReportReason, ReviewKind, ReviewReasonKind,
+    StaffRole, SubjectState, Visibility, WebhookDeliveryStatus, WebhookEvent,
 };
 
 use crate::domain::damaged_data::{DamagedData, Result};
@@ -72,6 +72,7 @@ stored_enum!("subject state", SubjectState { Open = 0, Closed = 1, Hidden = 2 })
 stored_enum!("mode", Mode { Flat = 0, TwoLevel = 1, Tree = 2, Building = 3 });
 stored_enum!("role", StaffRole { Moderator = 1, Admin = 2 });
 stored_enum!("member role", Role { Member = 0, Moderator = 1, Admin = 2 });
+stored_enum!("notify", NotifyChoice { Never = 0, Daily = 1, Each = 2 });
 stored_enum!("reaction", Reaction { Like = 1, Dislike = 2 });
 stored_enum!("report reason", ReportReason { Spam = 0, Abuse = 1, Illegal = 2, Other = 3 });
 stored_enum!(

@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
-    middleware, openapi, preview, reactions, reports, search, subjects,
+    middleware, notifications, openapi, preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
 
@@ -97,6 +97,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(guests::rename_guest))
         .routes(routes!(me::get_overlay))
         .routes(routes!(friends::list_friends_comments))
+        .routes(routes!(notifications::list_notifications))
+        .routes(routes!(notifications::mark_read))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_member))
         .routes(routes!(reports::report_comment))

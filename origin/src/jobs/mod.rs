@@ -27,5 +27,6 @@ pub mod rebuild;
 pub mod share_read_counts;
 pub mod sweep;
 pub mod sweep_media;
+pub mod tell;
 #[cfg(feature = "cluster")]
 pub mod warm;

@@ -12,6 +12,7 @@ pub mod dependencies;
 pub mod edge;
 pub mod failure;
 pub mod journal;
+pub mod mailer;
 pub mod pending;
 pub mod popularity;
 pub mod rate_limits;

@@ -26,6 +26,7 @@ pub mod member;
 pub mod member_admin;
 pub mod member_data;
 pub mod moderate;
+pub mod notifications;
 pub mod page;
 pub mod preview;
 pub mod publish;

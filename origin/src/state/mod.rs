@@ -40,6 +40,7 @@ use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
+use crate::ports::mailer::Mailer;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::search_index::SearchIndex;
@@ -151,6 +152,8 @@ pub struct AppState {
     pub classifier: Option<Arc<dyn Classifier>>,
     /// What the host's service says of its members, where it is configured.
     pub accounts: Option<Arc<AccountCache>>,
+    /// Sends mail, where a server is configured.
+    pub mailer: Option<Arc<dyn Mailer>>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

@@ -6,6 +6,7 @@ mod live_events;
 mod members;
 mod moderated_subjects;
 mod moderation;
+mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
@@ -25,7 +26,7 @@ use crate::token::Role;
 pub use challenge::{AltchaChallenge, Challenge, TurnstileChallenge};
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
-pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage};
+pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage, NotifyChoice};
 pub use moderated_subjects::{ModeratedSubject, ModeratedSubjectPage};
 pub use moderation::{
     ActivityPoint, ActivitySeries, AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind,
@@ -33,6 +34,7 @@ pub use moderation::{
     ListPageInfo, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report, ReportPage,
     ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
+pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,

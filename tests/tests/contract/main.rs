@@ -27,6 +27,7 @@ mod media;
 mod members;
 mod members_admin;
 mod moderation;
+mod notifications;
 mod openapi;
 mod paging;
 mod paging_law;

@@ -13,11 +13,13 @@ mod health;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
 mod member_standings;
 mod members;
+mod notifications;
 mod query;
 mod rank_again;
 mod rank_rows;
@@ -116,6 +118,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0018_sign_in.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0019_event.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
         ];

@@ -27,7 +27,7 @@ pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, Modera
 pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
-    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports, Uploads,
+    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, ReadMarks, Reports, Uploads,
 };
 pub(super) use upload::PictureUpload;
 pub(super) use write_source::{ChallengedWrite, RefusedHeader};

@@ -23,12 +23,14 @@ mod idempotency;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
 mod member_standings;
 mod members;
 mod node_leases;
+mod notifications;
 mod outbox;
 mod reaction_states;
 mod reconcile;
@@ -62,12 +64,14 @@ pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
 pub use media::MediaRows;
+pub use member_contacts::MemberContacts;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
 pub use member_standings::MemberStandingReader;
 pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
+pub use notifications::Notifications;
 pub use outbox::{Delivered, Outboxes};
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
@@ -105,10 +109,12 @@ pub trait Tables:
     + IndexQueues
     + LatestReader
     + MediaRows
+    + MemberContacts
     + MemberDataReader
     + MemberDirectory
     + MemberNameReader
     + MemberStandingReader
+    + Notifications
     + Reconciler
     + RefusedTexts
     + Reranker
@@ -132,10 +138,12 @@ impl<
         + IndexQueues
         + LatestReader
         + MediaRows
+        + MemberContacts
         + MemberDataReader
         + MemberDirectory
         + MemberNameReader
         + MemberStandingReader
+        + Notifications
         + Reconciler
         + RefusedTexts
         + Reranker
