@@ -1,7 +1,7 @@
 //! What is sent to a webhook, made when it is sent.
 //!
 //! Promise: a comment that has been taken down since, and one of an erased member, leaves without its text and its author,
-//! also when a delivery is tried again. The text of a comment that awaits a decision is sent: whoever makes webhooks may
+//! also when a delivery is tried again. The text of a comment that awaits a decision is sent: admins, who make webhooks, may
 //! read it.
 
 use gailou_shared::id::SubjectKey;
