@@ -22,6 +22,7 @@ mod tcp_proxy;
 mod test_certificates;
 mod test_member;
 mod test_origin;
+mod webhook_receiver;
 
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,7 @@ pub use tcp_proxy::TcpProxy;
 pub use test_certificates::{KAFKA_USER, TestCertificates};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
 pub use test_origin::TestOrigin;
+pub use webhook_receiver::{ReceivedWebhook, ReceiverBehavior, WebhookReceiver};
 
 /// How long something that must happen may take before the test fails. It is generous, because two
 /// busy processors may run everything at once.

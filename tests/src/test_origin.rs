@@ -144,6 +144,12 @@ impl TestOrigin {
         self.served = Some(served);
     }
 
+    /// The same with a configuration that the test changes.
+    pub async fn restart_with(&mut self, configure: impl FnOnce(&mut Config)) {
+        configure(&mut self.config);
+        self.restart().await;
+    }
+
     async fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(served) = self.served.take() {

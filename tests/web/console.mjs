@@ -5,5 +5,6 @@ import './console-members.test.mjs';
 import './console-rejected.test.mjs';
 import './console-search.test.mjs';
 import './console-transfer.test.mjs';
+import './console-webhooks.test.mjs';
 import './console-threads.test.mjs';
 import './console-live.test.mjs';

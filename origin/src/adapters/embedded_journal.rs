@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::clock::Clock;
-use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch};
+use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
 use crate::telemetry::measure_call;
@@ -120,6 +120,8 @@ fn describe(operation: &Operation) -> String {
         Operation::LeaseReviews { ids, .. } => format!("a lease of {} comments", ids.len()),
         Operation::Dictionary { terms, .. } => format!("a dictionary of {} terms", terms.len()),
         Operation::Settings { stored, .. } => format!("version {} of the settings", stored.version),
+        Operation::Webhook { change: WebhookChange::Add(row), .. } => format!("webhook {}", row.id),
+        Operation::Webhook { change: WebhookChange::Remove(id), .. } => format!("the removal of webhook {id}"),
         Operation::Import { audit } => format!("the audit of import {}", audit.id),
         Operation::MemberName { member, .. } => format!("the name of member {member}"),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),

@@ -1,6 +1,6 @@
 //! The adapters: one folder a technology, each known to [`crate::bootstrap`] alone.
 //!
-//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`, `object_store`) is named in its own folder and nowhere else.
+//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`, `object_store`, `lettre`) is named in its own folder and nowhere else.
 
 pub mod accounts_http;
 pub mod classifier;
@@ -16,5 +16,7 @@ pub mod object_store;
 pub mod opensearch;
 #[cfg(feature = "cluster")]
 pub mod redis;
+pub mod smtp;
 pub mod sqlite;
 pub mod tantivy;
+pub mod webhook_client;

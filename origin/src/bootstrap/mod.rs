@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+pub mod mail;
 pub mod restore;
 mod search;
 pub mod token_secret;
@@ -28,6 +29,7 @@ use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::adapters::object_store::ObjectBlobs;
+use crate::adapters::webhook_client::WebhookClient;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
@@ -36,9 +38,10 @@ use crate::domain::row::WeightsByType;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
+use crate::jobs::tell::EventTeller;
 use crate::jobs::{
-    erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments, keep_refused_texts, push,
-    rank_again, share_read_counts, sweep, sweep_media,
+    deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
+    keep_refused_texts, push, rank_again, share_read_counts, sweep, sweep_media, tell,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;
@@ -174,6 +177,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         turnstile: turnstile(&config),
         classifier: classifier(&config),
         accounts: accounts(&config),
+        mailer: mail::choose(&config)?,
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
@@ -307,12 +311,30 @@ impl Process {
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(erase_members::run(Arc::downgrade(state)));
+            self.start_telling();
+            let sender = Arc::new(WebhookClient::new(state.config.webhooks.allow_private));
+            self.spawn(deliver_webhooks::run(Arc::downgrade(state), sender));
         }
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {
             cluster.start(self);
         }
         Ok(())
+    }
+
+    /// Starts what tells members of what happened.
+    fn start_telling(&self) {
+        let state = &self.state;
+        let teller = Arc::new(EventTeller {
+            tables: state.tables.clone(),
+            webhooks: state.tables.clone(),
+            clock: state.clock.clone(),
+            erased_members: state.erased_members.clone(),
+            name: hex::encode(rand::random::<[u8; 8]>()),
+        });
+        for database in 0..state.change_feed.databases() {
+            self.spawn(tell::run(teller.clone(), database));
+        }
     }
 
     /// Ranks comments again, when the weights have changed, for as long as the process runs. To be called of a server;

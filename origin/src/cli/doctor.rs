@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
+use crate::bootstrap::mail::check as check_mail;
 use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
 use crate::bootstrap::{Process, check_accounts, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
@@ -44,7 +45,7 @@ pub(super) async fn run(
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
     let rules =
         app.as_ref().map_or_else(|_| config.adjustable.rules.clone(), |app| app.settings().values.rules.clone());
-    findings.extend([classifier(config, &rules), accounts(config).await]);
+    findings.extend([classifier(config, &rules), accounts(config).await, mail(config).await]);
     findings.extend(config.cluster.iter().flat_map(connections));
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
@@ -162,6 +163,15 @@ async fn accounts(config: &Config) -> Finding {
         Some(Err(error)) => {
             Finding(Warning, "accounts".into(), format!("{server}: {error}; what is known of members counts"))
         }
+    }
+}
+
+/// Whether the mail server takes mails.
+async fn mail(config: &Config) -> Finding {
+    match check_mail(config).await {
+        None => Finding(Fine, "mail".into(), "none: mail.url is not set; no mail is sent".into()),
+        Some(Ok(())) => Finding(Fine, "mail".into(), "the mail server takes mails".into()),
+        Some(Err(error)) => Finding(Warning, "mail".into(), format!("the mail server: {error}; no mail is sent")),
     }
 }
 

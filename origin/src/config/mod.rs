@@ -15,6 +15,7 @@ mod connections;
 mod degrade;
 mod edge;
 mod limits;
+mod mail;
 mod media;
 mod names;
 mod networks;
@@ -30,6 +31,7 @@ mod subject_types;
 mod tests;
 mod trusted_proxies;
 mod values;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -52,6 +54,7 @@ pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
 use gailou_shared::rank::HotWeights;
 pub use limits::LimitSettings;
+pub use mail::MailSettings;
 pub use media::{MediaPlace, MediaSettings};
 pub use names::NameSettings;
 pub use networks::Networks;
@@ -64,6 +67,7 @@ use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
 pub use trusted_proxies::TrustedProxies;
+pub use webhooks::WebhookSettings;
 
 /// A setting that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,6 +101,7 @@ pub struct Config {
     pub bind: SocketAddr,
     pub data: PathBuf,
     pub trusted_proxies: TrustedProxies,
+    pub public_url: Option<String>,
     /// What is in force where admins have changed nothing.
     pub adjustable: AdjustableSettings,
     /// What admins cannot change, because the operator has set it: dotted names as they write them.
@@ -111,6 +116,8 @@ pub struct Config {
     pub edge: EdgeSettings,
     pub search: SearchSettings,
     pub media: MediaSettings,
+    pub mail: MailSettings,
+    pub webhooks: WebhookSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -192,6 +199,7 @@ impl Config {
             bind,
             data,
             trusted_proxies,
+            public_url,
             cursor_secret,
             limits,
             connections,
@@ -207,6 +215,8 @@ impl Config {
             edge,
             search,
             media,
+            mail,
+            webhooks,
             ..
         } = settings;
         let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
@@ -215,6 +225,7 @@ impl Config {
             bind,
             data,
             trusted_proxies,
+            public_url,
             adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits },
             fixed: BTreeSet::new(),
             connections,
@@ -227,6 +238,8 @@ impl Config {
             edge,
             search,
             media,
+            mail,
+            webhooks,
             cluster,
             types,
         }
@@ -250,6 +263,7 @@ impl Config {
         self.auth.check(self.cluster.is_some())?;
         self.search.check()?;
         self.media.check()?;
+        self.mail.check()?;
         self.edge.check()
     }
 

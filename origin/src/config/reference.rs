@@ -13,8 +13,9 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AccountSettings, AuthSettings, BlockedSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
-    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings, MediaSettings,
-    NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType, TurnstileSettings,
+    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings, MailSettings,
+    MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType, TurnstileSettings,
+    WebhookSettings,
 };
 
 /// One setting.
@@ -46,6 +47,8 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
     entries.extend(section::<SearchSettings>("search.", &defaults.search));
     entries.extend(section::<MediaSettings>("media.", &defaults.media));
+    entries.extend(section::<MailSettings>("mail.", &defaults.mail));
+    entries.extend(section::<WebhookSettings>("webhooks.", &defaults.webhooks));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));
     entries.extend(section("types.NAME.", &SubjectType::default()));
     entries.extend(section("types.NAME.weights.", &HotWeightSettings::default()));

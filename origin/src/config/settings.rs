@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use documented::DocumentedFields;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::values::{parse, switch};
+use crate::config::values::{parse, server_address, switch};
 use crate::config::{
     AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings, NameSettings,
+    RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, WebhookSettings,
+    cluster,
 };
 
 /// All settings as they are written.
@@ -31,6 +32,11 @@ pub(super) struct Settings {
     /// `127.0.0.1` or `10.0.0.0/8`; a list in the file, separated by commas in the variable. Without them,
     /// all readers behind a proxy count as one.
     pub(super) trusted_proxies: TrustedProxies,
+    /// The address that readers reach this installation at, without a path, such as `https://comments.example.com`: that of
+    /// the Worker, where there is one. Mails and providers of accounts lead back to it. Without it, the address that the
+    /// program listens on, which serves readers on this machine alone.
+    #[serde(deserialize_with = "public_url")]
+    pub(super) public_url: Option<String>,
     /// Signs cursors, 32 bytes or more. Without it, the installation makes its own at the first start.
     #[serde(skip_serializing)]
     pub(super) cursor_secret: Option<Secret>,
@@ -76,6 +82,10 @@ pub(super) struct Settings {
     pub(super) search: SearchSettings,
     /// `media`
     pub(super) media: MediaSettings,
+    /// `mail`
+    pub(super) mail: MailSettings,
+    /// `webhooks`
+    pub(super) webhooks: WebhookSettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -88,6 +98,7 @@ impl Default for Settings {
             bind: (Ipv4Addr::LOCALHOST, 8080).into(),
             data: "data".into(),
             trusted_proxies: TrustedProxies::default(),
+            public_url: None,
             cursor_secret: None,
             default_types: true,
             mysql_urls: None,
@@ -107,6 +118,8 @@ impl Default for Settings {
             edge: EdgeSettings::default(),
             search: SearchSettings::default(),
             media: MediaSettings::default(),
+            mail: MailSettings::default(),
+            webhooks: WebhookSettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }
@@ -115,6 +128,10 @@ impl Default for Settings {
 
 fn bind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     parse(deserializer, "ADDRESS:PORT, such as 127.0.0.1:8080", |text| text.parse().ok())
+}
+
+fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    server_address(deserializer, "an address without a path, such as https://comments.example.com")
 }
 
 fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {

@@ -7,8 +7,8 @@ use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
-    AuditTargetKind, CommentFlag, CommentState, Reaction, ReportReason, ReviewKind, ReviewReasonKind, StaffRole,
-    SubjectState, Visibility,
+    AuditTargetKind, CommentFlag, CommentState, NotifyChoice, Reaction, ReportReason, ReviewKind, ReviewReasonKind,
+    StaffRole, SubjectState, Visibility, WebhookDeliveryStatus, WebhookEvent,
 };
 
 use crate::domain::damaged_data::{DamagedData, Result};
@@ -72,12 +72,15 @@ stored_enum!("subject state", SubjectState { Open = 0, Closed = 1, Hidden = 2 })
 stored_enum!("mode", Mode { Flat = 0, TwoLevel = 1, Tree = 2, Building = 3 });
 stored_enum!("role", StaffRole { Moderator = 1, Admin = 2 });
 stored_enum!("member role", Role { Member = 0, Moderator = 1, Admin = 2 });
+stored_enum!("notify", NotifyChoice { Never = 0, Daily = 1, Each = 2 });
 stored_enum!("reaction", Reaction { Like = 1, Dislike = 2 });
 stored_enum!("report reason", ReportReason { Spam = 0, Abuse = 1, Illegal = 2, Other = 3 });
 stored_enum!(
     "audit target",
     AuditTargetKind { Comment = 0, Member = 1, Subject = 2, Words = 3, Settings = 4, Webhook = 5, Import = 6 }
 );
+stored_enum!("webhook event", WebhookEvent { Created = 0, Held = 1, Reported = 2, Decided = 3 });
+stored_enum!("delivery status", WebhookDeliveryStatus { Pending = 0, Delivered = 1, Failed = 2 });
 stored_enum!("review reason", ReviewReasonKind { Word = 0, Report = 1, Rule = 2, Classifier = 3 });
 stored_enum!("review kind", ReviewKind { Held = 0, Reported = 1 });
 

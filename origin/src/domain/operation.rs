@@ -3,7 +3,7 @@
 //! Pure data. An operation contains everything that its rows need: [`crate::service`] decided before
 //! whether it is allowed.
 
-use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey, WebhookId};
 use gailou_shared::path::Mode;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReviewReason, SubjectState};
@@ -14,6 +14,7 @@ use crate::domain::member_standing::{MemberStanding, StandingPatch, member_slot}
 use crate::domain::name_digest::NameDigest;
 use crate::domain::review::NewReport;
 use crate::domain::row::{NewCommentRow, StoredSettingChanges};
+use crate::domain::webhook::WebhookRow;
 
 /// A command to the tables.
 #[derive(Debug, Clone)]
@@ -60,6 +61,12 @@ pub enum Operation {
         stored: StoredSettingChanges,
         audit: Box<AuditEntry>,
     },
+    /// Makes or removes a webhook. Where there is no room for it, nothing changes, and the outcome is
+    /// [`OperationOutcome::Conflict`].
+    Webhook {
+        change: WebhookChange,
+        audit: Box<AuditEntry>,
+    },
     /// Records in the audit log that comments were imported.
     Import {
         audit: Box<AuditEntry>,
@@ -103,6 +110,7 @@ impl Operation {
             Self::Standing { member, .. } => member_slot(*member),
             Self::Dictionary { .. }
             | Self::Settings { .. }
+            | Self::Webhook { .. }
             | Self::Import { .. }
             | Self::MemberName { .. }
             | Self::DeleteExpired
@@ -110,6 +118,14 @@ impl Operation {
             | Self::Erasure { .. } => Slot::FIRST,
         }
     }
+}
+
+/// A change of the webhooks.
+#[derive(Debug, Clone)]
+pub enum WebhookChange {
+    Add(Box<WebhookRow>),
+    /// With its deliveries.
+    Remove(WebhookId),
 }
 
 /// A step in the erasure of a member. Each may be repeated.

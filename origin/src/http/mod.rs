@@ -31,6 +31,7 @@ mod me;
 mod media;
 mod members;
 mod middleware;
+mod notifications;
 mod openapi;
 mod preview;
 mod problem;

@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
-    middleware, openapi, preview, reactions, reports, search, subjects,
+    middleware, notifications, openapi, preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
 
@@ -97,6 +97,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(guests::rename_guest))
         .routes(routes!(me::get_overlay))
         .routes(routes!(friends::list_friends_comments))
+        .routes(routes!(notifications::list_notifications))
+        .routes(routes!(notifications::mark_read))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_member))
         .routes(routes!(reports::report_comment))
@@ -118,6 +120,10 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::import::import_comments))
         .routes(routes!(admin::settings::read_settings, admin::settings::change_settings))
         .routes(routes!(admin::stats::read_stats))
+        .routes(routes!(admin::webhooks::list_webhooks, admin::webhooks::add_webhook))
+        .routes(routes!(admin::webhooks::remove_webhook))
+        .routes(routes!(admin::webhooks::list_deliveries))
+        .routes(routes!(admin::webhooks::retry_delivery))
         .routes(routes!(admin::members::list_members))
         .routes(routes!(admin::members::get_member, admin::members::put_member, admin::members::erase_member))
         .routes(routes!(admin::subjects::list_subjects))

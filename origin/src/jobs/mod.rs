@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cluster")]
 pub mod deliver_outboxes;
+pub mod deliver_webhooks;
 pub mod erase_members;
 #[cfg(feature = "cluster")]
 pub mod finish_moves;
@@ -26,5 +27,6 @@ pub mod rebuild;
 pub mod share_read_counts;
 pub mod sweep;
 pub mod sweep_media;
+pub mod tell;
 #[cfg(feature = "cluster")]
 pub mod warm;

@@ -1,5 +1,5 @@
-//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, old texts, refused texts, idle rate
-//! limits.
+//! Deletes what has expired: snapshots, idempotency keys, rows of the change feed, old texts, refused texts,
+//! deliveries to webhooks, idle rate limits.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use gailou_shared::limits::REFUSED_TEXT_RETENTION_MS;
 
 use crate::domain::operation::{Operation, OperationOutcome};
+use crate::domain::webhook::DELIVERY_RETENTION_MS;
 use crate::outage_log::OutageLog;
 use crate::ports::journal::JournalError;
 use crate::state::AppState;
@@ -42,5 +43,6 @@ pub async fn sweep(state: &AppState) -> Result<(), JournalError> {
     while let OperationOutcome::Unfinished = state.journal.append(Operation::DeleteEditHistory { before }).await? {}
     let before = state.now().saturating_sub(REFUSED_TEXT_RETENTION_MS);
     state.tables.delete_refused_before(before).await?;
+    state.tables.trim_deliveries(state.now().saturating_sub(DELIVERY_RETENTION_MS)).await?;
     Ok(())
 }

@@ -46,13 +46,19 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
     }
 }
 
+/// The comment as its author sees it, and nothing of a deleted one but its place.
+pub fn for_owner(row: &CommentRow, threading: Threading) -> Comment {
+    if row.state == CommentState::Deleted { tombstone(row, threading) } else { for_author(row, threading) }
+}
+
 /// A comment with the text of an edit that waits, as its author and moderators see it.
 pub fn with_edit(comment: Comment, edit: &HeldEdit) -> Comment {
     let (content, html) = (edit.content.clone(), edit.html.clone());
     Comment { content, html, state: CommentState::Review, edited_at: Some(edit.at), ..comment }
 }
 
-fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
+/// The place of a comment in a thread, without what its author wrote and who that is.
+pub fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
     Comment {
         author: None,
         content: String::new(),

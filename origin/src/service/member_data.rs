@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
-use gailou_shared::id::{CommentId, MemberId, MemberKind, RefusedTextId};
+use gailou_shared::id::{CommentId, EventId, MemberId, MemberKind, RefusedTextId};
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::Member;
-use gailou_shared::wire::{Comment, Reaction, ReportReason};
+use gailou_shared::wire::{Comment, NotificationKind, Reaction, ReportReason};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -28,6 +28,9 @@ const REPORTS_PER_CHUNK: usize = 1_000;
 
 /// Refused texts that are in memory at a time: 2 MB at most.
 const REFUSED_PER_CHUNK: usize = 100;
+
+/// Notifications that are in memory at a time.
+const NOTIFICATIONS_PER_CHUNK: usize = 500;
 
 /// A comment of an export.
 #[derive(Debug, Serialize)]
@@ -64,6 +67,18 @@ struct ExportedReport {
     at: u64,
 }
 
+/// A notification in an export, newest first.
+#[derive(Serialize)]
+struct ExportedNotification {
+    id: EventId,
+    kind: NotificationKind,
+    action: Option<&'static str>,
+    comment_id: CommentId,
+    /// Unix milliseconds.
+    created_at: u64,
+    read: bool,
+}
+
 /// Where an export goes on.
 enum ExportStep {
     Member,
@@ -80,6 +95,9 @@ enum ExportStep {
     },
     Refused {
         above: Option<RefusedTextId>,
+    },
+    Notifications {
+        below: Option<EventId>,
     },
     End,
 }
@@ -168,10 +186,28 @@ impl MemberExport {
             ExportStep::Refused { above } => {
                 let found = tables.list_refused_of(id, above, REFUSED_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"notifications\":[]}".into(), ExportStep::End),
+                    None => ("],\"notifications\":[".into(), ExportStep::Notifications { below: None }),
                     Some(last) => {
                         let next = ExportStep::Refused { above: Some(last.id) };
                         (items(&found, above.is_none())?, next)
+                    }
+                }
+            }
+            ExportStep::Notifications { below } => {
+                let found = tables.list_notifications(id, below, NOTIFICATIONS_PER_CHUNK).await?;
+                match found.last() {
+                    None => ("]}".into(), ExportStep::End),
+                    Some(last) => {
+                        let next = ExportStep::Notifications { below: Some(last.id) };
+                        let notifications = found.iter().map(|row| ExportedNotification {
+                            id: row.id,
+                            kind: row.reason.kind(),
+                            action: row.reason.action(),
+                            comment_id: row.comment,
+                            created_at: row.at,
+                            read: row.is_read,
+                        });
+                        (items(&notifications.collect::<Vec<_>>(), below.is_none())?, next)
                     }
                 }
             }

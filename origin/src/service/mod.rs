@@ -26,6 +26,7 @@ pub mod member;
 pub mod member_admin;
 pub mod member_data;
 pub mod moderate;
+pub mod notifications;
 pub mod page;
 pub mod preview;
 pub mod publish;
@@ -44,6 +45,8 @@ pub mod subject;
 pub mod subject_directory;
 pub mod subject_events;
 pub mod thread;
+pub mod webhook_message;
+pub mod webhooks;
 
 pub use error::{ServiceError, ServiceResult};
 

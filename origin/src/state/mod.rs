@@ -40,6 +40,7 @@ use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
+use crate::ports::mailer::Mailer;
 use crate::ports::popularity::Popularity;
 use crate::ports::revisions::Revisions;
 use crate::ports::search_index::SearchIndex;
@@ -67,6 +68,13 @@ use crate::telemetry::Collector;
 pub const CHALLENGE_COUNT: &str = "gailou_challenges_total";
 /// Texts that the classifier was asked about, by `outcome`.
 pub const CLASSIFIED_COUNT: &str = "gailou_classified_total";
+
+/// Tries of deliveries to webhooks, by `outcome`.
+pub const WEBHOOK_TRY_COUNT: &str = "gailou_webhook_tries_total";
+/// Events for which too many deliveries of a webhook waited.
+pub const WEBHOOK_DROPPED_COUNT: &str = "gailou_webhook_dropped_total";
+/// Webhooks whose last try failed.
+pub const WEBHOOKS_FAILING: &str = "gailou_webhooks_failing";
 
 /// What a process of a cluster does. Embedded, one process does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +152,8 @@ pub struct AppState {
     pub classifier: Option<Arc<dyn Classifier>>,
     /// What the host's service says of its members, where it is configured.
     pub accounts: Option<Arc<AccountCache>>,
+    /// Sends mail, where a server is configured.
+    pub mailer: Option<Arc<dyn Mailer>>,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,
@@ -170,6 +180,9 @@ impl AppState {
         describe_counter!(CHALLENGE_COUNT, "Challenges of guests, by what became of them.");
         describe_counter!(CLASSIFIED_COUNT, "Texts that the classifier was asked about, by what it said.");
         describe_counter!(ACCOUNT_COUNT, "Members that were looked up at the host's service, by what became of it.");
+        describe_counter!(WEBHOOK_TRY_COUNT, "Tries of deliveries to webhooks, by what became of them.");
+        describe_counter!(WEBHOOK_DROPPED_COUNT, "Events that a webhook did not get because too many were waiting.");
+        describe_gauge!(WEBHOOKS_FAILING, "Webhooks whose last try failed.");
         gauge!("gailou_dictionary_version").set(self.dictionary().version() as f64);
         if let Some(age_ms) = self.change_feed.age_ms(self.now()) {
             describe_gauge!(

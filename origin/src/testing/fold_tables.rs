@@ -11,6 +11,7 @@ use gailou_shared::wire::{ActivityPoint, Author, CommentState, Reaction, ReviewK
 use crate::domain::audit::{CurrentText, UndoRecord};
 use crate::domain::columns::{FLAG_HELD_EDIT, FLAG_QUEUED};
 use crate::domain::damaged_data::Result;
+use crate::domain::event::Event;
 use crate::domain::fold::{
     AuditedChange, BatchFold, FoldedRow, HistoryRow, LoadedRows, ReactionRow, ReplyRank, RowChanges, RowRequest,
     StoredComment, StoredIdempotencyKey, StoredSubject, TableLayout, Takedown,
@@ -60,6 +61,8 @@ pub(crate) struct FoldTables {
     pub(crate) queue_counts: BTreeMap<Slot, (i64, i64)>,
     pub(crate) reports: BTreeSet<(CommentId, MemberId)>,
     pub(crate) undos: BTreeMap<AuditId, (CommentId, UndoRecord)>,
+    /// What is told of, in the order of the operations.
+    pub(crate) events: Vec<Event>,
     /// What happened in each minute.
     pub(crate) activity: BTreeMap<u64, ActivityPoint>,
     pub(crate) next: BTreeMap<(OperationStream, Slot), u64>,
@@ -244,6 +247,7 @@ impl FoldTables {
         for (at, point) in &changes.activity {
             self.activity.entry(*at).or_insert(ActivityPoint { at: *at, ..ActivityPoint::default() }).add(point);
         }
+        self.events.extend(&changes.events);
         for row in &changes.reviews {
             match &row.item {
                 Some(item) => _ = self.reviews.insert(row.id, item.clone()),

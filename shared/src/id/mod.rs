@@ -176,6 +176,36 @@ decimal_id! {
     MediaId
 }
 
+decimal_id! {
+    /// A webhook: made as the id of a comment is.
+    WebhookId
+}
+
+impl From<CommentId> for WebhookId {
+    fn from(id: CommentId) -> Self {
+        Self(id.0)
+    }
+}
+
+decimal_id! {
+    /// Something that happened to a comment, and what a member is told of it: the time as in the id of a comment, then
+    /// bits that are a hash of what happened.
+    EventId
+}
+
+impl EventId {
+    /// The bits below the time.
+    const HASH_BITS: u32 = SLOT_BITS + NODE_BITS + SEQUENCE_BITS;
+
+    /// The id of what happened at `at` (Unix milliseconds, clamped as in [`CommentId::from_parts`]); of `hash` the
+    /// lowest 22 bits are taken.
+    #[must_use]
+    pub const fn from_parts(at: u64, hash: u64) -> Self {
+        let first = CommentId::from_parts(at, Slot::FIRST, 0, 0);
+        Self(first.0 | (hash & ((1 << Self::HASH_BITS) - 1)))
+    }
+}
+
 impl From<CommentId> for MediaId {
     fn from(id: CommentId) -> Self {
         Self(id.0)

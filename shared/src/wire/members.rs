@@ -9,6 +9,19 @@ use crate::id::MemberId;
 use crate::token::Role;
 use crate::wire::{Comment, ListPageInfo};
 
+/// How often a member is told by mail of what concerns them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum NotifyChoice {
+    /// Not at all.
+    Never,
+    /// Once a day, of all that happened.
+    Daily,
+    /// Of each event by itself.
+    Each,
+}
+
 /// A member, with what moderators say of them; each `null` where nothing is said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

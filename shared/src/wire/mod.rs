@@ -6,9 +6,11 @@ mod live_events;
 mod members;
 mod moderated_subjects;
 mod moderation;
+mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod webhooks;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -24,7 +26,7 @@ use crate::token::Role;
 pub use challenge::{AltchaChallenge, Challenge, TurnstileChallenge};
 pub use change_feed::{ChangeFeedPage, ChangedComment, SlotsAhead, VoidSubject};
 pub use live_events::{CommentLocation, LiveEvent, LiveEventKind, LiveEventPage, RemovedComment};
-pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage};
+pub use members::{MemberAccount, MemberCounts, ModeratedMember, ModeratedMemberPage, NotifyChoice};
 pub use moderated_subjects::{ModeratedSubject, ModeratedSubjectPage};
 pub use moderation::{
     ActivityPoint, ActivitySeries, AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind,
@@ -32,7 +34,12 @@ pub use moderation::{
     ListPageInfo, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report, ReportPage,
     ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
+pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
+pub use webhooks::{
+    Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
+    WebhookMessageData, WebhookTemplate,
+};
 
 /// The subject a comment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +51,11 @@ pub struct SubjectRef {
     /// The host's key.
     #[cfg_attr(feature = "openapi", schema(value_type = openapi::SubjectKeyText))]
     pub key: String,
-    /// In lists of the newest comments: its title, as the host registered it.
+    /// In lists of the newest comments and in what webhooks receive: its title, as the host registered it.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    /// In lists of the newest comments: its address, as the host registered it.
+    /// In lists of the newest comments and in what webhooks receive: its address, as the host registered it.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Option<String>>,

@@ -10,6 +10,7 @@ mod reconcile;
 mod reindex;
 mod sample_threads;
 mod startup;
+mod webhooks;
 
 use std::path::Path;
 use std::process::Command;

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Audit } from './audit.tsx';
 import { ConsoleClient } from './client.ts';
 import { Comments } from './comments.tsx';
+import { Deliveries } from './deliveries.tsx';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
 import { Live } from './live.tsx';
@@ -21,6 +22,7 @@ import { Subjects } from './subjects.tsx';
 import { type Language, TEXTS } from './text.ts';
 import { Transfer } from './transfer.tsx';
 import { UndoBar, useUndo } from './undo-bar.tsx';
+import { Webhooks } from './webhooks.tsx';
 import { Words } from './words.tsx';
 
 /** How often the numbers beside the sections are read. */
@@ -268,6 +270,8 @@ function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
       return <Live key={filter.range} range={parseRange(filter.range)} />;
     case 'audit':
       return <Audit actor={filter.actor ?? null} action={filter.action ?? null} />;
+    case 'webhooks':
+      return id ? <Deliveries key={id} id={id} /> : <Webhooks />;
     case 'transfer':
       return <Transfer />;
     case 'settings':

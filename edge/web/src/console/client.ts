@@ -30,6 +30,9 @@ import type {
   SubjectPatch,
   Term,
   TermMatches,
+  Webhook,
+  WebhookDelivery,
+  WebhookRequest,
 } from './wire.ts';
 
 /** Most comments of one call. */
@@ -196,6 +199,33 @@ export class ConsoleClient {
 
   changeSettings(patch: SettingSection, version: number): Promise<AdminSettings> {
     return this.#send('PATCH', '/v1/admin/settings', { body: patch, ifMatch: String(version) });
+  }
+
+  /** Without their secrets. */
+  async webhooks(): Promise<Webhook[]> {
+    const list: { data: Webhook[] } = await this.#send('GET', '/v1/admin/webhooks');
+    return list.data;
+  }
+
+  /** The answer has the secret, for once. */
+  addWebhook(webhook: WebhookRequest): Promise<Webhook> {
+    return this.#send('POST', '/v1/admin/webhooks', { body: webhook });
+  }
+
+  async removeWebhook(id: string): Promise<void> {
+    await this.#send('DELETE', `/v1/admin/webhooks/${encodeURIComponent(id)}`);
+  }
+
+  deliveries(id: string, cursor: string | null): Promise<ListPage<WebhookDelivery>> {
+    return this.#send(
+      'GET',
+      `/v1/admin/webhooks/${encodeURIComponent(id)}/deliveries?${query({ cursor })}`,
+    );
+  }
+
+  retryDelivery(id: string, delivery: string): Promise<WebhookDelivery> {
+    const path = `/v1/admin/webhooks/${encodeURIComponent(id)}/deliveries`;
+    return this.#send('POST', `${path}/${encodeURIComponent(delivery)}/retry`);
   }
 
   /** The published comments of a subject, or all, one a line; `onBytes` hears how many bytes have come. */

@@ -10,6 +10,7 @@ export const SECTIONS = [
   'words',
   'live',
   'audit',
+  'webhooks',
   'transfer',
   'settings',
 ] as const;
@@ -18,7 +19,7 @@ export type Section = (typeof SECTIONS)[number];
 
 export interface Route {
   section: Section;
-  /** What follows the section: the id of a member. */
+  /** What follows the section: the id of a member or of a webhook. */
   id: string | null;
   /** What the list is limited to, by name; nothing is empty. */
   filter: Readonly<Record<string, string>>;
@@ -47,6 +48,9 @@ export function listHref(section: Section, filter: Record<string, string | null>
   const query = new URLSearchParams(given).toString();
   return query ? `#/${section}?${query}` : `#/${section}`;
 }
+
+/** The deliveries of a webhook. */
+export const webhookHref = (id: string) => `#/webhooks/${encodeURIComponent(id)}`;
 
 export const memberHref = (id: string) => `#/members/${encodeURIComponent(id)}`;
 

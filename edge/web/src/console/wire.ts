@@ -235,3 +235,42 @@ export type ImportLine =
   | { done: number; total: number }
   | { error: string }
   | ImportReport;
+
+export type WebhookEvent =
+  | 'comment.created'
+  | 'comment.held'
+  | 'comment.reported'
+  | 'comment.decided';
+
+export type WebhookTemplate = 'slack' | 'telegram' | 'lark' | 'dingtalk' | 'discord';
+
+/** A webhook to be. */
+export interface WebhookRequest {
+  url: string;
+  events: WebhookEvent[];
+  /** The form of a chat service; null for JSON. */
+  template: WebhookTemplate | null;
+}
+
+export interface Webhook extends WebhookRequest {
+  id: string;
+  created_at: number;
+  /** Since when no try was a success. */
+  failing_since: number | null;
+  /** How many events there was no room for. */
+  dropped: number;
+  /** Only in the answer of the call that made it. */
+  secret?: string;
+}
+
+export interface WebhookDelivery {
+  id: string;
+  event: WebhookEvent;
+  status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  /** The status of the last answer; null where there was none. */
+  last_status: number | null;
+  /** When it is tried next; null where it is not. */
+  next_at: number | null;
+  created_at: number;
+}

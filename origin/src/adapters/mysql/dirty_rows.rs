@@ -24,11 +24,15 @@ pub enum DirtyRow {
     Idempotency(MemberId, String),
     Alias(CommentId),
     Snapshot(SnapshotId),
-    /// The member's name, and what is said of them.
+    /// The member's name, and what is said of them; their contact, their account, and where it is signed in.
     Member(MemberId),
     History(MemberId, CommentId),
+    /// What has this digest: an identity, or an address that signs in once.
+    Digest([u8; 32]),
     /// The entry of the audit log, and what undoing it needs.
     Audit(AuditId),
+    /// Everything that the member is told of.
+    Notifications(MemberId),
 }
 
 /// The columns of a dirty row: its kind, up to two ids, and a key of bytes.
@@ -52,7 +56,9 @@ impl DirtyRow {
             Self::Member(id) => (6, id.signed(), 0, &[]),
             Self::History(member, id) => (7, member.signed(), id.signed(), &[]),
             Self::Content(id) => (8, id.signed(), 0, &[]),
+            Self::Digest(digest) => (10, 0, 0, digest),
             Self::Audit(id) => (9, id.signed(), 0, &[]),
+            Self::Notifications(member) => (11, member.signed(), 0, &[]),
         };
         DirtyColumns { kind, a, b, k }
     }
@@ -69,6 +75,8 @@ impl DirtyRow {
             7 => Self::History(member_id(a)?, comment_id(b)?),
             8 => Self::Content(comment_id(a)?),
             9 => Self::Audit(audit_id(a)?),
+            10 => Self::Digest(k.try_into().map_err(|_| damaged("a dirty row of a digest"))?),
+            11 => Self::Notifications(member_id(a)?),
             other => return Err(damaged(format_args!("a dirty row of the kind {other}"))),
         })
     }

@@ -25,7 +25,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 23] = [
+const MYSQL_MIGRATIONS: [&str; 26] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -49,6 +49,9 @@ const MYSQL_MIGRATIONS: [&str; 23] = [
     include_str!("../../../../migrations/mysql/0021_activity.sql"),
     include_str!("../../../../migrations/mysql/0022_refused_text.sql"),
     include_str!("../../../../migrations/mysql/0023_media.sql"),
+    include_str!("../../../../migrations/mysql/0024_sign_in.sql"),
+    include_str!("../../../../migrations/mysql/0025_event.sql"),
+    include_str!("../../../../migrations/mysql/0026_webhook.sql"),
 ];
 
 /// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.

@@ -5,7 +5,7 @@ use gailou_shared::id::CommentId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::sqlite::query::{fetch_all, json_array};
+use crate::adapters::sqlite::query::{SQLITE_NOW, fetch_all, json_array};
 use crate::adapters::sqlite::rows::{comment_id, count};
 use crate::domain::fold::RowChanges;
 use crate::domain::row::ExportCursor;
@@ -13,8 +13,6 @@ use crate::ports::store::{IndexBacklog, IndexQueues, QueuedComment, Result};
 
 /// The setting that has what the installation knows of its index.
 const INDEX_STATE_SETTING: &str = "search_index";
-/// The clock of the database, in Unix milliseconds.
-const SQLITE_NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 /// Entries that one transaction removes, so that others need not wait for it.
 const ENTRIES_PER_DELETE: u64 = 5_000;
 

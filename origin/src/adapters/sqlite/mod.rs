@@ -9,15 +9,18 @@ mod backup;
 mod change_feed;
 mod comments;
 mod descendants;
+mod events;
 mod health;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
 mod member_standings;
 mod members;
+mod notifications;
 mod query;
 mod rank_again;
 mod rank_rows;
@@ -29,6 +32,7 @@ mod settings;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod webhooks;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -146,6 +150,9 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0015_latest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0016_refused_text.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0017_media.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0018_sign_in.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0019_event.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
         ];
         Migrations::new(migrations)
     }

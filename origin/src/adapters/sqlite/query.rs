@@ -6,6 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use crate::adapters::sqlite::rows::comment_id;
 use crate::ports::store::Result;
 
+/// The clock of the database, in Unix milliseconds.
+pub(super) const SQLITE_NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
 /// Numbers as `json_each` reads them.
 pub(super) fn json_array(numbers: impl IntoIterator<Item = i64>) -> String {
     let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();

@@ -131,6 +131,7 @@ impl Journal for ClusterJournal {
             | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
+            | Operation::Webhook { .. }
             | Operation::Import { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired

@@ -3,9 +3,12 @@
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::{CommentState, Reaction, SubjectState};
 
-use crate::domain::audit::{AuditEntry, CurrentText, describe_comment};
-use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_FEATURED, FLAG_OWNER_PINNED, FLAG_PINNED};
+use crate::domain::audit::{AuditEntry, CurrentText, UndoRecord, describe_comment};
+use crate::domain::columns::{
+    DECIDED_FLAGS, FLAG_EDITED, FLAG_ERASED, FLAG_FEATURED, FLAG_HELD_EDIT, FLAG_OWNER_PINNED, FLAG_PINNED,
+};
 use crate::domain::damaged_data::Result;
+use crate::domain::event::{Event, EventKind};
 use crate::domain::fold::BatchFold;
 use crate::domain::fold::row_changes::{AuditRow, AuditedChange, ForgottenName, SubjectPatchRow, Takedown};
 use crate::domain::operation::{CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
@@ -138,8 +141,13 @@ impl<'b> BatchFold<'b> {
         comment.more_than_counts = true;
         comment.row.last_audit = audit.map(|audit| audit.id);
         let (subject, after) = (comment.subject, describe_comment(comment.row.state, comment.row.flags));
+        let (state, flags, review) = (comment.row.state, comment.row.flags & DECIDED_FLAGS, comment.review.clone());
+        let is_changed = |before: &UndoRecord| (before.state, before.flags, &before.review) != (state, flags, &review);
         self.subjects[subject].changed |= is_public;
         if let (Some(audit), Some(mut undo)) = (audit, before) {
+            let was_waiting = undo.state != CommentState::Published || undo.flags & FLAG_HELD_EDIT != 0;
+            let kind = EventKind::of_change(change, was_waiting).filter(|_| is_changed(&undo));
+            self.changes.events.extend(kind.map(|kind| Event::new(id, kind, Some(audit.actor.id), at)));
             undo.text = undo.text.filter(|before| self.contents.get(&id).is_some_and(|now| now != before));
             self.undos.insert(audit.id, undo.clone());
             let change = AuditedChange::Comment { id, after, undo: Box::new(undo) };
@@ -216,6 +224,7 @@ impl<'b> BatchFold<'b> {
         if visible && comment.row.floor.is_none() {
             let floor = self.next_floor(subject, &path)?;
             self.comment_mut(id)?.row.floor = Some(floor);
+            self.changes.events.push(Event::new(id, EventKind::Published, None, at));
         }
         if was_visible != visible {
             self.count_visible(subject, &path, if visible { 1 } else { -1 })?;

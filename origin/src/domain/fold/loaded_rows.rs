@@ -104,6 +104,7 @@ impl<'b> LoadedRows<'b> {
                 | Operation::Standing { .. }
                 | Operation::Dictionary { .. }
                 | Operation::Settings { .. }
+                | Operation::Webhook { .. }
                 | Operation::Import { .. }
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired

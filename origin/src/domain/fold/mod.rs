@@ -249,6 +249,7 @@ impl<'b> BatchFold<'b> {
             | Operation::Standing { .. }
             | Operation::Dictionary { .. }
             | Operation::Settings { .. }
+            | Operation::Webhook { .. }
             | Operation::Import { .. }
             | Operation::MemberName { .. }
             | Operation::DeleteExpired

@@ -7,6 +7,7 @@ use gailou_shared::wire::CommentState;
 
 use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_PINNED, damaged};
 use crate::domain::damaged_data::Result;
+use crate::domain::event::{Event, EventKind};
 use crate::domain::fold::row_changes::{AliasRow, HistoryRow, SourceRow};
 use crate::domain::fold::{
     BatchFold, CommentFold, FoldedInsert, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey,
@@ -67,6 +68,9 @@ impl<'b> BatchFold<'b> {
             let counted = self.changes.activity_at(at);
             counted.posts += 1;
             counted.held += u64::from(new.state == CommentState::Review);
+            let is_held = (new.state == CommentState::Review).then_some(EventKind::Held);
+            let kind = is_held.or_else(|| is_visible(new.state, new.visibility).then_some(EventKind::Published));
+            self.changes.events.extend(kind.map(|kind| Event::new(id, kind, None, at)));
         }
         self.record_author(new);
         Ok(OperationOutcome::Published { floor })

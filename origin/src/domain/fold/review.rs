@@ -6,6 +6,7 @@ use gailou_shared::wire::{CommentState, ReviewReason, ReviewReasonKind};
 use crate::domain::audit::{CurrentText, UNDO_WINDOW_MS, UndoRecord};
 use crate::domain::columns::{DECIDED_FLAGS, FLAG_APPROVED, FLAG_EDITED, FLAG_HELD_EDIT};
 use crate::domain::damaged_data::Result;
+use crate::domain::event::{Event, EventKind};
 use crate::domain::fold::row_changes::{HistoryRow, ReportRow, TextEdit};
 use crate::domain::fold::{BatchFold, CommentFold};
 use crate::domain::review::{HeldEdit, NewReport, ReviewItem, report_detail};
@@ -56,6 +57,7 @@ impl<'b> BatchFold<'b> {
         let member = comment.author;
         self.changes.history.push(HistoryRow { member, id, held: true });
         self.changes.activity_at(at).held += 1;
+        self.changes.events.push(Event::new(id, EventKind::Held, None, at));
         Ok(())
     }
 
@@ -95,6 +97,7 @@ impl<'b> BatchFold<'b> {
     pub(super) fn report(&mut self, id: CommentId, report: &'b NewReport, at: u64) -> Result<bool> {
         self.changes.reports.push(ReportRow { id, report, at });
         self.changes.activity_at(at).reports += 1;
+        self.changes.events.push(Event::new(id, EventKind::Reported, Some(report.reporter.id), at));
         let detail = report_detail(report.reason).to_owned();
         let comment = self.comment_mut(id)?;
         let item = comment.review_mut(at);
@@ -106,6 +109,7 @@ impl<'b> BatchFold<'b> {
         let member = comment.author;
         self.changes.history.push(HistoryRow { member, id, held: true });
         self.changes.activity_at(at).held += 1;
+        self.changes.events.push(Event::new(id, EventKind::Held, None, at));
         self.set_state(id, CommentState::Review, false, at)?;
         Ok(true)
     }

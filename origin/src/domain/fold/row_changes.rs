@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, CurrentText, UndoRecord};
 use crate::domain::columns::FLAG_QUEUED;
+use crate::domain::event::Event;
 use crate::domain::fold::{
     BatchFold, CommentFold, FoldedRow, ScopedIdempotencyKey, StoredIdempotencyKey, queue_position,
 };
@@ -56,6 +57,8 @@ pub(crate) struct RowChanges<'b> {
     pub history: Vec<HistoryRow>,
     /// The authors of new comments, each as of the newest of theirs, which is in the history too.
     pub authors: Vec<(CommentId, &'b Author)>,
+    /// What members, moderators and other programs are told of, in the order of the operations.
+    pub events: Vec<Event>,
     /// What happened in each minute, by its begin.
     pub activity: BTreeMap<u64, ActivityPoint>,
     pub positions: NextPositions,

@@ -11,6 +11,7 @@ pub(super) mod search;
 pub(super) mod settings;
 pub(super) mod stats;
 pub(super) mod subjects;
+pub(super) mod webhooks;
 pub(super) mod words;
 
 use axum::Json;

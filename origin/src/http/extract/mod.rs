@@ -24,10 +24,10 @@ pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use if_match::IfMatch;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead};
-pub(super) use path::{KnownSubject, KnownSubjectType, PathId};
+pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
-    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, Reports, Uploads,
+    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, ReadMarks, Reports, Uploads,
 };
 pub(super) use upload::PictureUpload;
 pub(super) use write_source::{ChallengedWrite, RefusedHeader};

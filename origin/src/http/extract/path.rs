@@ -9,13 +9,14 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, RefusedTextId, SubjectKey};
+use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, RefusedTextId, SubjectKey, WebhookId};
 use gailou_shared::wire::Code;
 use gailou_shared::wire::openapi::{SubjectKeyText, SubjectTypeName};
 use percent_encoding::percent_decode_str;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, PartialSchema};
 
+use crate::domain::webhook::is_delivery_id;
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
@@ -94,6 +95,41 @@ impl IntoParams for PathId<RefusedTextId> {
 impl IntoParams for PathId<MemberId> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![parameters::segment("id", "The member.", MemberId::schema(), "7")]
+    }
+}
+
+impl IntoParams for PathId<WebhookId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The webhook.", WebhookId::schema(), "3159632956621393920")]
+    }
+}
+
+/// `{id}/deliveries/{delivery}`: a delivery of a webhook, else `400 invalid_request` on `id` or `delivery`.
+#[derive(Debug)]
+pub(in crate::http) struct PathDelivery {
+    pub(in crate::http) webhook: WebhookId,
+    pub(in crate::http) delivery: String,
+}
+
+impl FromRequestParts<HttpState> for PathDelivery {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let PathId(webhook) = PathId::from_request_parts(parts, state).await?;
+        let delivery = raw_segment(parts, "delivery");
+        if !is_delivery_id(delivery) {
+            return Err(Refusal::field("delivery", "must be msg_ and 32 hexadecimal digits"));
+        }
+        Ok(Self { webhook, delivery: delivery.to_owned() })
+    }
+}
+
+impl IntoParams for PathDelivery {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let id = parameters::text().pattern(Some("^msg_[0-9a-f]{32}$"));
+        let example = "msg_5f2c8d0e1a3b4c6d7e8f9a0b1c2d3e4f";
+        let delivery = parameters::segment("delivery", "The delivery.", id.into(), example);
+        PathId::<WebhookId>::into_params(place).into_iter().chain([delivery]).collect()
     }
 }
 

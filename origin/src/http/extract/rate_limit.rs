@@ -81,6 +81,15 @@ impl LimitedWrite for Uploads {
     const WRITE_KIND: WriteKind = WriteKind::Upload;
 }
 
+/// Notifications that are marked as read, counted as reactions are.
+#[derive(Debug)]
+pub(in crate::http) struct ReadMarks;
+
+impl LimitedWrite for ReadMarks {
+    const WRITE_KIND: WriteKind = WriteKind::Reaction;
+    const MAY_BE_MUTED: bool = true;
+}
+
 /// Reports of comments.
 #[derive(Debug)]
 pub(in crate::http) struct Reports;

@@ -1,10 +1,13 @@
 //! Descriptions of bodies that have no type of their own: those of requests are parsed field by field,
 //! so that a refusal names every wrong field, and some answers are narrower than their type.
 
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{CommentId, EventId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
-use gailou_shared::wire::{Comment, PageInfo, Reaction, RefusedText, ReportReason, SubjectState};
+use gailou_shared::wire::{
+    Comment, NotificationKind, PageInfo, Reaction, RefusedText, ReportReason, SubjectState, WebhookEvent,
+    WebhookTemplate,
+};
 use gailou_shared::word_filter::Term;
 use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
@@ -120,6 +123,20 @@ pub(in crate::http) struct SettingsPatch {
     limits: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
+/// A webhook to be.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct WebhookRequest {
+    /// The address.
+    #[schema(max_length = 2000)]
+    url: String,
+    /// What is sent to it.
+    #[schema(min_items = 1)]
+    events: Vec<WebhookEvent>,
+    /// A chat service whose own form is sent. The address of a Telegram bot ends with `?chat_id=`.
+    template: Option<WebhookTemplate>,
+}
+
 /// A term to try.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the handler parses it")]
@@ -219,9 +236,8 @@ pub(in crate::http) struct MemberData {
     reports: Vec<MemberReport>,
     /// Their texts that the word filter refused, for as long as they are kept.
     rejected: Vec<RefusedText>,
-    /// Always empty: there are no notifications.
-    #[schema(value_type = Vec<Object>)]
-    notifications: Vec<()>,
+    /// What they are told of, newest first.
+    notifications: Vec<MemberNotification>,
 }
 
 /// The member of an export.
@@ -277,6 +293,32 @@ pub(in crate::http) struct MemberReaction {
     comment_id: CommentId,
     /// The reaction.
     reaction: Reaction,
+}
+
+/// A notification of an export.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct MemberNotification {
+    /// Its id.
+    id: EventId,
+    /// Why they were told.
+    kind: NotificationKind,
+    /// What was decided; of a decision alone.
+    action: Option<String>,
+    /// The comment.
+    comment_id: CommentId,
+    /// When it happened, in Unix milliseconds.
+    created_at: u64,
+    /// Whether they have read it.
+    read: bool,
+}
+
+/// Up to where a member has read.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "`notifications::parse_up_to` reads it")]
+pub(in crate::http) struct ReadMark {
+    /// The newest notification that they have read: it and all older ones are marked.
+    up_to: EventId,
 }
 
 /// A page of comments on various subjects.

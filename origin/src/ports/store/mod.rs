@@ -18,17 +18,20 @@ mod comments;
 mod dead_reactions;
 mod erasures;
 mod error;
+mod events;
 mod health;
 mod idempotency;
 mod index_queues;
 mod latest;
 mod media;
+mod member_contacts;
 mod member_data;
 mod member_directory;
 mod member_names;
 mod member_standings;
 mod members;
 mod node_leases;
+mod notifications;
 mod outbox;
 mod reaction_states;
 mod reconcile;
@@ -44,6 +47,7 @@ mod slot_positions;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod webhooks;
 
 pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
@@ -56,17 +60,20 @@ pub use comments::CommentReader;
 pub use dead_reactions::DeadReactions;
 pub use erasures::ErasureReader;
 pub use error::{Result, StoreError};
+pub use events::{EventBacklog, EventQueues, QueuedEvent};
 pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
 pub use media::MediaRows;
+pub use member_contacts::MemberContacts;
 pub use member_data::MemberDataReader;
 pub use member_directory::MemberDirectory;
 pub use member_names::MemberNameReader;
 pub use member_standings::MemberStandingReader;
 pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
+pub use notifications::Notifications;
 pub use outbox::{Delivered, Outboxes};
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
@@ -84,6 +91,7 @@ pub use slot_positions::SlotPositions;
 pub use subject_directory::{FoundSubjects, ListedSubject, SubjectDirectory};
 pub use threads::{Listed, ThreadReader};
 pub use transfer::Transfer;
+pub use webhooks::WebhookRows;
 
 /// What a request reads: from the tables, or through the caches of a cluster.
 pub trait Store: CommentReader + ThreadReader + MemberReader + IdempotencyReader {}
@@ -98,14 +106,17 @@ pub trait Tables:
     + BatchWriter
     + ChangeFeedReader
     + ErasureReader
+    + EventQueues
     + HealthCheck
     + IndexQueues
     + LatestReader
     + MediaRows
+    + MemberContacts
     + MemberDataReader
     + MemberDirectory
     + MemberNameReader
     + MemberStandingReader
+    + Notifications
     + Reconciler
     + RefusedTexts
     + Reranker
@@ -113,6 +124,7 @@ pub trait Tables:
     + StoredSettings
     + SubjectDirectory
     + Transfer
+    + WebhookRows
 {
 }
 
@@ -123,21 +135,25 @@ impl<
         + BatchWriter
         + ChangeFeedReader
         + ErasureReader
+        + EventQueues
         + HealthCheck
         + IndexQueues
         + LatestReader
         + MediaRows
+        + MemberContacts
         + MemberDataReader
         + MemberDirectory
         + MemberNameReader
         + MemberStandingReader
+        + Notifications
         + Reconciler
         + RefusedTexts
         + Reranker
         + ReviewReader
         + StoredSettings
         + SubjectDirectory
-        + Transfer,
+        + Transfer
+        + WebhookRows,
 > Tables for T
 {
 }

@@ -3,6 +3,8 @@
 pub(crate) mod blobs;
 #[cfg(feature = "cluster")]
 mod cache;
+mod events;
+mod notifications;
 pub(crate) mod popularity;
 mod rank_again;
 pub(crate) mod rate_limits;

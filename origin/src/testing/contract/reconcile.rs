@@ -26,7 +26,7 @@ pub(super) fn publish(n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) 
     publish_as(CommentState::Published, n, parent)
 }
 
-fn publish_as(state: CommentState, n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) {
+pub(super) fn publish_as(state: CommentState, n: u64, parent: Option<&Path>) -> (Path, LoggedOperation) {
     let id = CommentId::from_parts(NOW + n, subject().slot(), 0, 0);
     let path = parent.map_or(Path::root(id), |parent| parent.child(id).unwrap());
     let new = NewCommentRow {

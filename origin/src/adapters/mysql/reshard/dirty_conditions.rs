@@ -31,6 +31,8 @@ struct DirtyKeys {
     idempotency: Vec<String>,
     members: Vec<String>,
     audits: Vec<String>,
+    digests: Vec<String>,
+    notified: Vec<String>,
     reactions: KeyPairs,
     histories: KeyPairs,
 }
@@ -53,7 +55,9 @@ impl DirtyKeys {
                 DirtyRow::Alias(id) => keys.aliases.push(id.to_string()),
                 DirtyRow::Snapshot(id) => keys.snapshots.push(hex_literal(id)),
                 DirtyRow::Member(id) => keys.members.push(id.to_string()),
+                DirtyRow::Digest(digest) => keys.digests.push(hex_literal(digest)),
                 DirtyRow::Audit(id) => keys.audits.push(id.to_string()),
+                DirtyRow::Notifications(member) => keys.notified.push(member.to_string()),
                 DirtyRow::History(member, id) => {
                     keys.histories.entry(member.signed()).or_default().push(id.to_string());
                 }
@@ -113,6 +117,12 @@ pub(super) async fn dirty_conditions(
         ("snapshot", in_slot(is_in("id", &keys.snapshots))),
         ("member", is_in("id", &keys.members)),
         ("member_standing", is_in("id", &keys.members)),
+        ("member_contact", is_in("id", &keys.members)),
+        ("account", is_in("id", &keys.members)),
+        ("refresh_family", is_in("account_id", &keys.members)),
+        ("identity", is_in("digest", &keys.digests)),
+        ("sign_in_link", is_in("digest", &keys.digests)),
+        ("notification", is_in("member_id", &keys.notified)),
         ("member_comment", is_pair("member_id", "comment_id", &keys.histories)),
     ];
     let conditions =

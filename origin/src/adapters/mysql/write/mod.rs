@@ -9,6 +9,7 @@ mod activity_rows;
 pub(super) mod batch_sql;
 pub(super) mod checkpoint_rows;
 mod dead_reaction_rows;
+mod event_rows;
 mod flush;
 mod index_queue_rows;
 pub(super) mod installation_rows;
@@ -18,6 +19,7 @@ pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
 mod standing_rows;
+mod webhook_rows;
 
 use std::collections::BTreeMap;
 
@@ -83,6 +85,10 @@ pub(super) async fn persist(
             }
             Operation::Settings { stored, audit } => {
                 outcomes[index] = Some(installation_rows::change_settings(db, stored, audit, logged.at).await?);
+                continue;
+            }
+            Operation::Webhook { change, audit } => {
+                outcomes[index] = Some(webhook_rows::change(db, change, audit, logged.at).await?);
                 continue;
             }
             Operation::Import { audit } => installation_rows::record_import(db, audit, logged.at).await?,
@@ -228,6 +234,7 @@ async fn write_in_transaction(
     locked.advance(session, &changes.positions).await?;
     outbox_rows::write(session, &changes.history, &changes.authors).await?;
     index_queue_rows::write(session, &changes).await?;
+    event_rows::write(session, &changes.events).await?;
     // The last rows that are locked: other transactions of the same part wait for them.
     activity_rows::write(session, batch, &changes).await?;
     Ok((PersistedBatch { outcomes, ..persisted }, !changes.history.is_empty()))

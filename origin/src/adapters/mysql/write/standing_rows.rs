@@ -69,7 +69,8 @@ async fn change(
     Ok(change.after)
 }
 
-/// Overwrites the name of a member, and deletes what is said of them, also from the audit log.
+/// Overwrites the name of a member, and deletes what is said of them, also from the audit log, with their contact and
+/// their account.
 pub(super) async fn erase(db: &MysqlStore, member: MemberId) -> Result<()> {
     let (slot, n) = (member_slot(member), db.table_number(member_slot(member)));
     let mut session = db.session("erase_name", db.database_of(slot)).await?;
@@ -79,7 +80,11 @@ pub(super) async fn erase(db: &MysqlStore, member: MemberId) -> Result<()> {
         let mut script = BatchScript::new(&mut session);
         let overwrite = "SET name = '', avatar = NULL, level = 0, name_key = ''";
         script.add(&format!("UPDATE member_{n} {overwrite} WHERE id = {member}")).await?;
-        script.add(&format!("DELETE FROM member_standing_{n} WHERE id = {member}")).await?;
+        for (table, column) in
+            [("member_standing", "id"), ("member_contact", "id"), ("account", "id"), ("refresh_family", "account_id")]
+        {
+            script.add(&format!("DELETE FROM {table}_{n} WHERE {column} = {member}")).await?;
+        }
         script.send().await?;
         let about =
             format!("slot = {} AND kind = {} AND target = '{member}'", slot.get(), AuditTargetKind::Member.number());

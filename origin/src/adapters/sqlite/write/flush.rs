@@ -5,6 +5,7 @@ use gailou_shared::rank::EngagementCounts;
 use rusqlite::{Transaction, params};
 
 use crate::adapters::sqlite::activity::write_activity;
+use crate::adapters::sqlite::events::write_events;
 use crate::adapters::sqlite::index_queues::write_index_queue;
 use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
@@ -42,6 +43,7 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     write_keys(tx, changes, &numbers)?;
     write_feed(tx, changes, &numbers)?;
     write_index_queue(tx, changes)?;
+    write_events(tx, changes)?;
     moderation::write(tx, changes)?;
     write_activity(tx, &changes.activity)
 }

@@ -20,12 +20,13 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::damaged;
 use crate::adapters::sqlite::settings::dictionary_version;
+use crate::adapters::sqlite::webhooks;
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
-    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
+    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange,
 };
 use crate::domain::positions::NextPositions;
 use crate::ports::store::{BatchWriter, Result, StoreError};
@@ -104,6 +105,17 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             let put = "INSERT OR REPLACE INTO setting_changes (id, version, changes) VALUES (1, ?1, ?2)";
             tx.execute(put, params![stored.version, json])?;
             moderation::write_installation_audit(tx, audit, AuditTargetKind::Settings, logged.at)?;
+        }
+        Operation::Webhook { change, audit } => {
+            let (id, is_done) = match change {
+                WebhookChange::Add(row) => (row.id, webhooks::insert(tx, row)?),
+                WebhookChange::Remove(id) => (*id, webhooks::delete(tx, *id)?),
+            };
+            if !is_done {
+                return Ok(Some(OperationOutcome::Conflict));
+            }
+            let target = (AuditTargetKind::Webhook, None, &*id.to_string());
+            moderation::insert_audit(tx, audit, logged.at, target, (audit.before.clone(), audit.after.clone()))?;
         }
         Operation::Import { audit } => {
             moderation::write_installation_audit(tx, audit, AuditTargetKind::Import, logged.at)?;

@@ -43,9 +43,17 @@ pub(super) fn write(
     Ok(change.after)
 }
 
-/// Deletes what is said of a member, also from the audit log.
+/// Deletes what is said of a member, also from the audit log, with their contact and their account.
 pub(super) fn erase(tx: &Transaction<'_>, member: MemberId) -> Result<()> {
-    tx.execute("DELETE FROM member_standing WHERE id = ?1", [member.signed()])?;
+    for (table, column) in [
+        ("member_standing", "id"),
+        ("member_contact", "id"),
+        ("account", "id"),
+        ("identity", "account_id"),
+        ("refresh_family", "account_id"),
+    ] {
+        tx.execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [member.signed()])?;
+    }
     tx.execute(
         "UPDATE audit SET reason = NULL, before = NULL, after = NULL WHERE kind = 1 AND target = ?1",
         [member.to_string()],

@@ -97,6 +97,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Standing { .. }
         | Operation::Dictionary { .. }
         | Operation::Settings { .. }
+        | Operation::Webhook { .. }
         | Operation::Import { .. }
         | Operation::MemberName { .. }
         | Operation::DeleteExpired

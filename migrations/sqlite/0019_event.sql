@@ -1,0 +1,24 @@
+-- What members, moderators and other programs are to be told of: written in the transaction of what happened, removed
+-- when the rows that it leads to are written. Numbers are never used again, so that an event is removed by its number
+-- alone.
+CREATE TABLE event (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    comment_id INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    actor_id   INTEGER,
+    queued_at  INTEGER NOT NULL
+);
+
+-- What members are told of. `id` is that of the event, so that what is written twice is there once; `kind` is 0 for an
+-- answer, 1 for a mention, the number of the event for a decision.
+CREATE TABLE notification (
+    member_id  INTEGER NOT NULL,
+    id         INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    comment_id INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    is_read    INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (member_id, id)
+) WITHOUT ROWID;

@@ -1,0 +1,153 @@
+//! The mail server, by SMTP.
+//!
+//! A connection is kept for the next mail. Nothing is repeated here, and no call is made while the server does not
+//! answer. No log line has a mail, an address of a reader, or the password.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart, SinglePart};
+use lettre::transport::smtp::{self, PoolConfig};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use tokio::time::timeout;
+
+use crate::circuit_breaker::CircuitBreaker;
+use crate::outage_log::OutageLog;
+use crate::ports::failure::Failure;
+use crate::ports::mailer::{Mail, MailError, Mailer};
+use crate::telemetry::measure_call;
+
+/// How long one step of the protocol may take.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a mail may take: a connection, a handshake, and the five steps of a mail, none of which is slow for long.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Connections to the server; further mails wait for one, as long as [`SEND_TIMEOUT`].
+const MAX_CONNECTIONS: u32 = 4;
+/// How long an idle connection is kept: servers close theirs after five minutes or later.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A mail server at an address.
+pub struct SmtpMailer {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+    /// The address without the account.
+    server: String,
+    breaker: CircuitBreaker,
+    outage: OutageLog,
+}
+
+impl std::fmt::Debug for SmtpMailer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SmtpMailer").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl SmtpMailer {
+    /// The server at this address, and who mails come from.
+    ///
+    /// # Errors
+    /// When one of them is no address. The error does not show it.
+    pub fn new(url: &str, from: &str) -> Result<Self, Failure> {
+        let from: Address = from.parse().map_err(|_| Failure::from("the sender is no address of mail"))?;
+        let uri: http::Uri = url.parse().map_err(|_| Failure::from("it is no address of a mail server"))?;
+        let host = uri.host().unwrap_or_default();
+        let server = uri.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(Failure::with_causes)?;
+        let pool = PoolConfig::new().max_size(MAX_CONNECTIONS).idle_timeout(IDLE_TIMEOUT);
+        Ok(Self {
+            transport: transport.timeout(Some(STEP_TIMEOUT)).pool_config(pool).build(),
+            from: Mailbox::new(None, from),
+            breaker: CircuitBreaker::new("mail", &server),
+            server,
+            outage: OutageLog::default(),
+        })
+    }
+
+    /// Whether the server takes a connection, and the account.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub async fn check(&self) -> Result<(), Failure> {
+        match timeout(SEND_TIMEOUT, self.transport.test_connection()).await {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err("it answered, and is not ready".into()),
+            Ok(Err(error)) => Err(Failure::with_causes(error)),
+            Err(_) => Err(no_answer()),
+        }
+    }
+
+    fn message(&self, mail: &Mail) -> Result<Message, MailError> {
+        let cannot =
+            |error: &dyn std::fmt::Display| MailError::Refused(format!("it cannot be written: {error}").into());
+        let to: Address = mail.to.as_str().parse().map_err(|error| cannot(&error))?;
+        let mut message = Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to))
+            .subject(&mail.subject)
+            .message_id(Some(format!("<{}@{}>", mail.id, self.from.email.domain())));
+        // No answer of a machine that is out of office.
+        message = message.raw_header(raw_header("Auto-Submitted", "auto-generated"));
+        if let Some(url) = &mail.unsubscribe_url {
+            message = message.raw_header(raw_header("List-Unsubscribe", &format!("<{url}>")));
+            message = message.raw_header(raw_header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
+        }
+        let plain = SinglePart::plain(mail.text.clone());
+        let message = match &mail.html {
+            Some(html) => {
+                message.multipart(MultiPart::alternative().singlepart(plain).singlepart(SinglePart::html(html.clone())))
+            }
+            None => message.header(ContentType::TEXT_PLAIN).body(mail.text.clone()),
+        };
+        message.map_err(|error| cannot(&error))
+    }
+}
+
+fn raw_header(name: &'static str, value: &str) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
+}
+
+fn no_answer() -> Failure {
+    format!("no answer in {} s", SEND_TIMEOUT.as_secs()).into()
+}
+
+/// What an error of the driver says of the mail. The words of a server may repeat a reader's address: its code alone
+/// is kept.
+fn failure(error: &smtp::Error) -> MailError {
+    if let Some(code) = error.status() {
+        let said: Failure = format!("the server answered {code}").into();
+        return if error.is_permanent() { MailError::Refused(said) } else { MailError::Away(said) };
+    }
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    MailError::Away(causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")).into())
+}
+
+#[async_trait]
+impl Mailer for SmtpMailer {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        let message = self.message(mail)?;
+        if !self.breaker.try_call(Instant::now()) {
+            return Err(MailError::Away("it did not answer a moment ago".into()));
+        }
+        let sent = measure_call("mail", "send", timeout(SEND_TIMEOUT, self.transport.send(message))).await;
+        let sent = match sent {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err((error.status().is_some(), failure(&error))),
+            Err(_) => Err((false, MailError::Away(no_answer()))),
+        };
+        let server = &self.server;
+        match &sent {
+            Ok(()) | Err((true, _)) => {
+                self.breaker.record_success();
+                self.outage.end(|| tracing::info!(server, "The mail server {server} answers again"));
+            }
+            Err((false, error)) => {
+                self.breaker.record_failure(Instant::now());
+                self.outage.begin(|| {
+                    tracing::warn!(server, %error, "Could not send a mail by {server}; mails wait, and readers cannot sign in by mail");
+                });
+            }
+        }
+        sent.map_err(|(_, error)| error)
+    }
+}

@@ -1,0 +1,199 @@
+//! Tells members and webhooks of what happened: turns events into rows of what they are told.
+//!
+//! The tables write an event with what caused it, in the same transaction, so none is missed. This job reads the
+//! comments of the events, writes the rows that they lead to, and then removes the events. What it writes is keyed by
+//! the event, so doing it twice changes nothing. No post waits for it, however many it is about.
+//!
+//! One loop a database; one process at a time does the job of a database. An event for a member whose database does not
+//! answer stays in the queue, and holds up no other.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use gailou_shared::id::{CommentId, MemberId};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
+use tokio::time::{MissedTickBehavior, sleep};
+
+use crate::clock::Clock;
+use crate::domain::event::Event;
+use crate::domain::notification::{NewNotification, notifications_of};
+use crate::jobs::deliver_webhooks;
+use crate::outage_log::OutageLog;
+use crate::ports::store::{CommentReader, EventQueues, Notifications, QueuedEvent, Result, WebhookRows};
+use crate::state::erased_members::ErasedMembers;
+
+/// How often a queue is read.
+const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long after a failure it is read again: what is left is read as a whole.
+const TELL_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// Events that are read at once, with their comments: 4 MB of the longest texts.
+const EVENTS_PER_READ: usize = 200;
+/// Reads of one step: with a step every 500 ms, 20,000 events a second.
+const MAX_READS_PER_STEP: usize = 50;
+/// Most events of a queue: 100 MB. Beyond them the oldest are given up.
+pub const MAX_QUEUED_EVENTS: u64 = 1_000_000;
+/// The name of this job.
+const TELL_JOB: &str = "tell";
+/// For how long a process does the job without saying so again. Another one takes over later.
+const TELL_LEASE_MS: u64 = 15_000;
+
+/// Notifications that this process has written.
+const NOTIFICATION_COUNT: &str = "gailou_notifications_total";
+/// Events that wait.
+const QUEUED_COUNT: &str = "gailou_event_queue_events";
+/// How long the oldest has waited.
+const QUEUE_AGE: &str = "gailou_event_queue_age_seconds";
+
+/// What the job reads and writes.
+pub trait TellTables: CommentReader + EventQueues + Notifications {}
+
+impl<T: CommentReader + EventQueues + Notifications + ?Sized> TellTables for T {}
+
+/// Turns the events of an installation into what members are told.
+#[derive(Debug)]
+pub struct EventTeller<S: ?Sized> {
+    pub tables: Arc<S>,
+    /// Where deliveries to webhooks are written.
+    pub webhooks: Arc<dyn WebhookRows>,
+    pub clock: Clock,
+    pub erased_members: Arc<ErasedMembers>,
+    /// Which process this is.
+    pub name: String,
+}
+
+/// Where the job is in the queue of a database.
+#[derive(Debug, Default)]
+pub struct QueuePlace {
+    /// The number of the last event that was read in this pass.
+    after: u64,
+}
+
+/// Tells of the events of one database for as long as it is polled.
+pub async fn run<S: TellTables + ?Sized>(teller: Arc<EventTeller<S>>, database: usize) {
+    describe_gauge!(QUEUED_COUNT, "Events of a database that members are not told of yet.");
+    describe_gauge!(QUEUE_AGE, "How long the oldest of them has waited.");
+    describe_counter!(NOTIFICATION_COUNT, "Notifications that this process has written.");
+    let mut tick = tokio::time::interval(EVENT_POLL_INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (outage, mut place) = (OutageLog::default(), QueuePlace::default());
+    loop {
+        tick.tick().await;
+        match teller.step(database, &mut place).await {
+            Ok(()) => {
+                outage.end(|| tracing::info!(database, "Members are told of the events of database {database} again"))
+            }
+            Err(error) => {
+                outage.begin(|| {
+                    let retry_s = TELL_RETRY_INTERVAL.as_secs();
+                    tracing::warn!(database, retry_s, %error, "Could not tell members of the events of database {database}; retrying every {retry_s} s");
+                });
+                sleep(TELL_RETRY_INTERVAL).await;
+            }
+        }
+    }
+}
+
+impl<S: TellTables + ?Sized> EventTeller<S> {
+    /// Tells of what waits, or of a part of much.
+    ///
+    /// # Errors
+    /// The first of the tables. What could be written is written, and what could not is still in the queue.
+    pub async fn step(&self, database: usize, place: &mut QueuePlace) -> Result<()> {
+        if !self.tables.claim_job(database, TELL_JOB, &self.name, TELL_LEASE_MS).await? {
+            return Ok(());
+        }
+        self.bound_queue(database).await?;
+        let mut failed = Ok(());
+        for _ in 0..MAX_READS_PER_STEP {
+            let events = self.tables.read_events(database, place.after, EVENTS_PER_READ).await?;
+            failed = failed.and(self.tell(database, &events).await);
+            let is_end = events.len() < EVENTS_PER_READ;
+            place.after = events.last().filter(|_| !is_end).map_or(0, |last| last.seq);
+            if is_end {
+                break;
+            }
+        }
+        failed
+    }
+
+    /// Gives up the oldest events of a queue that is too long.
+    async fn bound_queue(&self, database: usize) -> Result<()> {
+        let backlog = self.tables.read_event_backlog(database).await?;
+        let label = database.to_string();
+        gauge!(QUEUED_COUNT, "database" => label.clone()).set(backlog.events as f64);
+        gauge!(QUEUE_AGE, "database" => label).set(backlog.age_ms as f64 / 1_000.0);
+        let surplus = backlog.events.saturating_sub(MAX_QUEUED_EVENTS);
+        if surplus > 0 {
+            tracing::warn!(
+                database,
+                surplus,
+                "Too many events wait in database {database}; members are not told of the {surplus} oldest"
+            );
+            self.tables.clear_events(database, backlog.first + surplus - 1).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what these events lead to, and removes those of which everything is written.
+    async fn tell(&self, database: usize, events: &[QueuedEvent]) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let ids: BTreeSet<CommentId> = events.iter().map(|queued| queued.event.comment).collect();
+        let rows = self.tables.read_comments(&ids.into_iter().collect::<Vec<_>>()).await?;
+        let mut new = Vec::new();
+        for QueuedEvent { event, .. } in events {
+            // A comment without a row, or of an erased author, is not told of.
+            let Some(row) = rows.get(&event.comment).filter(|row| !self.is_erased(row.author.id)) else { continue };
+            new.extend(notifications_of(event, row).into_iter().filter(|new| !self.is_erased(new.member)));
+        }
+        let (unwritten, failed) = self.add_notifications(&new).await;
+        let is_left =
+            |queued: &&QueuedEvent| new.iter().any(|new| new.id == queued.event.id && unwritten.contains(&new.member));
+        let left: Vec<u64> = if unwritten.is_empty() {
+            vec![]
+        } else {
+            events.iter().filter(is_left).map(|queued| queued.seq).collect()
+        };
+        // The rows of webhooks are in one database. While it is away, every event stays.
+        let of_webhooks: Vec<Event> = events.iter().map(|queued| queued.event).collect();
+        deliver_webhooks::queue(&*self.webhooks, &of_webhooks, self.clock.now()).await?;
+        let done: Vec<QueuedEvent> = events.iter().filter(|queued| !left.contains(&queued.seq)).copied().collect();
+        self.tables.remove_events(database, &done).await?;
+        failed
+    }
+
+    fn is_erased(&self, member: MemberId) -> bool {
+        self.erased_members.contains(member)
+    }
+
+    /// Writes notifications; the members for whom none could be written, and why.
+    async fn add_notifications(&self, new: &[NewNotification]) -> (BTreeSet<MemberId>, Result<()>) {
+        let mut by_database: BTreeMap<usize, Vec<NewNotification>> = BTreeMap::new();
+        for row in new {
+            by_database.entry(self.tables.database_of_member(row.member)).or_default().push(*row);
+        }
+        let added = by_database.iter().map(async |(database, new)| self.tables.add_notifications(*database, new).await);
+        let added = join_all(added).await;
+        let (mut unwritten, mut failed) = (BTreeSet::new(), Ok(()));
+        for (new, added) in by_database.values().zip(added) {
+            match added {
+                Ok(members) => {
+                    let count = new.iter().filter(|new| !members.contains(&new.member)).count();
+                    counter!(NOTIFICATION_COUNT).increment(count as u64);
+                    unwritten.extend(members);
+                }
+                Err(error) => {
+                    unwritten.extend(new.iter().map(|new| new.member));
+                    failed = Err(error);
+                }
+            }
+        }
+        (unwritten, failed)
+    }
+}

@@ -1,0 +1,273 @@
+//! The job that tells members, over SQLite, with what fails in front of it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use gailou_shared::id::{EventId, SubjectKey, WebhookId};
+use gailou_shared::wire::{MemberRef, WebhookEvent};
+
+use super::*;
+use crate::adapters::sqlite::SqliteStore;
+use crate::domain::audit::AuditEntry;
+use crate::domain::notification::StoredNotification;
+use crate::domain::operation::{LoggedOperation, Operation, WebhookChange};
+use crate::domain::row::{CommentRow, NewCommentRow, SubjectRow};
+use crate::domain::webhook::{WebhookRow, WebhookSecret};
+use crate::ports::store::{BatchWriter as _, EventBacklog, StoreError};
+use crate::testing::fixtures::{TEST_START_MS, comment, member, new_row, subject_in};
+
+/// Tables whose members are in two databases by their parity. The second one may be away, and an acknowledgement may
+/// be lost before events are removed.
+#[derive(Debug)]
+struct FaultyTables {
+    store: SqliteStore,
+    is_away: AtomicBool,
+    loses_removal: AtomicBool,
+}
+
+fn away() -> StoreError {
+    StoreError::Unavailable("away".into())
+}
+
+#[async_trait]
+impl CommentReader for FaultyTables {
+    async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
+        self.store.read_subjects(keys).await
+    }
+
+    async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        self.store.read_comments(ids).await
+    }
+}
+
+#[async_trait]
+impl EventQueues for FaultyTables {
+    async fn read_events(&self, database: usize, after: u64, count: usize) -> Result<Vec<QueuedEvent>> {
+        self.store.read_events(database, after, count).await
+    }
+
+    async fn remove_events(&self, database: usize, events: &[QueuedEvent]) -> Result<()> {
+        if self.loses_removal.swap(false, Ordering::Relaxed) {
+            return Err(away());
+        }
+        self.store.remove_events(database, events).await
+    }
+
+    async fn clear_events(&self, database: usize, last: u64) -> Result<()> {
+        self.store.clear_events(database, last).await
+    }
+
+    async fn read_event_backlog(&self, database: usize) -> Result<EventBacklog> {
+        self.store.read_event_backlog(database).await
+    }
+
+    async fn claim_job(&self, database: usize, job: &'static str, holder: &str, duration_ms: u64) -> Result<bool> {
+        self.store.claim_job(database, job, holder, duration_ms).await
+    }
+}
+
+#[async_trait]
+impl Notifications for FaultyTables {
+    fn database_of_member(&self, member: MemberId) -> usize {
+        (member.get() % 2) as usize
+    }
+
+    async fn add_notifications(&self, database: usize, new: &[NewNotification]) -> Result<Vec<MemberId>> {
+        match database {
+            1 if self.is_away.load(Ordering::Relaxed) => Err(away()),
+            _ => self.store.add_notifications(0, new).await,
+        }
+    }
+
+    async fn list_notifications(
+        &self,
+        member: MemberId,
+        below: Option<EventId>,
+        count: usize,
+    ) -> Result<Vec<StoredNotification>> {
+        self.store.list_notifications(member, below, count).await
+    }
+
+    async fn count_unread(&self, member: MemberId) -> Result<u64> {
+        self.store.count_unread(member).await
+    }
+
+    async fn mark_read(&self, member: MemberId, up_to: EventId) -> Result<()> {
+        self.store.mark_read(member, up_to).await
+    }
+
+    async fn delete_notifications_of(&self, member: MemberId) -> Result<()> {
+        self.store.delete_notifications_of(member).await
+    }
+}
+
+/// Tables, and the job over them.
+struct Telling {
+    tables: Arc<FaultyTables>,
+    webhooks: Arc<SqliteStore>,
+    teller: EventTeller<FaultyTables>,
+    place: QueuePlace,
+}
+
+impl Telling {
+    fn open(folder: &Path) -> Self {
+        let store = SqliteStore::open(&folder.join("gailou.db"), Default::default()).unwrap();
+        let tables = Arc::new(FaultyTables { store, is_away: false.into(), loses_removal: false.into() });
+        let webhooks = Arc::new(SqliteStore::open(&folder.join("webhooks.db"), Default::default()).unwrap());
+        let teller = EventTeller {
+            tables: tables.clone(),
+            webhooks: webhooks.clone(),
+            clock: Clock::from_fn(|| TEST_START_MS),
+            erased_members: Arc::default(),
+            name: "one".into(),
+        };
+        Self { tables, webhooks, teller, place: QueuePlace::default() }
+    }
+
+    /// Publishes comments, each of which mentions these members.
+    async fn publish(&self, numbers: std::ops::Range<u64>, mentions: &[u64]) {
+        let mentions: Vec<MemberRef> =
+            mentions.iter().map(|number| MemberRef { id: member(*number), name: "name".into() }).collect();
+        let publish = |number| {
+            let new = NewCommentRow { mentions: mentions.clone(), ..new_row(&subject_in(0), comment(0, number)) };
+            LoggedOperation::new(TEST_START_MS + number, Operation::Publish(Box::new(new)))
+        };
+        self.tables.store.persist(&numbers.map(publish).collect::<Vec<_>>()).await.unwrap();
+    }
+
+    async fn step(&mut self) -> Result<()> {
+        self.teller.step(0, &mut self.place).await
+    }
+
+    async fn waiting(&self) -> usize {
+        self.tables.read_events(0, 0, 100_000).await.unwrap().len()
+    }
+
+    /// How much a member is told of.
+    async fn count(&self, number: u64) -> usize {
+        self.tables.list_notifications(member(number), None, 10_000).await.unwrap().len()
+    }
+}
+
+#[tokio::test]
+async fn lost_removal_tells_of_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    telling.publish(0..5, &[2, 3]).await;
+    telling.tables.loses_removal.store(true, Ordering::Relaxed);
+    assert!(telling.step().await.is_err());
+    assert_eq!((telling.waiting().await, telling.count(2).await, telling.count(3).await), (5, 5, 5));
+    let last = telling.tables.list_notifications(member(2), None, 1).await.unwrap()[0].id;
+    telling.tables.mark_read(member(2), last).await.unwrap();
+    telling.step().await.unwrap();
+    assert_eq!((telling.waiting().await, telling.count(2).await, telling.count(3).await), (0, 5, 5));
+    assert_eq!(telling.tables.count_unread(member(2)).await.unwrap(), 0, "what is read stays read");
+}
+
+#[tokio::test]
+async fn database_that_is_away_holds_up_its_own_members_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    telling.tables.is_away.store(true, Ordering::Relaxed);
+    // More than one read of the queue.
+    telling.publish(0..500, &[3]).await;
+    telling.publish(500..510, &[2]).await;
+    telling.publish(510..511, &[2, 3]).await;
+    assert!(telling.step().await.is_err());
+    assert_eq!((telling.count(2).await, telling.count(3).await), (11, 0));
+    assert_eq!(telling.waiting().await, 501);
+    telling.publish(511..512, &[4]).await;
+    assert!(telling.step().await.is_err());
+    assert_eq!((telling.count(4).await, telling.waiting().await), (1, 501));
+    telling.tables.is_away.store(false, Ordering::Relaxed);
+    telling.step().await.unwrap();
+    assert_eq!((telling.count(2).await, telling.count(3).await, telling.waiting().await), (11, 501, 0));
+}
+
+#[tokio::test]
+async fn erased_members_are_told_of_nothing_and_nothing_is_told_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    telling.publish(0..1, &[2, 3]).await;
+    telling.teller.erased_members.add(member(3));
+    telling.step().await.unwrap();
+    telling.publish(1..2, &[2]).await;
+    // The author of every comment here.
+    telling.teller.erased_members.add(member(1));
+    telling.step().await.unwrap();
+    assert_eq!((telling.count(2).await, telling.count(3).await, telling.waiting().await), (1, 0, 0));
+}
+
+#[tokio::test]
+async fn events_stay_until_their_deliveries_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    let id = WebhookId::new(7).unwrap();
+    let row = WebhookRow {
+        id,
+        url: "https://example.com/".into(),
+        events: vec![WebhookEvent::Created],
+        template: None,
+        secret: WebhookSecret::new([7; 32]),
+        created_at: TEST_START_MS,
+        failing_since: None,
+        dropped: 0,
+    };
+    let actor = MemberRef { id: member(1), name: "name".into() };
+    let entry = comment(0, 0).into();
+    let audit = AuditEntry { id: entry, actor, action: "add_webhook", reason: None, before: None, after: None };
+    let audit = Box::new(audit);
+    let add = Operation::Webhook { change: WebhookChange::Add(Box::new(row)), audit };
+    telling.webhooks.persist(&[LoggedOperation::new(TEST_START_MS, add)]).await.unwrap();
+    telling.publish(0..3, &[2]).await;
+    telling.webhooks.execute("ALTER TABLE webhook RENAME TO webhook_away");
+    assert!(telling.step().await.is_err());
+    assert_eq!((telling.waiting().await, telling.count(2).await), (3, 3), "members do not wait for it");
+    telling.webhooks.execute("ALTER TABLE webhook_away RENAME TO webhook");
+    telling.tables.loses_removal.store(true, Ordering::Relaxed);
+    assert!(telling.step().await.is_err());
+    telling.step().await.unwrap();
+    let deliveries = telling.webhooks.list_deliveries(id, None, 10).await.unwrap();
+    assert_eq!((telling.waiting().await, telling.count(2).await, deliveries.len()), (0, 3, 3));
+}
+
+#[tokio::test]
+async fn queue_that_is_too_long_loses_its_oldest_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    telling.publish(0..10, &[2]).await;
+    // As if others had been between them.
+    let shift = format!("UPDATE event SET seq = seq + {} WHERE seq > 4", MAX_QUEUED_EVENTS - 1);
+    telling.tables.store.execute(&shift);
+    telling.step().await.unwrap();
+    // Of a million and nine numbers the first nine are gone.
+    assert_eq!((telling.count(2).await, telling.waiting().await), (6, 0));
+}
+
+/// The post writes one row, whatever waits and however many are told of it.
+#[tokio::test]
+async fn post_is_as_fast_while_ten_thousand_events_wait() {
+    const POSTS: u64 = 60;
+    let folder = tempfile::tempdir().unwrap();
+    let telling = Telling::open(folder.path());
+    let median = async |first: u64, mentions: &[u64]| {
+        let mut times = Vec::new();
+        for number in first..first + POSTS {
+            let begun = Instant::now();
+            telling.publish(number..number + 1, mentions).await;
+            times.push(begun.elapsed());
+        }
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let alone = median(0, &[]).await;
+    let all: Vec<u64> = (2..22).collect();
+    telling.publish(1_000..11_000, &all[..1]).await;
+    assert!(telling.waiting().await >= 10_000);
+    let behind = median(20_000, &all).await;
+    eprintln!("a post took {alone:?} with an empty queue, {behind:?} with 10,000 events and 20 recipients");
+    assert!(behind < alone * 2 + Duration::from_millis(5), "{behind:?} instead of {alone:?}");
+}
