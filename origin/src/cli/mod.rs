@@ -106,6 +106,8 @@ enum Command {
         #[arg(long)]
         tables: bool,
     },
+    /// Ask the server that runs at the configured address whether it lives; exit with 1 if it does not
+    Health,
     /// Compare comments with counters, ranks, histories, outboxes and caches; exit with 1 if a difference is not repaired
     Reconcile(reconcile::ReconcileArguments),
     /// Build the search index again from all comments; the former one answers meanwhile
@@ -155,6 +157,7 @@ enum Words {
 enum Work {
     RunProcess(ProcessRole),
     Token(token::Token),
+    AskHealth,
     Command(AdminCommand, Option<PathBuf>),
 }
 
@@ -175,6 +178,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve => Work::RunProcess(ProcessRole::Serve),
         Command::Job => Work::RunProcess(ProcessRole::Job),
         Command::Token(token) => Work::Token(token),
+        Command::Health => Work::AskHealth,
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
         Command::Words { command: Words::Load { file, action } } => {
@@ -207,6 +211,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Err(error) => report_error(&error, EXIT_FAILED),
         },
+        Work::AskHealth => in_runtime("warn", async move { health::run(&config).await }),
         Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }
 }

@@ -150,6 +150,22 @@ async fn first_start_makes_a_secret_that_no_other_user_can_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn health_is_asked_of_the_server_at_the_configured_address() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = GailouProcess::spawn(command_on(&directory.path().join("data"), &["--bind", "0.0.0.0:0"])).await;
+    let address = server.ready_line.rsplit('/').next().expect("an address").to_owned();
+    let mut command = gailou_command(["health"]);
+    command.env("GAILOU_BIND", &address);
+    let lives = run_command(command).await;
+    assert_eq!(lives.code, Some(0), "{}", lives.stderr);
+    assert_eq!(lives.stdout, format!("ok: {} lives\n", address.replace("0.0.0.0", "127.0.0.1")));
+    server.kill();
+    let dead = run_command(gailou_command(["health", "--bind", &address])).await;
+    assert_eq!((dead.code, dead.stdout.as_str()), (Some(1), ""));
+    assert!(dead.stderr.contains("does not answer"), "{}", dead.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn help_and_version_exit_with_0() {
     for arguments in [["--help"], ["--version"]] {
         assert_eq!(run_command(gailou_command(arguments)).await.code, Some(0));
