@@ -46,7 +46,8 @@ FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="Gailou" \
       org.opencontainers.image.description="A comment system: one program over SQLite, or a cluster over MySQL, Redis and Kafka" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
-COPY --from=program --chown=65532:65532 /image/var/lib/gailou /var/lib/gailou
+# The folder above it, because COPY takes the mode and the owner of what is in a folder, not of the folder itself.
+COPY --from=program --chown=65532:65532 /image/var/lib /var/lib
 COPY --from=program /image/usr /usr
 ENV GAILOU_BIND=0.0.0.0:8080 \
     GAILOU_DATA=/var/lib/gailou

@@ -10,3 +10,4 @@ import './html.test.mjs';
 import './pictures.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
+import './sites.test.mjs';

@@ -12,6 +12,7 @@ mod dispatch;
 mod dlq;
 mod doctor;
 mod export;
+mod health;
 mod import;
 pub mod input;
 mod migrate;

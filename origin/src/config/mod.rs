@@ -8,6 +8,7 @@ mod accounts;
 mod adjustable;
 mod allowed_origins;
 mod auth;
+mod avatars;
 mod challenge;
 mod classifier;
 mod cluster;
@@ -41,6 +42,7 @@ pub use accounts::AccountSettings;
 pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
+pub use avatars::AvatarSettings;
 pub use challenge::{ChallengeKind, ChallengeRules, ChallengeSettings, ChallengedGuests, TurnstileSettings};
 pub use classifier::{ClassifierKind, ClassifierSettings};
 pub use cluster::{
@@ -64,6 +66,7 @@ use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
 pub use trusted_proxies::TrustedProxies;
+pub use values::is_plain;
 
 /// A setting that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,6 +112,7 @@ pub struct Config {
     pub accounts: AccountSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
+    pub avatars: AvatarSettings,
     pub search: SearchSettings,
     pub media: MediaSettings,
     /// The servers of a cluster; without them everything is embedded.
@@ -205,6 +209,7 @@ impl Config {
             auth,
             cors,
             edge,
+            avatars,
             search,
             media,
             ..
@@ -225,6 +230,7 @@ impl Config {
             accounts,
             cursor_secret,
             edge,
+            avatars,
             search,
             media,
             cluster,

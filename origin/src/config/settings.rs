@@ -12,9 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, switch};
 use crate::config::{
-    AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
+    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MediaSettings, NameSettings,
+    RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.
@@ -72,6 +72,8 @@ pub(super) struct Settings {
     pub(super) cors: CorsSettings,
     /// `edge`
     pub(super) edge: EdgeSettings,
+    /// `avatars`
+    pub(super) avatars: AvatarSettings,
     /// `search`
     pub(super) search: SearchSettings,
     /// `media`
@@ -105,6 +107,7 @@ impl Default for Settings {
             accounts: AccountSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
+            avatars: AvatarSettings::default(),
             search: SearchSettings::default(),
             media: MediaSettings::default(),
             cluster: ClusterTuning::default(),
