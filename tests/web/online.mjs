@@ -11,3 +11,4 @@ import './pictures.test.mjs';
 import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
+import './sites.test.mjs';

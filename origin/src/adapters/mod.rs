@@ -3,6 +3,7 @@
 //! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`, `object_store`, `lettre`) is named in its own folder and nowhere else.
 
 pub mod accounts_http;
+pub mod avatar_service;
 pub mod classifier;
 pub mod cloudflare;
 pub mod embedded_journal;
@@ -14,6 +15,7 @@ pub mod memory;
 pub mod mysql;
 pub mod object_store;
 pub mod opensearch;
+pub mod public_address;
 #[cfg(feature = "cluster")]
 pub mod redis;
 pub mod smtp;

@@ -25,10 +25,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::adapters::accounts_http::AccountsClient;
+use crate::adapters::avatar_service::AvatarClient;
 use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::adapters::object_store::ObjectBlobs;
+use crate::adapters::public_address;
 use crate::adapters::webhook_client::WebhookClient;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -44,6 +46,7 @@ use crate::jobs::{
     keep_refused_texts, push, rank_again, share_read_counts, sweep, sweep_media, tell,
 };
 use crate::ports::accounts::Accounts as _;
+use crate::ports::avatars::AvatarService;
 use crate::ports::broker::Broker;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
@@ -56,6 +59,7 @@ use crate::ports::store::{DeadReactions, Store, TableBackup, Tables};
 use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::account_cache::AccountCache;
 use crate::state::admission::Admission;
+use crate::state::avatars::Avatars;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
@@ -66,6 +70,7 @@ use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
 use crate::state::redacted_store::RedactedStore;
+use crate::state::refused_sites::RefusedSites;
 use crate::state::settings::CurrentSettings;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
@@ -172,12 +177,14 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         refused_texts: Arc::default(),
         ids: IdGenerator::new(adapters.lease, last_id.map_or(0, CommentId::created_ms)),
         degrade,
+        refused_sites: RefusedSites::default(),
         guest_activity: GuestActivity::default(),
         altcha_key: AltchaKey::new(&cursor_secret),
         turnstile: turnstile(&config),
         classifier: classifier(&config),
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
+        avatars: Avatars::new(avatar_service(&config)),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),
@@ -414,11 +421,24 @@ fn accounts(config: &Config) -> Option<Arc<AccountCache>> {
     Some(Arc::new(AccountCache::new(Arc::new(client), settings.max_wait(), settings.fresh_for())))
 }
 
+/// The service that has pictures by the hashes of e-mail addresses.
+fn avatar_service(config: &Config) -> Option<Arc<dyn AvatarService>> {
+    AvatarClient::new(&config.avatars).map(|client| Arc::new(client) as Arc<dyn AvatarService>)
+}
+
 /// Whether the host's service answers, about a member that it need not know; `None` without one.
 pub async fn check_accounts(config: &Config) -> Option<Result<(), Failure>> {
     let client = AccountsClient::new(&config.accounts)?;
     let members: Vec<MemberId> = MemberId::new(1).into_iter().collect();
     Some(client.look_up(&members).await.map(drop))
+}
+
+/// Whether an address at which this installation is to be reached answers; the time of its server, in Unix milliseconds.
+///
+/// # Errors
+/// Why it does not.
+pub async fn check_address(url: &str) -> Result<Option<u64>, Failure> {
+    public_address::ask(url).await
 }
 
 /// Where the files of pictures are; `None` where there are none.

@@ -9,17 +9,24 @@ use std::path::Path;
 
 use crate::bootstrap::mail::check as check_mail;
 use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
-use crate::bootstrap::{Process, check_accounts, check_settings, data_directory};
+use crate::bootstrap::{Process, check_accounts, check_address, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
-use crate::config::{ClassifiedAuthors, ClusterSettings, Config, RuleSettings, Transport, UnclassifiedRule};
+use crate::clock::Clock;
+use crate::config::{
+    AdjustableSettings, ClassifiedAuthors, ClusterSettings, Config, RuleSettings, Transport, UnclassifiedRule, is_plain,
+};
 use crate::ports::broker::Topic;
 use crate::ports::dependencies::{DependencyStatus, ServerSettings, SettingProblem};
+use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 use crate::state::AppState;
+use crate::state::refused_sites::RefusedSite;
 
 /// Less free space than this is a warning: a gigabyte.
 const LOW_DISK_BYTES: u64 = 1 << 30;
+/// How far the clock of a server may be from ours: its answer says whole seconds, and takes up to five.
+const MAX_CLOCK_DIFFERENCE_MS: u64 = 10_000;
 
 /// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +50,15 @@ pub(super) async fn run(
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
     let mut findings = vec![bind(config), token(config), cursor(config), edge(config), limits(config)];
-    let rules =
-        app.as_ref().map_or_else(|_| config.adjustable.rules.clone(), |app| app.settings().values.rules.clone());
-    findings.extend([classifier(config, &rules), accounts(config).await, mail(config).await]);
+    let values = app.as_ref().map_or_else(|_| config.adjustable.clone(), |app| app.settings().values.clone());
+    let refused = app.as_ref().map_or_else(|_| Vec::new(), |app| app.refused_sites.list());
+    findings.push(sites(config, &values, &refused));
+    findings.extend([classifier(config, &values.rules), accounts(config).await, mail(config).await]);
+    if let Some(url) = &config.edge.url {
+        findings.extend(reachable(url, check_address(url).await, Clock::system().now()));
+    }
     findings.extend(config.cluster.iter().flat_map(connections));
+    findings.extend(plain_services(config));
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
     match app {
@@ -91,9 +103,71 @@ fn bind(config: &Config) -> Finding {
     let reach = if config.bind.ip().to_canonical().is_loopback() {
         "reachable from this machine only"
     } else {
-        "reachable from other machines"
+        "reachable from other machines by plain HTTP: a proxy or the Worker encrypts it"
     };
     Finding(Fine, "address".into(), format!("{}, {reach}", config.bind))
+}
+
+/// Which sites may write, and which asked in vain since the server that answers was started.
+fn sites(config: &Config, values: &AdjustableSettings, refused: &[RefusedSite]) -> Finding {
+    let mut health = Fine;
+    let mut what = match values.sites.names() {
+        names if names.is_empty() => "pages of no site may write".to_owned(),
+        _ if values.sites.is_localhost() => "only pages of this machine may write".to_owned(),
+        names => format!("pages of {} may write", names.join(", ")),
+    };
+    let narrowed = config.types.iter().filter(|(_, kind)| kind.cors_origins.is_some());
+    let narrowed: Vec<_> = narrowed.map(|(name, _)| name.as_str()).collect();
+    if !narrowed.is_empty() {
+        what.push_str(&format!("; others on {}", narrowed.join(", ")));
+    }
+    let is_public = !config.bind.ip().to_canonical().is_loopback()
+        || !config.trusted_proxies.is_empty()
+        || config.edge.url.is_some();
+    if is_public && values.sites.is_localhost() {
+        health = Warning;
+        what.push_str(": set GAILOU_SITES to your site, such as https://blog.example");
+    }
+    if !refused.is_empty() {
+        health = Warning;
+        let asked = refused.iter().map(|RefusedSite { site, count }| format!("{site} ({count} times)"));
+        let asked: Vec<_> = asked.collect();
+        what.push_str(&format!("; refused since the start: {}: add to GAILOU_SITES what is yours", asked.join(", ")));
+    }
+    Finding(health, "sites".into(), what)
+}
+
+/// Whether readers reach the address, as seen from here, and whether our clock is that of its server.
+fn reachable(url: &str, answer: Result<Option<u64>, Failure>, now_ms: u64) -> Vec<Finding> {
+    let row = |health, what: String| Finding(health, "reachable".into(), what);
+    match answer {
+        Err(error) => vec![row(Warning, format!("{url} does not answer this machine: {error}"))],
+        Ok(None) => vec![row(Fine, format!("{url} answers"))],
+        Ok(Some(date_ms)) => vec![row(Fine, format!("{url} answers")), clock(url, date_ms, now_ms)],
+    }
+}
+
+fn clock(url: &str, date_ms: u64, now_ms: u64) -> Finding {
+    let difference = now_ms.abs_diff(date_ms);
+    if difference <= MAX_CLOCK_DIFFERENCE_MS {
+        return Finding(Fine, "clock".into(), format!("as that of {url}"));
+    }
+    let (seconds, direction) = (difference / 1_000, if now_ms > date_ms { "ahead of" } else { "behind" });
+    let why = "comments have wrong times, tokens end too early or too late, and the edge's signatures are refused";
+    Finding(Warning, "clock".into(), format!("{seconds} s {direction} that of {url}: {why}; set it by NTP"))
+}
+
+/// The services that are asked without encryption on another machine.
+fn plain_services(config: &Config) -> Vec<Finding> {
+    let services = [("search.url", &config.search.url), ("media.endpoint", &config.media.endpoint)];
+    let plain = services
+        .into_iter()
+        .filter_map(|(setting, url)| url.as_deref().filter(|url| is_plain(url)).map(|url| (setting, url)));
+    let row = |(setting, url): (&str, &str)| {
+        let what = format!("{setting} is {url}: plain: keep the network between them private, or use https");
+        Finding(Warning, "connections".into(), what)
+    };
+    plain.map(row).collect()
 }
 
 fn token(config: &Config) -> Finding {
@@ -310,7 +384,65 @@ fn words(app: &AppState) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{ClusterTuning, KafkaServers, Urls};
+    use crate::config::{AllowedOrigins, ClusterTuning, KafkaServers, Urls};
+
+    #[test]
+    fn sites_say_who_may_write_and_who_asked_in_vain() {
+        let refused = |site: &str| RefusedSite { site: site.to_owned(), count: 3 };
+        let check = |bind: &str, sites: &[&str], refused: &[RefusedSite], health: Health, part: &str| {
+            let config = Config { bind: bind.parse().unwrap(), ..Config::default() };
+            let sites = if sites == ["default"] {
+                AllowedOrigins::localhost()
+            } else {
+                AllowedOrigins::parse(sites.iter().copied()).unwrap()
+            };
+            let values = AdjustableSettings { sites, ..config.adjustable.clone() };
+            let Finding(found, _, what) = super::sites(&config, &values, refused);
+            assert!(found == health && what.contains(part), "{what}");
+        };
+        check("127.0.0.1:8080", &["default"], &[], Fine, "only pages of this machine may write");
+        check("0.0.0.0:8080", &["default"], &[], Warning, "set GAILOU_SITES");
+        check("0.0.0.0:8080", &["https://blog.example"], &[], Fine, "pages of https://blog.example may write");
+        check("127.0.0.1:8080", &[], &[], Fine, "no site");
+        let asked = [refused("https://other.example")];
+        check(
+            "127.0.0.1:8080",
+            &["https://blog.example"],
+            &asked,
+            Warning,
+            "refused since the start: https://other.example (3 times)",
+        );
+    }
+
+    #[test]
+    fn address_that_does_not_answer_and_clock_that_differs_are_warnings() {
+        let check = |answer: Result<Option<u64>, Failure>, expected: &[(Health, &str)]| {
+            let found = reachable("https://c.example", answer, 1_000_000);
+            assert_eq!(found.len(), expected.len());
+            for (Finding(health, row, what), (expected, part)) in found.iter().zip(expected) {
+                assert!(health == expected && format!("{row} {what}").contains(part), "{row} {what}");
+            }
+        };
+        check(Err("no route".into()), &[(Warning, "does not answer this machine: no route")]);
+        check(Ok(None), &[(Fine, "reachable")]);
+        check(Ok(Some(1_009_000)), &[(Fine, "reachable"), (Fine, "clock as that of https://c.example")]);
+        check(Ok(Some(1_011_000)), &[(Fine, "reachable"), (Warning, "clock 11 s behind")]);
+        check(Ok(Some(900_000)), &[(Fine, "reachable"), (Warning, "clock 100 s ahead of")]);
+    }
+
+    #[test]
+    fn services_without_encryption_are_warnings() {
+        let mut config = Config::default();
+        config.search.url = Some("http://127.0.0.1:9200".into());
+        assert!(plain_services(&config).is_empty());
+        config.search.url = Some("http://search.example:9200".into());
+        config.media.endpoint = Some("https://minio.example".into());
+        let found: Vec<_> = plain_services(&config).into_iter().map(|finding| finding.2).collect();
+        assert!(
+            found.len() == 1 && found[0].starts_with("search.url is http://search.example:9200: plain"),
+            "{found:?}"
+        );
+    }
 
     #[test]
     fn plain_connections_beyond_this_machine_are_warnings() {

@@ -13,6 +13,7 @@ mod dispatch;
 mod dlq;
 mod doctor;
 mod export;
+mod health;
 mod import;
 pub mod input;
 mod migrate;
@@ -120,6 +121,8 @@ enum Command {
         #[arg(long)]
         tables: bool,
     },
+    /// Ask the server that runs at the configured address whether it lives; exit with 1 if it does not
+    Health,
     /// Compare comments with counters, ranks, histories, outboxes and caches; exit with 1 if a difference is not repaired
     Reconcile(reconcile::ReconcileArguments),
     /// Build the search index again from all comments; the former one answers meanwhile
@@ -170,6 +173,7 @@ enum Work {
     RunProcess(ProcessRole),
     Token(token::Token),
     Restore(PathBuf),
+    AskHealth,
     Command(AdminCommand, Option<PathBuf>),
 }
 
@@ -190,6 +194,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve => Work::RunProcess(ProcessRole::Serve),
         Command::Job => Work::RunProcess(ProcessRole::Job),
         Command::Token(token) => Work::Token(token),
+        Command::Health => Work::AskHealth,
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
         Command::Backup { path } => Work::Command(AdminCommand::Backup { path }, None),
@@ -225,6 +230,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Err(error) => report_error(&error, EXIT_FAILED),
         },
         Work::Restore(path) => in_runtime("warn", restore::run(config, &path)),
+        Work::AskHealth => in_runtime("warn", async move { health::run(&config).await }),
         Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }
 }

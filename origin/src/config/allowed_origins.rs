@@ -45,6 +45,18 @@ impl AllowedOrigins {
             .map(Self)
     }
 
+    /// Whether they are the default, this machine alone.
+    #[must_use]
+    pub fn is_localhost(&self) -> bool {
+        *self == Self::localhost()
+    }
+
+    /// The rules as they are written.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(OriginRule::to_string).collect()
+    }
+
     /// Whether a page of `origin` (the value of the header) may write.
     ///
     /// ```

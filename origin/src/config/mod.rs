@@ -8,6 +8,7 @@ mod accounts;
 mod adjustable;
 mod allowed_origins;
 mod auth;
+mod avatars;
 mod challenge;
 mod classifier;
 mod cluster;
@@ -43,6 +44,7 @@ pub use accounts::AccountSettings;
 pub use adjustable::AdjustableSettings;
 pub use allowed_origins::{AllowedOrigins, CorsSettings};
 pub use auth::AuthSettings;
+pub use avatars::AvatarSettings;
 pub use challenge::{ChallengeKind, ChallengeRules, ChallengeSettings, ChallengedGuests, TurnstileSettings};
 pub use classifier::{ClassifierKind, ClassifierSettings};
 pub use cluster::{
@@ -67,6 +69,7 @@ use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
 pub use trusted_proxies::TrustedProxies;
+pub use values::is_plain;
 pub use webhooks::WebhookSettings;
 
 /// A setting that is refused.
@@ -114,6 +117,7 @@ pub struct Config {
     pub accounts: AccountSettings,
     pub cursor_secret: Option<Secret>,
     pub edge: EdgeSettings,
+    pub avatars: AvatarSettings,
     pub search: SearchSettings,
     pub media: MediaSettings,
     pub mail: MailSettings,
@@ -213,6 +217,7 @@ impl Config {
             auth,
             cors,
             edge,
+            avatars,
             search,
             media,
             mail,
@@ -236,6 +241,7 @@ impl Config {
             accounts,
             cursor_secret,
             edge,
+            avatars,
             search,
             media,
             mail,

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
-    AccountSettings, AuthSettings, BlockedSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
-    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings, MailSettings,
-    MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType, TurnstileSettings,
-    WebhookSettings,
+    AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
+    ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings,
+    MailSettings, MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType,
+    TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -45,6 +45,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<AccountSettings>("accounts.", &defaults.accounts));
     entries.extend(section::<CorsSettings>("cors.", &defaults.cors));
     entries.extend(section::<EdgeSettings>("edge.", &defaults.edge));
+    entries.extend(section::<AvatarSettings>("avatars.", &defaults.avatars));
     entries.extend(section::<SearchSettings>("search.", &defaults.search));
     entries.extend(section::<MediaSettings>("media.", &defaults.media));
     entries.extend(section::<MailSettings>("mail.", &defaults.mail));

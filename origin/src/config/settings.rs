@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::{parse, server_address, switch};
 use crate::config::{
-    AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings, NameSettings,
-    RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, WebhookSettings,
-    cluster,
+    AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
+    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings,
+    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls,
+    WebhookSettings, cluster,
 };
 
 /// All settings as they are written.
@@ -78,6 +78,8 @@ pub(super) struct Settings {
     pub(super) cors: CorsSettings,
     /// `edge`
     pub(super) edge: EdgeSettings,
+    /// `avatars`
+    pub(super) avatars: AvatarSettings,
     /// `search`
     pub(super) search: SearchSettings,
     /// `media`
@@ -116,6 +118,7 @@ impl Default for Settings {
             accounts: AccountSettings::default(),
             cors: CorsSettings::default(),
             edge: EdgeSettings::default(),
+            avatars: AvatarSettings::default(),
             search: SearchSettings::default(),
             media: MediaSettings::default(),
             mail: MailSettings::default(),

@@ -171,6 +171,13 @@ pub(super) fn service_url(url: &str) -> Option<String> {
     is_protected.then(|| url.to_owned())
 }
 
+/// Whether the connections to an address are not encrypted, and leave this machine.
+#[must_use]
+pub fn is_plain(url: &str) -> bool {
+    let address = web_address(url);
+    address.is_some_and(|uri| uri.scheme_str() == Some("http") && !uri.host().is_some_and(is_loopback))
+}
+
 /// Whether a host is this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod altcha;
 pub mod audit;
+pub mod avatar;
 pub mod backup;
 pub mod broker_state;
 pub mod change_feed;

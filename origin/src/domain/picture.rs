@@ -14,8 +14,10 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Li
 
 /// How much of the quality of a JPEG is kept, of 100.
 const JPEG_QUALITY: u8 = 85;
-/// What a decoder may take: a picture of the most pixels with four bytes each.
-const MAX_DECODER_BYTES: u64 = MAX_PICTURE_PIXELS * 4;
+/// What a decoder may take for each pixel.
+const BYTES_A_PIXEL: u64 = 4;
+/// Most pixels of a picture that becomes a square: 2,048 × 2,048. Decoded they take 17 MB.
+const MAX_SQUARE_PIXELS: u64 = 1 << 22;
 
 /// How a stored picture is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +71,10 @@ pub enum PictureError {
 /// # Errors
 /// See [`PictureError`].
 pub fn convert(upload: &[u8]) -> Result<Picture, PictureError> {
-    let kind = image::guess_format(upload).map_err(|_| PictureError::UnknownKind)?;
-    let is_photo = match kind {
-        ImageFormat::Jpeg | ImageFormat::WebP => true,
-        ImageFormat::Png | ImageFormat::Gif => false,
-        _ => return Err(PictureError::UnknownKind),
-    };
-    let mut image = decode(upload, kind)?;
-    let has_alpha = image.color().has_alpha() && has_transparent_pixels(&image);
-    let mut format = if is_photo && !has_alpha { PictureFormat::Jpeg } else { PictureFormat::Png };
+    let kind = known_kind(upload)?;
+    let mut image = decode(upload, kind, MAX_PICTURE_PIXELS)?;
+    let has_alpha = has_transparency(&image);
+    let mut format = if is_photo(kind) && !has_alpha { PictureFormat::Jpeg } else { PictureFormat::Png };
     let mut side = MAX_PICTURE_SIDE;
     loop {
         if image.width() > side || image.height() > side {
@@ -96,14 +93,42 @@ pub fn convert(upload: &[u8]) -> Result<Picture, PictureError> {
     }
 }
 
-fn decode(upload: &[u8], kind: ImageFormat) -> Result<DynamicImage, PictureError> {
+/// The picture in these bytes, cut to a square of this many pixels on each side. For pictures of members: at most
+/// [`MAX_SQUARE_PIXELS`] are decoded.
+///
+/// # Errors
+/// See [`PictureError`].
+pub fn make_square(file: &[u8], side: u32) -> Result<Picture, PictureError> {
+    let kind = known_kind(file)?;
+    let image = decode(file, kind, MAX_SQUARE_PIXELS)?.resize_to_fill(side, side, FilterType::Triangle);
+    let format = if is_photo(kind) && !has_transparency(&image) { PictureFormat::Jpeg } else { PictureFormat::Png };
+    let bytes = encode(&image, format)?.into();
+    Ok(Picture { bytes, format, width: side, height: side })
+}
+
+fn known_kind(file: &[u8]) -> Result<ImageFormat, PictureError> {
+    let kind = image::guess_format(file).map_err(|_| PictureError::UnknownKind)?;
+    let is_known = matches!(kind, ImageFormat::Jpeg | ImageFormat::WebP | ImageFormat::Png | ImageFormat::Gif);
+    if is_known { Ok(kind) } else { Err(PictureError::UnknownKind) }
+}
+
+fn is_photo(kind: ImageFormat) -> bool {
+    matches!(kind, ImageFormat::Jpeg | ImageFormat::WebP)
+}
+
+fn has_transparency(image: &DynamicImage) -> bool {
+    image.color().has_alpha() && has_transparent_pixels(image)
+}
+
+fn decode(upload: &[u8], kind: ImageFormat, max_pixels: u64) -> Result<DynamicImage, PictureError> {
     let mut reader = ImageReader::with_format(Cursor::new(upload), kind);
     let mut limits = Limits::no_limits();
-    limits.max_alloc = Some(MAX_DECODER_BYTES);
+    let max_bytes = max_pixels * BYTES_A_PIXEL;
+    limits.max_alloc = Some(max_bytes);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refusal(&error))?;
     let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MAX_PICTURE_PIXELS || decoder.total_bytes() > MAX_DECODER_BYTES {
+    if u64::from(width) * u64::from(height) > max_pixels || decoder.total_bytes() > max_bytes {
         return Err(PictureError::TooManyPixels);
     }
     // Damaged metadata is no reason to refuse a picture: it is dropped.
@@ -249,6 +274,25 @@ mod tests {
         head[8..12].copy_from_slice(&100_000u32.to_be_bytes());
         let bomb = [&small[..12], &head, &crc32(&head).to_be_bytes(), &small[33..]].concat();
         assert_eq!(convert(&bomb).unwrap_err(), PictureError::TooManyPixels);
+    }
+
+    #[test]
+    fn square_is_the_middle_of_a_picture_of_any_kind() {
+        for (kind, format) in [(ImageFormat::Jpeg, PictureFormat::Jpeg), (ImageFormat::Gif, PictureFormat::Png)] {
+            let square = make_square(&encoded(&two_halves(400, 100), kind), 160).unwrap();
+            assert_eq!((square.format, square.width, square.height), (format, 160, 160));
+            let pixels = image::load_from_memory(&square.bytes).unwrap().to_rgb8();
+            assert_eq!(pixels.dimensions(), (160, 160));
+            assert!(pixels.get_pixel(10, 80).0[0] > 200 && pixels.get_pixel(150, 80).0[2] > 200, "both halves");
+        }
+        let small: DynamicImage = RgbaImage::from_pixel(1, 1, Rgba([1, 2, 3, 0])).into();
+        assert_eq!(make_square(&encoded(&small, ImageFormat::WebP), 160).unwrap().format, PictureFormat::Png);
+        let large = encoded(&two_halves(2_049, 2_048), ImageFormat::Png);
+        assert_eq!(make_square(&large, 160).unwrap_err(), PictureError::TooManyPixels);
+        assert_eq!(
+            make_square(b"<svg xmlns='http://www.w3.org/2000/svg'/>", 160).unwrap_err(),
+            PictureError::UnknownKind
+        );
     }
 
     fn crc32(bytes: &[u8]) -> u32 {

@@ -22,9 +22,9 @@ use crate::state::AppState;
 /// A file never changes under its name; a week after it is deleted no cache has it.
 const FILE_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=604800, immutable");
 /// A picture runs nothing, wherever it is opened.
-const FILE_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
+pub(super) const FILE_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 /// A page of another site may show a picture, as it may read comments.
-const FILE_READERS: HeaderValue = HeaderValue::from_static("cross-origin");
+pub(super) const FILE_READERS: HeaderValue = HeaderValue::from_static("cross-origin");
 
 /// Upload a picture.
 ///

@@ -16,7 +16,7 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
+    admin, assets, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
     middleware, notifications, openapi, preview, reactions, reports, search, subjects,
 };
 use crate::state::AppState;
@@ -80,6 +80,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
         .routes(routes!(members::list_member_comments))
         .routes(routes!(html::get_html))
         .routes(routes!(media::get_media))
+        .routes(routes!(avatars::get_avatar))
         .routes(routes!(get_openapi))
 }
 

@@ -3,6 +3,7 @@
 //! Own types only, no driver; adapters are in [`crate::adapters`], and [`crate::bootstrap`] chooses them.
 
 pub mod accounts;
+pub mod avatars;
 pub mod blobs;
 pub mod broker;
 pub mod cache;

@@ -8,6 +8,7 @@ mod answer_rows;
 mod error;
 
 pub mod audit_log;
+pub mod avatar;
 pub mod cache_tags;
 pub mod challenge;
 mod classify;

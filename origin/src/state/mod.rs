@@ -5,6 +5,7 @@
 
 pub mod account_cache;
 pub mod admission;
+pub mod avatars;
 pub mod change_feed;
 pub mod degrade;
 pub mod erased_members;
@@ -15,6 +16,7 @@ pub mod ranked_snapshots;
 pub mod rate_limits;
 pub mod read_counters;
 pub mod redacted_store;
+pub mod refused_sites;
 pub mod refused_texts;
 pub mod settings;
 pub mod standings;
@@ -48,6 +50,7 @@ use crate::ports::store::{Store, Tables};
 use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::account_cache::{ACCOUNT_COUNT, AccountCache};
 use crate::state::admission::Admission;
+use crate::state::avatars::Avatars;
 use crate::state::change_feed::ChangeFeed;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
@@ -57,6 +60,7 @@ use crate::state::page_cache::PageCache;
 use crate::state::ranked_snapshots::RankedSnapshots;
 use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
+use crate::state::refused_sites::RefusedSites;
 use crate::state::refused_texts::RefusedTextQueue;
 use crate::state::settings::CurrentSettings;
 use crate::state::standings::MemberStandings;
@@ -143,6 +147,8 @@ pub struct AppState {
     pub taken_names: TakenNames,
     /// Refused texts that are to be kept for moderators.
     pub refused_texts: Arc<RefusedTextQueue>,
+    /// The sites whose pages asked to write and may not.
+    pub refused_sites: RefusedSites,
     pub guest_activity: GuestActivity,
     /// Signs the challenges of guests.
     pub altcha_key: AltchaKey,
@@ -154,6 +160,8 @@ pub struct AppState {
     pub accounts: Option<Arc<AccountCache>>,
     /// Sends mail, where a server is configured.
     pub mailer: Option<Arc<dyn Mailer>>,
+    /// Pictures of members by the hashes of their e-mail addresses.
+    pub avatars: Avatars,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,
@@ -272,6 +280,14 @@ impl AppState {
         match self.config.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()) {
             Some(sites) => sites.allow(origin),
             None => self.settings().values.sites.allow(origin),
+        }
+    }
+
+    /// The setting that says which sites may write on subjects of this type.
+    pub fn sites_setting(&self, kind: &str) -> String {
+        match self.config.types.get(kind).and_then(|kind| kind.cors_origins.as_ref()) {
+            Some(_) => format!("types.{kind}.cors_origins"),
+            None => "cors.origins (GAILOU_SITES)".to_owned(),
         }
     }
 

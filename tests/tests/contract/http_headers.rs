@@ -133,6 +133,21 @@ async fn any_website_may_read_and_only_listed_ones_may_write() {
         let read = read.header("access-control-request-method", "GET").send().await;
         assert_eq!(read.header("access-control-allow-origin"), "*", "{website}");
     }
+    // What a page of another site sends all the same is refused, and nothing of it is done.
+    for line in &writes[..4] {
+        let sent = origin.request(line).by(&ann()).header("origin", "https://evil.example");
+        let refused = sent.json(&json!({"content": "y", "name": "y"})).send().await.expect(403);
+        assert_eq!(refused["code"], "site_not_allowed", "{line}");
+        assert!(refused["detail"].as_str().unwrap().contains("https://evil.example"), "{refused}");
+    }
+    assert_eq!(origin.get(&format!("/v1/comments/{}", id(&root))).await.json["content"], "x");
+    let refused = origin.app.refused_sites.list();
+    let sites: Vec<_> = refused.iter().map(|refused| refused.site.as_str()).collect();
+    assert_eq!(sites, ["https://evil.example", "http://localhost.evil.example", "null"]);
+    // The origin's own pages need no place in the list.
+    let own = origin.request("POST /v1/guests").header("origin", "https://comments.example");
+    let own = own.header("sec-fetch-site", "same-origin").json(&json!({"name": "own"})).send().await;
+    assert_eq!(own.status, 201, "{}", own.text);
     // Scripts of other websites can read a refusal, too.
     let refused = origin.request("GET /v1/comments/1").header("origin", "https://example.org").send().await;
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (404, "*"));

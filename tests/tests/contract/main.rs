@@ -4,6 +4,7 @@
 
 mod accounts;
 mod answer_size;
+mod avatars;
 mod challenges;
 mod change_feed;
 mod classifier;

@@ -1,7 +1,8 @@
 //! The documents match the repository: their links, paths, types and functions exist, the runbook
 //! explains every metric, warning and error of the origin, and no others, and the tables of errors and
-//! limits are those of the code.
+//! limits are those of the code. What is written for a deployment matches too.
 
+mod deployment;
 mod limits;
 
 use std::collections::BTreeSet;

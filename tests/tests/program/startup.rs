@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use axum::Router;
-use axum::routing::post;
+use axum::http::header::DATE;
+use axum::routing::{get, post};
 use gailou_tests::{GailouProcess, TestMember, ann, gailou_command, id, run_command};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -150,6 +151,22 @@ async fn first_start_makes_a_secret_that_no_other_user_can_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn health_is_asked_of_the_server_at_the_configured_address() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = GailouProcess::spawn(command_on(&directory.path().join("data"), &["--bind", "0.0.0.0:0"])).await;
+    let address = server.ready_line.rsplit('/').next().expect("an address").to_owned();
+    let mut command = gailou_command(["health"]);
+    command.env("GAILOU_BIND", &address);
+    let lives = run_command(command).await;
+    assert_eq!(lives.code, Some(0), "{}", lives.stderr);
+    assert_eq!(lives.stdout, format!("ok: {} lives\n", address.replace("0.0.0.0", "127.0.0.1")));
+    server.kill();
+    let dead = run_command(gailou_command(["health", "--bind", &address])).await;
+    assert_eq!((dead.code, dead.stdout.as_str()), (Some(1), ""));
+    assert!(dead.stderr.contains("does not answer"), "{}", dead.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn help_and_version_exit_with_0() {
     for arguments in [["--help"], ["--version"]] {
         assert_eq!(run_command(gailou_command(arguments)).await.code, Some(0));
@@ -228,6 +245,61 @@ async fn doctor_asks_the_service_that_knows_members() {
     let _ = server.await;
     let away = row(url("members")).await;
     assert!(away.starts_with(&format!("warning accounts http://{address}/members: ")), "{away}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn site_that_may_not_write_is_in_the_log_and_in_the_doctors_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, log) = (directory.path().join("data"), directory.path().join("log"));
+    let mut command = command_on(&data, &["--bind", "127.0.0.1:0"]);
+    command.env("GAILOU_SITES", "https://blog.example");
+    let server = GailouProcess::spawn_logging(command, std::fs::File::create(&log).unwrap()).await;
+    let doctor = async || {
+        let output = run_on(&data, &["doctor"]).await;
+        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
+        let row = output.stdout.lines().find(|line| line.contains(" sites ")).expect("a row").to_owned();
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(doctor().await, "ok sites pages of https://blog.example may write");
+    let guest =
+        |site: &'static str| server.request("POST /v1/guests").header("origin", site).json(&json!({"name": "g"}));
+    guest("https://blog.example").send().await.expect(201);
+    for _ in 0..2 {
+        let refused = guest("https://other.example").send().await.expect(403);
+        assert_eq!(refused["code"], "site_not_allowed");
+    }
+    let row = doctor().await;
+    assert!(row.starts_with("warning sites ") && row.contains("https://other.example (2 times)"), "{row}");
+    let lines = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(lines.matches("Refused a page of https://other.example").count(), 1, "{lines}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_asks_the_address_of_the_worker_and_compares_the_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let doctor = async |url: &str| {
+        let mut command = command_on(&data, &["doctor"]);
+        command.env("GAILOU_EDGE__URL", url).env("GAILOU_EDGE_SECRET", "an edge's secret of 32 bytes or more");
+        let output = run_command(command).await;
+        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
+        let rows = output.stdout.lines().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+        rows.filter(|row| row.contains(" reachable ") || row.contains(" clock ")).collect::<Vec<_>>()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let late = || async { ([(DATE, "Sun, 06 Nov 1994 08:49:37 GMT")], "{}") };
+    let server = tokio::spawn(async move { axum::serve(listener, Router::new().route("/healthz", get(late))).await });
+    let rows = doctor(&url).await;
+    assert_eq!(rows[0], format!("ok reachable {url} answers"));
+    assert!(
+        rows[1].starts_with("warning clock ") && rows[1].contains(&format!(" s ahead of that of {url}")),
+        "{rows:?}"
+    );
+    server.abort();
+    let _ = server.await;
+    let rows = doctor(&url).await;
+    assert!(rows.len() == 1 && rows[0].starts_with(&format!("warning reachable {url} does not answer")), "{rows:?}");
 }
 
 /// A service that knows no member.

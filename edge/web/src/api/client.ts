@@ -2,6 +2,7 @@
 
 import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
+import { explainSilence } from './site-check.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
 import { sendFile, type Upload } from './upload.ts';
 import type {
@@ -162,7 +163,11 @@ export class ApiClient {
   }
 
   upload(upload: Omit<Upload, 'token'>): Promise<Media> {
-    return sendFile(`${this.base}/v1/media`, { ...upload, token: this.#tokens.token });
+    const sent = sendFile<Media>(`${this.base}/v1/media`, {
+      ...upload,
+      token: this.#tokens.token,
+    });
+    return this.#explained(sent);
   }
 
   edit(id: string, content: string, challengeAnswer?: string): Promise<ApiAnswer<Comment>> {
@@ -222,7 +227,15 @@ export class ApiClient {
   }
 
   #request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {
-    return sendRequest({ ...request, url: this.base + request.url });
+    const sent = sendRequest<Data>({ ...request, url: this.base + request.url });
+    return request.method === 'GET' ? sent : this.#explained(sent);
+  }
+
+  /** A write that gets no answer says whether the site is why. */
+  #explained<Answer>(sent: Promise<Answer>): Promise<Answer> {
+    return sent.catch(async (problem) => {
+      throw await explainSilence(problem, this.base);
+    });
   }
 }
 

@@ -136,6 +136,9 @@ export const en = {
   contentRejected: (categories: string) =>
     'Your comment contains words that are not allowed here' +
     (categories ? ` (categories: ${categories}).` : '.'),
+  /** A reader sees the first sentence, and the owner of the site what to do. */
+  siteNotAllowed: (site: string) =>
+    `The comment server does not take comments from ${site}. The owner of this site can add it to GAILOU_SITES there.`,
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {
     network: 'The comment server did not answer.',

@@ -64,6 +64,7 @@ export class Locale {
 
   #problemSentence(problem: ApiProblem): string {
     if (problem.code === 'content_rejected') return this.text.contentRejected(problem.categories);
+    if (problem.code === 'site_not_allowed') return this.text.siteNotAllowed(problem.detail);
     const sentences: Readonly<Record<string, string | undefined>> = this.text.errors;
     return sentences[problem.code] ?? (problem.detail || this.text.errors.internal);
   }

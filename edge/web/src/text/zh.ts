@@ -130,6 +130,9 @@ export const zh: Strings = {
   now: '刚刚',
   contentRejected: (categories: string) =>
     `评论中含有此处不允许的词语${categories ? `（类别：${categories}）` : ''}。`,
+  /** A reader sees the first sentence, and the owner of the site what to do. */
+  siteNotAllowed: (site: string) =>
+    `评论服务器不接受来自 ${site} 的评论。站长可在服务器的 GAILOU_SITES 中加入本站。`,
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {
     network: '评论服务器没有响应。',

@@ -11,6 +11,7 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::pool::{MAX_CONNECTIONS, MysqlPool, parse_address};
 use crate::adapters::mysql::rows::count_at;
 use crate::adapters::mysql::statement::sql;
+use crate::clock::Clock;
 use crate::ports::dependencies::{ServerSettings, SettingProblem};
 use crate::ports::store::Result;
 
@@ -26,6 +27,10 @@ const STATUS_SQL: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_s
      'Rpl_semi_sync_source_status')";
 /// The node numbers that are leased: each is a process that answers requests.
 const LEASED_SQL: &str = "SELECT COUNT(*) FROM node WHERE holder <> '' AND expires_at > UNIX_TIMESTAMP(NOW(3)) * 1000";
+/// The clock of the server, in Unix milliseconds.
+const CLOCK_SQL: &str = "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)";
+/// How far it may be from the clock of this machine. Both are set by NTP, which keeps them within milliseconds.
+const MAX_CLOCK_DIFFERENCE_MS: u64 = 5_000;
 /// Connections of a server that are left to people and their tools.
 const SPARE_CONNECTIONS: usize = 10;
 
@@ -37,13 +42,17 @@ impl MysqlStore {
     pub async fn check_server_settings(urls: &[String]) -> Result<Vec<ServerSettings>> {
         let pools = urls.iter().map(|url| parse_address(url).map(MysqlPool::new)).collect::<Result<Vec<_>>>()?;
         let found = join_all(pools.iter().map(read_variables)).await;
-        let leased: u64 = found.iter().flatten().map(|(_, leased)| leased).sum();
+        let leased: u64 = found.iter().flatten().map(|found| found.leased).sum();
         // Those that answer requests, and a job.
         let processes = usize::try_from(leased).unwrap_or(usize::MAX).saturating_add(1);
-        let check = |(database, found): (usize, Result<(Variables, u64)>)| {
+        let check = |(database, found): (usize, Result<FoundServer>)| {
             let same_server = pools.iter().filter(|pool| pool.server() == pools[database].server()).count();
             let problems = match found {
-                Ok((variables, _)) => find_problems(&variables, processes, same_server),
+                Ok(found) => {
+                    let mut problems = find_problems(&found.variables, processes, same_server);
+                    problems.extend(check_clock(found.now_ms, found.database_now_ms));
+                    problems
+                }
                 Err(error) => vec![SettingProblem::warning(format!("the settings cannot be read: {error}"))],
             };
             ServerSettings { name: format!("mysql/{database}"), problems }
@@ -52,8 +61,17 @@ impl MysqlStore {
     }
 }
 
-/// The variables of a server, and the node numbers that are leased in its database.
-async fn read_variables(pool: &MysqlPool) -> Result<(Variables, u64)> {
+/// What a server says of itself.
+struct FoundServer {
+    variables: Variables,
+    /// Node numbers that are leased in the database.
+    leased: u64,
+    /// When its clock was read by ours, and by its own.
+    now_ms: u64,
+    database_now_ms: u64,
+}
+
+async fn read_variables(pool: &MysqlPool) -> Result<FoundServer> {
     let mut session = pool.session("check_server_settings").await?;
     let mut variables = Variables::new();
     for text in [VARIABLES_SQL, STATUS_SQL] {
@@ -64,7 +82,23 @@ async fn read_variables(pool: &MysqlPool) -> Result<(Variables, u64)> {
     }
     // Before the first `gailou migrate` there is no such table.
     let leased = session.fetch_first(sql(LEASED_SQL)).await.unwrap_or_default();
-    Ok((variables, leased.map(|row| count_at(&row, 0)).transpose()?.unwrap_or_default()))
+    let leased = leased.map(|row| count_at(&row, 0)).transpose()?.unwrap_or_default();
+    let clock = session.fetch_first(sql(CLOCK_SQL)).await?;
+    let now_ms = Clock::system().now();
+    let database_now_ms = clock.map(|row| count_at(&row, 0)).transpose()?.unwrap_or(now_ms);
+    Ok(FoundServer { variables, leased, now_ms, database_now_ms })
+}
+
+fn check_clock(now_ms: u64, database_now_ms: u64) -> Option<SettingProblem> {
+    let difference = now_ms.abs_diff(database_now_ms);
+    let seconds = difference / 1_000;
+    let direction = if now_ms > database_now_ms { "ahead of" } else { "behind" };
+    (difference > MAX_CLOCK_DIFFERENCE_MS).then(|| {
+        SettingProblem::warning(format!(
+            "the clock of this machine is {seconds} s {direction} that of the database: comments have wrong times, and \
+             tokens end too early or too late; set both by NTP"
+        ))
+    })
 }
 
 /// What is wrong with a server that `processes` processes use for `databases` databases.
@@ -168,6 +202,20 @@ mod tests {
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for (found, (is_broken, part)) in found.iter().zip(expected) {
             assert!(found.is_broken == *is_broken && found.text.contains(part), "{found:?} has {part:?}");
+        }
+    }
+
+    #[test]
+    fn clocks_that_differ_are_named() {
+        for (now, database, expected) in [
+            (1_000_000, 1_000_000, None),
+            (1_005_000, 1_000_000, None),
+            (1_005_001, 1_000_000, Some("is 5 s ahead of")),
+            (1_000_000, 1_060_000, Some("is 60 s behind")),
+        ] {
+            let found = check_clock(now, database).map(|problem| problem.text);
+            let is_named = found.as_deref().map(|text| text.contains(expected.unwrap_or("nothing")));
+            assert_eq!(is_named, expected.map(|_| true), "{found:?}");
         }
     }
 

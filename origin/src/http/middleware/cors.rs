@@ -3,11 +3,16 @@
 //! Whether a call is public depends on its path and its method, and a public answer has no `Vary`,
 //! because every reader shares it. A subject type may allow fewer sites, for every call about its subjects
 //! and their comments.
+//!
+//! A browser keeps the pages of other sites from reading what is not for them; a write of theirs is refused here.
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::extract::Request;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use gailou_shared::id::CommentId;
+use gailou_shared::wire::Code;
 use percent_encoding::percent_decode_str;
 
 use crate::http::problem::Refusal;
@@ -33,6 +38,8 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
 ];
 /// Paths whose answers depend on the member, beside those of writes.
 const PERSONAL_PATHS: [&str; 3] = ["/v1/me/", "/v1/admin/", "/v1/edge/"];
+/// The header in which a browser says how the page and the server are related. A script cannot set it.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Paths of an operator's tools, which no page reads.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
@@ -135,6 +142,48 @@ pub(super) async fn subject_type(
     }
 }
 
+/// Refuses a write by a page of a site that may not write, and records the site; also where the browser only asks
+/// whether it may. `cors` are the headers of the answer. Requests without `Origin` come from no page, and a page of this
+/// server is of no other site, whatever the configuration says.
+///
+/// # Errors
+/// `403 site_not_allowed`.
+pub(super) fn refuse_site(app: &AppState, kind: &str, cors: &HeaderMap, request: &Request) -> Result<(), Refusal> {
+    let (method, headers) = (request.method(), request.headers());
+    let Some(site) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let is_read = matches!(intended_method(method, headers), "GET" | "HEAD" | "OPTIONS");
+    if is_read || cors.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        return Ok(());
+    }
+    let site = site.to_str().unwrap_or("unreadable");
+    if is_own_page(site, request.uri(), headers) || app.config.edge.url.as_deref() == Some(site) {
+        return Ok(());
+    }
+    let setting = app.sites_setting(kind);
+    app.refused_sites.record(site, |site| {
+        tracing::warn!(
+            site,
+            setting,
+            "Refused a page of {site}, which asked to write: setting {setting} does not name it"
+        );
+    });
+    if *method == Method::OPTIONS {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::SiteNotAllowed, format!("{site} is none of the sites that may write here: {setting}")))
+}
+
+/// Whether the page came from the server that it writes to: its browser says so, or the site is the one that it asks.
+fn is_own_page(site: &str, uri: &Uri, headers: &HeaderMap) -> bool {
+    if headers.get(FETCH_SITE).is_some_and(|value| value == "same-origin") {
+        return true;
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| uri.authority().map(Authority::as_str));
+    let asked = site.split_once("://").map(|(_, authority)| authority);
+    asked.zip(host).is_some_and(|(asked, host)| asked.eq_ignore_ascii_case(host))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,5 +250,29 @@ mod tests {
         check("GET", "https://evil.example", Some("*"));
         check("PATCH", "https://evil.example", None);
         check("PATCH", "http://localhost:1", Some("http://localhost:1"));
+    }
+
+    #[test]
+    fn page_of_the_server_itself_is_no_other_site() {
+        let check = |site: &str, host: &'static str, fetch_site: &'static str, expected: bool| {
+            let headers = [(header::HOST, host), (FETCH_SITE, fetch_site)];
+            let headers = headers.into_iter().filter(|(_, value)| !value.is_empty());
+            let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).collect();
+            assert_eq!(
+                is_own_page(site, &Uri::from_static("/v1/guests"), &headers),
+                expected,
+                "{site} {host} {fetch_site}"
+            );
+        };
+        check("https://comments.example", "comments.example", "", true);
+        check("http://127.0.0.1:8080", "127.0.0.1:8080", "", true);
+        check("https://blog.example", "comments.example", "", false);
+        check("https://comments.example:8443", "comments.example", "", false);
+        check("null", "comments.example", "", false);
+        check("null", "null", "", false);
+        // The Worker asks by another name.
+        check("https://comments.example", "origin.example", "same-origin", true);
+        check("https://blog.example", "comments.example", "same-site", false);
+        check("https://blog.example", "comments.example", "cross-site", false);
     }
 }

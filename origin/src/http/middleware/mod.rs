@@ -48,10 +48,10 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
     let may_write = |site: &str| app.may_write(kind.as_deref().unwrap_or_default(), site);
     let cors = cors::headers(may_write, method, path, request.headers());
-    let response = match kind {
+    let response = match kind.and_then(|kind| cors::refuse_site(app, &kind, &cors, &request)) {
         Err(refused) => refused.into_response(),
-        Ok(_) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
-        Ok(_) => match admit(sender, request).await {
+        Ok(()) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        Ok(()) => match admit(sender, request).await {
             Ok(request) => {
                 let mut response = next.run(request).await;
                 if let Some(SentPage(page)) = response.extensions_mut().remove() {
