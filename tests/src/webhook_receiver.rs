@@ -100,7 +100,7 @@ impl WebhookReceiver {
 
     /// The requests, when there are so many.
     pub async fn wait_for(&self, count: usize) -> Vec<ReceivedWebhook> {
-        let received = poll_until(async || self.received(), |received| received.len() >= count).await;
+        let received = poll_until(|| async { self.received() }, |received| received.len() >= count).await;
         assert_eq!(received.len(), count, "{received:?}");
         received
     }

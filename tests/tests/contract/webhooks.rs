@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use gailou::domain::event::{Event, EventKind};
-use gailou::domain::webhook::{DELIVERY_LIFETIME_MS, DELIVERY_RETENTION_MS, MAX_PENDING_DELIVERIES, MAX_WEBHOOKS};
+use gailou::domain::webhook::{
+    DELIVERY_LIFETIME_MS, DELIVERY_RETENTION_MS, DeliveryProgress, MAX_PENDING_DELIVERIES, MAX_WEBHOOKS,
+};
 use gailou::jobs::deliver_webhooks::queue;
+use gailou_shared::wire::WebhookDeliveryStatus;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
     ApiResponse, ReceivedWebhook, ReceiverBehavior, TestOrigin, WebhookReceiver, admin, ann, bob, id, moderator,
@@ -188,7 +191,7 @@ async fn delivery_is_signed_and_has_the_comment() {
     assert_eq!(sent_at, origin.app.now() / 1_000);
 
     let message = request.json();
-    assert_eq!(message.as_object().unwrap().keys().collect::<Vec<_>>(), ["data", "timestamp", "type"]);
+    assert_eq!((message.as_object().unwrap().len(), message["data"].as_object().unwrap().len()), (3, 1), "{message}");
     assert_eq!(message["type"], "comment.created");
     assert!(message["timestamp"].as_str().unwrap().ends_with('Z'), "{message}");
     let sent = &message["data"]["comment"];
@@ -237,7 +240,8 @@ async fn failed_delivery_is_tried_again_until_it_is_taken() {
     let works = poll_until(|| list(&origin), |all| all[0]["failing_since"].is_null()).await;
     assert_eq!(works[0]["failing_since"], json!(null));
     let received = receiver.wait_for(4).await;
-    let [first, others @ ..] = &*webhook_ids(&received) else { panic!("four requests") };
+    let ids = webhook_ids(&received);
+    let [first, others @ ..] = ids.as_slice() else { panic!("four requests") };
     assert!(others.iter().all(|other| other == first), "{first} is not {others:?}");
     received.iter().for_each(|request| request.verify(webhook["secret"].as_str().unwrap()));
     assert!(elsewhere.received().is_empty(), "a redirect is not followed");
@@ -396,8 +400,8 @@ async fn what_happens_to_comments_is_delivered() {
         ("comment.decided", &held, "published", "the casino"),
         ("comment.decided", &open, "hidden", ""),
     ];
-    let expected =
-        expected.map(|(event, of, state, text)| (event.into(), id(of).to_owned(), state.into(), text.into()));
+    let expected = expected
+        .map(|(event, of, state, text)| (event.to_owned(), id(of).to_owned(), state.to_owned(), text.to_owned()));
     assert_eq!(sent, expected);
     let ids: std::collections::BTreeSet<_> = webhook_ids(&received).into_iter().collect();
     assert_eq!(ids.len(), 6, "each event has an id of its own");
@@ -419,4 +423,25 @@ async fn held_edit_is_delivered_with_its_new_text() {
         (&sent["id"], &sent["content"], &sent["state"]),
         (&comment["id"], &json!("the casino"), &json!("review"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delivery_is_leased_by_one_process_and_marked_by_that_alone() {
+    let origin = start().await;
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(500)).await;
+    let webhook = add(&origin, &receiver.url).await;
+    origin.post(&ann(), SUBJECT, "leased").await;
+    // The clock stands still, so the origin does not try it again.
+    delivery_with(&origin, &webhook, &json!({"attempts": 1})).await;
+    let (tables, of) = (&origin.app.tables, id(&webhook).parse().unwrap());
+    let row = tables.list_deliveries(of, None, 1).await.unwrap().remove(0);
+    let until = row.progress.next_at + 15_000;
+    let (one, other) = join(tables.lease_delivery(&row, until), tables.lease_delivery(&row, until + 1)).await;
+    assert!(one.unwrap() != other.unwrap(), "one of them has it");
+    let leased = tables.list_deliveries(of, None, 1).await.unwrap().remove(0);
+    let marked = DeliveryProgress { status: WebhookDeliveryStatus::Delivered, attempts: 2, ..leased.progress };
+    tables.put_progress(row.number, until + 2, &marked).await.unwrap();
+    assert_eq!(tables.list_deliveries(of, None, 1).await.unwrap(), std::slice::from_ref(&leased));
+    tables.put_progress(row.number, leased.progress.next_at, &marked).await.unwrap();
+    assert_eq!(tables.list_deliveries(of, None, 1).await.unwrap()[0].progress, marked);
 }

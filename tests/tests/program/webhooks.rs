@@ -27,11 +27,11 @@ async fn delivery_that_a_kill_interrupts_is_sent_again_with_the_same_id() {
 
     let server = start(&data).await;
     let deliveries = format!("GET /v1/admin/webhooks/{}/deliveries", id(&webhook));
-    let read = async || server.request(&deliveries).by(&admin()).send().await.expect(200)["data"][0].clone();
+    let read = || async { server.request(&deliveries).by(&admin()).send().await.expect(200)["data"][0].clone() };
     let is_delivered = |delivery: &Value| delivery["status"] == "delivered";
     // The lease of the process that was killed ends after 15 s, which is most of what a poll waits for.
-    if !is_delivered(&poll_until(&read, is_delivered).await) {
-        assert!(is_delivered(&poll_until(&read, is_delivered).await), "it is not sent again");
+    if !is_delivered(&poll_until(read, is_delivered).await) {
+        assert!(is_delivered(&poll_until(read, is_delivered).await), "it is not sent again");
     }
     let again = receiver.wait_for(2).await.remove(1);
     let secret = webhook["secret"].as_str().unwrap();
