@@ -17,8 +17,8 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 FROM ${NODE_IMAGE} AS page
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN --mount=type=cache,target=/root/.npm \
-    npm ci --ignore-scripts --no-audit --no-fund
+RUN --mount=type=cache,target=/var/cache/npm \
+    npm ci --ignore-scripts --no-audit --no-fund --cache /var/cache/npm
 COPY edge/web edge/web
 RUN npm run --silent build
 
