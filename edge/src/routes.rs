@@ -65,6 +65,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/notifications", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/notifications/read", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/unsubscribe", get(checked(RouteRule::ANY_REQUEST)).merge(post(checked(RouteRule::ANY_REQUEST))))
         .route("/v1/admin/queue", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue/lease", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/admin/comments", get(checked(RouteRule::MEMBER_CALL)))

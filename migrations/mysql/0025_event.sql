@@ -18,7 +18,9 @@ CREATE TABLE IF NOT EXISTS job_lease (
 ) ENGINE = InnoDB;
 
 -- What members are told of, in the database of the member's slot. `id` is that of the event, so that what is written
--- twice is there once; `kind` is 0 for an answer, 1 for a mention, the number of the event for a decision.
+-- twice is there once; `kind` is 0 for an answer, 1 for a mention, the number of the event for a decision; of what the
+-- owner of the installation is mailed, 2 for a new comment, 3 for a held one. `mail_at` is when it is mailed, or until
+-- when a process has claimed it for that; `mailed_at` is when it was.
 CREATE TABLE IF NOT EXISTS notification_{n} (
     member_id  BIGINT   NOT NULL,
     id         BIGINT   NOT NULL,
@@ -27,6 +29,10 @@ CREATE TABLE IF NOT EXISTS notification_{n} (
     comment_id BIGINT   NOT NULL,
     at         BIGINT   NOT NULL,
     is_read    TINYINT  NOT NULL DEFAULT 0,
+    mail_at    BIGINT,
+    mail_tries SMALLINT NOT NULL DEFAULT 0,
+    mailed_at  BIGINT,
     PRIMARY KEY (member_id, id),
-    KEY notification_slot (slot, member_id, id)
+    KEY notification_slot (slot, member_id, id),
+    KEY notification_mail (mail_at, member_id)
 ) ENGINE = InnoDB;

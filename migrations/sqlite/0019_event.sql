@@ -12,7 +12,9 @@ CREATE TABLE event (
 );
 
 -- What members are told of. `id` is that of the event, so that what is written twice is there once; `kind` is 0 for an
--- answer, 1 for a mention, the number of the event for a decision.
+-- answer, 1 for a mention, the number of the event for a decision; of what the owner of the installation is mailed, 2
+-- for a new comment, 3 for a held one. `mail_at` is when it is mailed, or until when a process has claimed it for that;
+-- `mailed_at` is when it was.
 CREATE TABLE notification (
     member_id  INTEGER NOT NULL,
     id         INTEGER NOT NULL,
@@ -20,5 +22,9 @@ CREATE TABLE notification (
     comment_id INTEGER NOT NULL,
     at         INTEGER NOT NULL,
     is_read    INTEGER NOT NULL DEFAULT 0,
+    mail_at    INTEGER,
+    mail_tries INTEGER NOT NULL DEFAULT 0,
+    mailed_at  INTEGER,
     PRIMARY KEY (member_id, id)
 ) WITHOUT ROWID;
+CREATE INDEX notification_mail ON notification (mail_at, member_id) WHERE mail_at IS NOT NULL;

@@ -18,6 +18,7 @@ mod manual_origin_clock;
 mod persist_barrier;
 mod redact;
 mod sample_data;
+mod smtp_receiver;
 mod tcp_proxy;
 mod test_certificates;
 mod test_member;
@@ -35,6 +36,7 @@ pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_comma
 pub use persist_barrier::PersistBarrier;
 pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};
+pub use smtp_receiver::{ReceivedMail, SmtpReceiver};
 pub use tcp_proxy::TcpProxy;
 pub use test_certificates::{KAFKA_USER, TestCertificates};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};

@@ -6,12 +6,35 @@ use anyhow::Context as _;
 
 use crate::adapters::smtp::SmtpMailer;
 use crate::config::Config;
+use crate::domain::email_address::EmailAddress;
+use crate::jobs::send_mails::MailSender;
 use crate::ports::failure::Failure;
 use crate::ports::mailer::Mailer;
+use crate::ports::store::Tables;
+use crate::state::AppState;
 
 /// The configured server; `None` without one.
 pub(super) fn choose(config: &Config) -> anyhow::Result<Option<Arc<dyn Mailer>>> {
     Ok(open(config)?.map(|mailer| Arc::new(mailer) as Arc<dyn Mailer>))
+}
+
+/// What sends the mails that tell members; `None` without a server. A mail that could not be ended by its reader is not
+/// sent: without the address of this installation there is none either.
+pub(super) fn sender(state: &AppState) -> Option<MailSender<dyn Tables>> {
+    let mailer = state.mailer.clone()?;
+    let Some(public_url) = &state.config.public_url else {
+        tracing::warn!("Members are not mailed what they are told: public_url is not set");
+        return None;
+    };
+    Some(MailSender {
+        tables: state.tables.clone(),
+        mailer,
+        erased_members: state.erased_members.clone(),
+        owner: state.config.mail.owner.as_deref().and_then(EmailAddress::parse),
+        public_url: public_url.trim_end_matches('/').to_owned(),
+        unsubscribe_key: state.unsubscribe_key.clone(),
+        clock: state.clock.clone(),
+    })
 }
 
 fn open(config: &Config) -> anyhow::Result<Option<SmtpMailer>> {

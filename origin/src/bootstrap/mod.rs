@@ -37,13 +37,14 @@ use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::row::WeightsByType;
+use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::tell::EventTeller;
 use crate::jobs::{
     deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
-    keep_refused_texts, push, rank_again, share_read_counts, sweep, sweep_media, tell,
+    keep_refused_texts, push, rank_again, send_mails, share_read_counts, sweep, sweep_media, tell,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::avatars::AvatarService;
@@ -180,6 +181,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         refused_sites: RefusedSites::default(),
         guest_activity: GuestActivity::default(),
         altcha_key: AltchaKey::new(&cursor_secret),
+        unsubscribe_key: UnsubscribeKey::new(&cursor_secret),
         turnstile: turnstile(&config),
         classifier: classifier(&config),
         accounts: accounts(&config),
@@ -332,15 +334,21 @@ impl Process {
     /// Starts what tells members of what happened.
     fn start_telling(&self) {
         let state = &self.state;
+        let sender = mail::sender(state).map(Arc::new);
         let teller = Arc::new(EventTeller {
             tables: state.tables.clone(),
             webhooks: state.tables.clone(),
-            clock: state.clock.clone(),
             erased_members: state.erased_members.clone(),
+            sends_mail: sender.is_some(),
+            mails_owner: sender.as_ref().is_some_and(|sender| sender.owner.is_some()),
+            clock: state.clock.clone(),
             name: hex::encode(rand::random::<[u8; 8]>()),
         });
         for database in 0..state.change_feed.databases() {
             self.spawn(tell::run(teller.clone(), database));
+            if let Some(sender) = &sender {
+                self.spawn(send_mails::run(sender.clone(), database));
+            }
         }
     }
 

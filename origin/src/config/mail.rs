@@ -24,6 +24,10 @@ pub struct MailSettings {
     /// `comments@` the host of `public_url`.
     #[serde(deserialize_with = "from")]
     pub from: Option<String>,
+    /// Who is mailed of every new comment, and of those that wait for a moderator: at most 20 mails in an hour, and what
+    /// comes beyond them is one mail at the next full hour. Without an address, the console alone shows them.
+    #[serde(deserialize_with = "from")]
+    pub owner: Option<String>,
 }
 
 /// What a mail server's address may say of encryption.
@@ -59,10 +63,10 @@ fn from<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 }
 
 impl MailSettings {
-    /// Refuses a sender without a server.
+    /// Refuses a sender, or who is mailed, without a server.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.from.is_some() && self.url.is_none() {
-            return Err(ConfigError::new("GAILOU_MAIL__URL", "must be given if mail.from is"));
+        if (self.from.is_some() || self.owner.is_some()) && self.url.is_none() {
+            return Err(ConfigError::new("GAILOU_MAIL__URL", "must be given if mail.from or mail.owner is"));
         }
         Ok(())
     }

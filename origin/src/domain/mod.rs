@@ -21,6 +21,7 @@ pub mod event;
 pub(crate) mod fold;
 pub mod id_generator;
 pub(crate) mod import_line;
+pub mod mail_plan;
 pub mod markdown;
 pub mod media;
 pub mod member_contact;
@@ -42,5 +43,6 @@ pub mod slot_map;
 #[cfg(feature = "cluster")]
 pub mod slot_state;
 pub(crate) mod top_replies;
+pub mod unsubscribe;
 pub mod webhook;
 pub mod webhook_address;

@@ -22,6 +22,16 @@ pub enum NotificationReason {
     Reply,
     Mention,
     Decision(Decision),
+    /// To the owner of the installation: a comment was published.
+    New,
+    /// To the owner: a comment, or an edit of it, waits for a moderator.
+    Held,
+}
+
+/// Who stands for the owner of the installation among the members. No name of an import is this one, and no token has
+/// this id: what is written for it is mailed, and read by none.
+pub fn owner_member() -> MemberId {
+    MemberId::imported("\0owner")
 }
 
 /// A notification to write. Its id is that of its event.
@@ -33,6 +43,8 @@ pub struct NewNotification {
     pub comment: CommentId,
     /// Unix milliseconds.
     pub at: u64,
+    /// When it is mailed, in Unix milliseconds; `None`: it is not.
+    pub mail_at: Option<u64>,
 }
 
 /// A notification as it is stored.
@@ -48,7 +60,7 @@ pub struct StoredNotification {
 /// Who is told of an event of this comment. Members of an import cannot read, and are told nothing.
 pub fn notifications_of(event: &Event, comment: &CommentRow) -> Vec<NewNotification> {
     let author = comment.author.id;
-    let of = |member, reason| NewNotification { member, id: event.id, reason, comment: event.comment, at: event.at };
+    let of = |member, reason| new_notification(event, member, reason);
     match event.kind {
         EventKind::Published => {
             let answered = comment.reply_to.iter().map(|member| of(member.id, NotificationReason::Reply));
@@ -72,11 +84,25 @@ pub fn notifications_of(event: &Event, comment: &CommentRow) -> Vec<NewNotificat
     }
 }
 
+/// What the owner of the installation is mailed of an event.
+pub fn owner_notification(event: &Event) -> Option<NewNotification> {
+    let reason = match event.kind {
+        EventKind::Published => NotificationReason::New,
+        EventKind::Held => NotificationReason::Held,
+        EventKind::Reported | EventKind::Decided(_) | EventKind::Dismissed | EventKind::Undone => return None,
+    };
+    Some(new_notification(event, owner_member(), reason))
+}
+
+fn new_notification(event: &Event, member: MemberId, reason: NotificationReason) -> NewNotification {
+    NewNotification { member, id: event.id, reason, comment: event.comment, at: event.at, mail_at: None }
+}
+
 impl NotificationReason {
     /// What was decided, in the words of the call.
     pub fn action(self) -> Option<&'static str> {
         match self {
-            Self::Reply | Self::Mention => None,
+            Self::Reply | Self::Mention | Self::New | Self::Held => None,
             Self::Decision(decision) => Some(decision.into_str()),
         }
     }
@@ -85,7 +111,8 @@ impl NotificationReason {
     pub fn kind(self) -> NotificationKind {
         match self {
             Self::Reply => NotificationKind::Reply,
-            Self::Mention => NotificationKind::Mention,
+            // The owner has no list: what is written for them is mailed alone.
+            Self::Mention | Self::New | Self::Held => NotificationKind::Mention,
             Self::Decision(_) => NotificationKind::Decision,
         }
     }
@@ -97,6 +124,8 @@ impl StoredEnum for NotificationReason {
         match self {
             Self::Reply => 0,
             Self::Mention => 1,
+            Self::New => 2,
+            Self::Held => 3,
             Self::Decision(decision) => EventKind::Decided(decision).number(),
         }
     }
@@ -105,6 +134,8 @@ impl StoredEnum for NotificationReason {
         match number {
             0 => Ok(Self::Reply),
             1 => Ok(Self::Mention),
+            2 => Ok(Self::New),
+            3 => Ok(Self::Held),
             other => match EventKind::from_number(other)? {
                 EventKind::Decided(decision) => Ok(Self::Decision(decision)),
                 _ => Err(damaged(format_args!("notification kind {other}"))),
@@ -179,11 +210,13 @@ mod tests {
         for reason in [
             NotificationReason::Reply,
             NotificationReason::Mention,
+            NotificationReason::New,
+            NotificationReason::Held,
             NotificationReason::Decision(Decision::Approve),
             NotificationReason::Decision(Decision::Feature),
         ] {
             assert_eq!(NotificationReason::from_number(reason.number()).unwrap(), reason);
         }
-        assert!(NotificationReason::from_number(2).is_err());
+        assert!(NotificationReason::from_number(4).is_err());
     }
 }

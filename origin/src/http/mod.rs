@@ -43,6 +43,7 @@ mod search;
 mod server;
 mod state;
 mod subjects;
+mod unsubscribe;
 
 pub use local_renderer::LocalRenderer;
 pub use router::routes;

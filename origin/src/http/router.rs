@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
-    middleware, notifications, openapi, preview, reactions, reports, search, subjects,
+    middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe,
 };
 use crate::state::AppState;
 
@@ -100,6 +100,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(friends::list_friends_comments))
         .routes(routes!(notifications::list_notifications))
         .routes(routes!(notifications::mark_read))
+        .routes(routes!(unsubscribe::show_unsubscribe, unsubscribe::unsubscribe))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_member))
         .routes(routes!(reports::report_comment))

@@ -24,6 +24,7 @@ pub mod push;
 pub mod rank_again;
 #[cfg(feature = "cluster")]
 pub mod rebuild;
+pub mod send_mails;
 pub mod share_read_counts;
 pub mod sweep;
 pub mod sweep_media;

@@ -7,8 +7,11 @@ use gailou_shared::id::{CommentId, EventId, MemberId};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{Comment, ListPageInfo, MemberRef, Notification, NotificationKind, NotificationPage};
+use gailou_shared::wire::{
+    Comment, ListPageInfo, MemberRef, Notification, NotificationKind, NotificationPage, NotifyChoice,
+};
 
+use crate::domain::member_contact::ContactPatch;
 use crate::domain::notification::{NotificationReason, StoredNotification};
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::AnswerRows;
@@ -62,6 +65,17 @@ pub async fn list(
 pub async fn mark_read(app: &AppState, reader: MemberId, up_to: EventId) -> ServiceResult<()> {
     let _place = app.writes.admit().await?;
     Ok(app.tables.mark_read(reader, up_to).await?)
+}
+
+/// Ends the mails to a member.
+///
+/// # Errors
+/// Those of the admission or the store.
+pub async fn unsubscribe(app: &AppState, member: MemberId) -> ServiceResult<()> {
+    let _place = app.writes.admit().await?;
+    let patch = ContactPatch { notify: Some(NotifyChoice::Never), ..ContactPatch::default() };
+    app.tables.change_contact(member, &patch).await?;
+    Ok(())
 }
 
 /// Stored notifications with their comments, as the member may see them today.

@@ -39,6 +39,7 @@ use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
+use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
@@ -152,6 +153,8 @@ pub struct AppState {
     pub guest_activity: GuestActivity,
     /// Signs the challenges of guests.
     pub altcha_key: AltchaKey,
+    /// Signs the addresses that end mails.
+    pub unsubscribe_key: UnsubscribeKey,
     /// Verifies the tokens of the configured widget.
     pub turnstile: Option<Arc<dyn TurnstileVerifier>>,
     /// Says which texts are spam, where it is configured.

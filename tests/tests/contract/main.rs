@@ -24,6 +24,7 @@ mod html;
 mod http_headers;
 mod idempotency;
 mod latest;
+mod mail;
 mod media;
 mod members;
 mod members_admin;

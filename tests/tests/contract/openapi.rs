@@ -297,6 +297,8 @@ async fn every_response_matches_its_schema() {
         ("/v1/admin/members/{id}", "/v1/admin/members/x".into()),
         ("/v1/me/friends/comments", format!("/v1/me/friends/comments?subject={subject}")),
         ("/v1/me/friends/comments", "/v1/me/friends/comments".into()),
+        ("/v1/me/notifications", "/v1/me/notifications?limit=3".into()),
+        ("/v1/me/notifications", "/v1/me/notifications?limit=0".into()),
         ("/v1/admin/queue", "/v1/admin/queue".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=reported&limit=1".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=lost".into()),

@@ -5,6 +5,7 @@ mod connections;
 mod crash_recovery;
 mod export;
 mod import;
+mod mail;
 mod rank_again;
 mod reconcile;
 mod reindex;

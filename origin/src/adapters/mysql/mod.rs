@@ -22,6 +22,7 @@ mod health;
 mod index_queues;
 mod installation;
 mod latest;
+mod mail_queue;
 mod media;
 mod member_contacts;
 mod member_data;

@@ -16,6 +16,8 @@ use crate::adapters::mysql::write::slot_locks;
 use crate::domain::notification::{MAX_NOTIFICATIONS, NewNotification, NotificationReason, StoredNotification};
 use crate::ports::store::{Notifications, Result, Sharding as _, StoreError};
 
+/// The columns that [`notification`] reads.
+pub(super) const NOTIFICATION_COLUMNS: &str = "id, kind, comment_id, at, is_read";
 /// Members whose bound one statement looks for: a part of 150 bytes each.
 const MEMBERS_PER_STATEMENT: usize = 200;
 
@@ -54,9 +56,11 @@ impl Notifications for MysqlStore {
         count: usize,
     ) -> Result<Vec<StoredNotification>> {
         let slot = member_slot(member);
-        let text = "SELECT id, kind, comment_id, at, is_read FROM notification_{n} FORCE INDEX (PRIMARY) \
-                    WHERE member_id = ? AND id < ? ORDER BY id DESC LIMIT ?";
-        let statement = self.part(slot).sql(text).bind(member.signed());
+        let text = format!(
+            "SELECT {NOTIFICATION_COLUMNS} FROM notification_{{n}} FORCE INDEX (PRIMARY) \
+             WHERE member_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+        );
+        let statement = self.part(slot).sql(&text).bind(member.signed());
         let statement = statement.bind(below.map_or(i64::MAX, EventId::signed)).bind(count as i64);
         self.rows_of("list_notifications", slot, statement).await?.iter().map(notification).collect()
     }
@@ -91,14 +95,14 @@ impl MysqlStore {
             let mut sorted: Vec<&NewNotification> = new.iter().collect();
             // Every process locks rows in this order.
             sorted.sort_unstable_by_key(|new| (new.member, new.id));
-            let rows = sorted.into_iter().map(|NewNotification { member, id, reason, comment, at }| {
+            let rows = sorted.into_iter().map(|NewNotification { member, id, reason, comment, at, mail_at }| {
                 let slot = member_slot(*member);
                 let values = RowValues::new().number(member.signed()).number(id.signed());
                 let values = values.number(i64::from(slot.get())).number(reason.number());
-                (slot, values.number(comment.signed()).count(*at).end())
+                (slot, values.number(comment.signed()).count(*at).count(*mail_at).end())
             });
             // One that is there stays as it is, also read.
-            let statement = "INSERT INTO notification_{n} (member_id, id, slot, kind, comment_id, at) VALUES {rows} \
+            let statement = "INSERT INTO notification_{n} (member_id, id, slot, kind, comment_id, at, mail_at) VALUES {rows} \
                              ON DUPLICATE KEY UPDATE id = VALUES(id)";
             let mut script = BatchScript::new(&mut session);
             script.add_rows(statement, group_by_table(self, rows)).await?;

@@ -13,6 +13,7 @@ mod events;
 mod health;
 mod index_queues;
 mod latest;
+mod mail_queue;
 mod media;
 mod member_contacts;
 mod member_data;

@@ -12,6 +12,9 @@ use crate::adapters::sqlite::rows::{StoredEnum as _, comment_id, count, damaged}
 use crate::domain::notification::{MAX_NOTIFICATIONS, NewNotification, NotificationReason, StoredNotification};
 use crate::ports::store::{Notifications, Result};
 
+/// The columns that [`notification`] reads.
+pub(super) const NOTIFICATION_COLUMNS: &str = "id, kind, comment_id, at, is_read";
+
 #[async_trait]
 impl Notifications for SqliteStore {
     fn database_of_member(&self, _: MemberId) -> usize {
@@ -23,11 +26,12 @@ impl Notifications for SqliteStore {
         self.write("add_notifications", move |c| {
             let tx = c.transaction()?;
             let mut insert = tx.prepare_cached(
-                "INSERT INTO notification (member_id, id, kind, comment_id, at) VALUES (?1, ?2, ?3, ?4, ?5) \
+                "INSERT INTO notification (member_id, id, kind, comment_id, at, mail_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                  ON CONFLICT DO NOTHING",
             )?;
-            for NewNotification { member, id, reason, comment, at } in &new {
-                insert.execute(params![member.signed(), id.signed(), reason.number(), comment.signed(), at])?;
+            for NewNotification { member, id, reason, comment, at, mail_at } in &new {
+                let (member, comment) = (member.signed(), comment.signed());
+                insert.execute(params![member, id.signed(), reason.number(), comment, at, mail_at])?;
             }
             let mut delete = tx.prepare_cached(
                 "DELETE FROM notification WHERE member_id = ?1 AND id <= \
@@ -51,9 +55,10 @@ impl Notifications for SqliteStore {
     ) -> Result<Vec<StoredNotification>> {
         let below = below.map_or(i64::MAX, EventId::signed);
         self.read("list_notifications", move |c| {
-            let sql = "SELECT id, kind, comment_id, at, is_read FROM notification \
-                       WHERE member_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
-            fetch_all(c, sql, params![member.signed(), below, limit as i64], notification)
+            let sql = format!(
+                "SELECT {NOTIFICATION_COLUMNS} FROM notification WHERE member_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+            );
+            fetch_all(c, &sql, params![member.signed(), below, limit as i64], notification)
         })
         .await
     }
@@ -77,7 +82,7 @@ impl Notifications for SqliteStore {
     }
 }
 
-fn notification(r: &Row<'_>) -> Result<StoredNotification> {
+pub(super) fn notification(r: &Row<'_>) -> Result<StoredNotification> {
     Ok(StoredNotification {
         id: EventId::try_from(r.get::<_, i64>(0)?).map_err(damaged)?,
         reason: NotificationReason::from_number(r.get(1)?)?,

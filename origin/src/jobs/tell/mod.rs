@@ -21,10 +21,13 @@ use tokio::time::{MissedTickBehavior, sleep};
 
 use crate::clock::Clock;
 use crate::domain::event::Event;
-use crate::domain::notification::{NewNotification, notifications_of};
+use crate::domain::mail_plan::mail_at;
+use crate::domain::notification::{NewNotification, notifications_of, owner_member, owner_notification};
 use crate::jobs::deliver_webhooks;
 use crate::outage_log::OutageLog;
-use crate::ports::store::{CommentReader, EventQueues, Notifications, QueuedEvent, Result, WebhookRows};
+use crate::ports::store::{
+    CommentReader, EventQueues, MemberContacts, Notifications, QueuedEvent, Result, WebhookRows,
+};
 use crate::state::erased_members::ErasedMembers;
 
 /// How often a queue is read.
@@ -50,9 +53,9 @@ const QUEUED_COUNT: &str = "gailou_event_queue_events";
 const QUEUE_AGE: &str = "gailou_event_queue_age_seconds";
 
 /// What the job reads and writes.
-pub trait TellTables: CommentReader + EventQueues + Notifications {}
+pub trait TellTables: CommentReader + EventQueues + MemberContacts + Notifications {}
 
-impl<T: CommentReader + EventQueues + Notifications + ?Sized> TellTables for T {}
+impl<T: CommentReader + EventQueues + MemberContacts + Notifications + ?Sized> TellTables for T {}
 
 /// Turns the events of an installation into what members are told.
 #[derive(Debug)]
@@ -60,8 +63,12 @@ pub struct EventTeller<S: ?Sized> {
     pub tables: Arc<S>,
     /// Where deliveries to webhooks are written.
     pub webhooks: Arc<dyn WebhookRows>,
-    pub clock: Clock,
     pub erased_members: Arc<ErasedMembers>,
+    /// Whether members are mailed.
+    pub sends_mail: bool,
+    /// Whether the owner of the installation is mailed of new and held comments.
+    pub mails_owner: bool,
+    pub clock: Clock,
     /// Which process this is.
     pub name: String,
 }
@@ -151,6 +158,7 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
             // A comment without a row, or of an erased author, is not told of.
             let Some(row) = rows.get(&event.comment).filter(|row| !self.is_erased(row.author.id)) else { continue };
             new.extend(notifications_of(event, row).into_iter().filter(|new| !self.is_erased(new.member)));
+            new.extend(owner_notification(event).filter(|_| self.mails_owner));
         }
         let (unwritten, failed) = self.add_notifications(&new).await;
         let is_left =
@@ -178,7 +186,7 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
         for row in new {
             by_database.entry(self.tables.database_of_member(row.member)).or_default().push(*row);
         }
-        let added = by_database.iter().map(async |(database, new)| self.tables.add_notifications(*database, new).await);
+        let added = by_database.iter().map(|(database, new)| self.add_to_database(*database, new));
         let added = join_all(added).await;
         let (mut unwritten, mut failed) = (BTreeSet::new(), Ok(()));
         for (new, added) in by_database.values().zip(added) {
@@ -195,5 +203,23 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
             }
         }
         (unwritten, failed)
+    }
+
+    /// Writes notifications of members that are in one database, with the moments at which they are mailed.
+    async fn add_to_database(&self, database: usize, new: &[NewNotification]) -> Result<Vec<MemberId>> {
+        let mut new = new.to_vec();
+        if self.sends_mail {
+            let members: BTreeSet<MemberId> = new.iter().map(|new| new.member).collect();
+            let contacts = self.tables.read_contacts(&members.into_iter().collect::<Vec<_>>()).await?;
+            let now = self.clock.now();
+            for row in &mut new {
+                row.mail_at = match contacts.get(&row.member) {
+                    _ if row.member == owner_member() => Some(now),
+                    Some(contact) if contact.email.is_some() => mail_at(contact.notify(), row.member, now),
+                    _ => None,
+                };
+            }
+        }
+        self.tables.add_notifications(database, &new).await
     }
 }

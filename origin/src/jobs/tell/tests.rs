@@ -7,17 +7,20 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use gailou_shared::id::{EventId, SubjectKey, WebhookId};
-use gailou_shared::wire::{MemberRef, WebhookEvent};
+use gailou_shared::wire::{MemberRef, NotifyChoice, WebhookEvent};
 
 use super::*;
 use crate::adapters::sqlite::SqliteStore;
 use crate::domain::audit::AuditEntry;
+use crate::domain::email_address::EmailAddress;
+use crate::domain::member_contact::{ContactPatch, MemberContact};
 use crate::domain::notification::StoredNotification;
 use crate::domain::operation::{LoggedOperation, Operation, WebhookChange};
 use crate::domain::row::{CommentRow, NewCommentRow, SubjectRow};
 use crate::domain::webhook::{WebhookRow, WebhookSecret};
-use crate::ports::store::{BatchWriter as _, EventBacklog, StoreError};
+use crate::ports::store::{BatchWriter as _, EventBacklog, MailQueue as _, StoreError};
 use crate::testing::fixtures::{TEST_START_MS, comment, member, new_row, subject_in};
+use crate::testing::manual_clock::ManualClock;
 
 /// Tables whose members are in two databases by their parity. The second one may be away, and an acknowledgement may
 /// be lost before events are removed.
@@ -104,6 +107,17 @@ impl Notifications for FaultyTables {
     }
 }
 
+#[async_trait]
+impl MemberContacts for FaultyTables {
+    async fn read_contacts(&self, members: &[MemberId]) -> Result<HashMap<MemberId, MemberContact>> {
+        self.store.read_contacts(members).await
+    }
+
+    async fn change_contact(&self, member: MemberId, patch: &ContactPatch) -> Result<MemberContact> {
+        self.store.change_contact(member, patch).await
+    }
+}
+
 /// Tables, and the job over them.
 struct Telling {
     tables: Arc<FaultyTables>,
@@ -120,8 +134,10 @@ impl Telling {
         let teller = EventTeller {
             tables: tables.clone(),
             webhooks: webhooks.clone(),
-            clock: Clock::from_fn(|| TEST_START_MS),
             erased_members: Arc::default(),
+            sends_mail: true,
+            mails_owner: false,
+            clock: ManualClock::at(TEST_START_MS).clock(),
             name: "one".into(),
         };
         Self { tables, webhooks, teller, place: QueuePlace::default() }
@@ -245,6 +261,28 @@ async fn queue_that_is_too_long_loses_its_oldest_events() {
     telling.step().await.unwrap();
     // Of a million and nine numbers the first nine are gone.
     assert_eq!((telling.count(2).await, telling.waiting().await), (6, 0));
+}
+
+#[tokio::test]
+async fn members_are_mailed_as_they_have_chosen_and_the_owner_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut telling = Telling::open(folder.path());
+    telling.teller.mails_owner = true;
+    let store = &telling.tables.store;
+    for (of, notify) in [(2, None), (3, Some(NotifyChoice::Daily)), (4, Some(NotifyChoice::Never))] {
+        let email = EmailAddress::parse(&format!("m{of}@example.com"));
+        store.change_contact(member(of), &ContactPatch { email, notify, language: None }).await.unwrap();
+    }
+    // Member 5 has no address.
+    telling.publish(0..3, &[2, 3, 4, 5]).await;
+    telling.step().await.unwrap();
+    let store = &telling.tables.store;
+    let due = async |now: u64| {
+        let mails = store.claim_mails(0, now, now + 1_000_000_000, 10).await.unwrap();
+        mails.into_iter().map(|mail| (mail.member, mail.rows.len(), mail.tries)).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(due(TEST_START_MS).await, BTreeSet::from([(member(2), 3, 1), (owner_member(), 3, 1)]));
+    assert_eq!(due(TEST_START_MS + 86_400_000).await, BTreeSet::from([(member(3), 3, 1)]));
 }
 
 /// The post writes one row, whatever waits and however many are told of it.

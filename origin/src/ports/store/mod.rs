@@ -23,6 +23,7 @@ mod health;
 mod idempotency;
 mod index_queues;
 mod latest;
+mod mail_queue;
 mod media;
 mod member_contacts;
 mod member_data;
@@ -65,6 +66,7 @@ pub use health::HealthCheck;
 pub use idempotency::IdempotencyReader;
 pub use index_queues::{IndexBacklog, IndexQueues, QueuedComment};
 pub use latest::LatestReader;
+pub use mail_queue::{DueMail, MailOutcome, MailQueue};
 pub use media::MediaRows;
 pub use member_contacts::MemberContacts;
 pub use member_data::MemberDataReader;
@@ -110,6 +112,7 @@ pub trait Tables:
     + HealthCheck
     + IndexQueues
     + LatestReader
+    + MailQueue
     + MediaRows
     + MemberContacts
     + MemberDataReader
@@ -139,6 +142,7 @@ impl<
         + HealthCheck
         + IndexQueues
         + LatestReader
+        + MailQueue
         + MediaRows
         + MemberContacts
         + MemberDataReader

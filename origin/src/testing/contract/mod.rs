@@ -4,6 +4,7 @@ pub(crate) mod blobs;
 #[cfg(feature = "cluster")]
 mod cache;
 mod events;
+mod mail_queue;
 mod notifications;
 pub(crate) mod popularity;
 mod rank_again;

@@ -21,7 +21,7 @@ fn new(member: MemberId, n: u64) -> NewNotification {
         _ => NotificationReason::Decision(Decision::Feature),
     };
     let comment = CommentId::from_parts(NOW + n, Slot::FIRST, 0, 0);
-    NewNotification { member, id: EventId::from_parts(NOW + n, n), reason, comment, at: NOW + n }
+    NewNotification { member, id: EventId::from_parts(NOW + n, n), reason, comment, at: NOW + n, mail_at: None }
 }
 
 async fn add(tables: &dyn Notifications, new: &[NewNotification]) {

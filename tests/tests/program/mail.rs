@@ -1,0 +1,45 @@
+//! The program is killed while it sends mail: nothing is told never, and what is told again is the same mail.
+
+use std::path::Path;
+
+use gailou_tests::{GailouProcess, SmtpReceiver, ann, gailou_command};
+
+/// A server on this data that mails its owner.
+async fn start(data: &Path, mails: &SmtpReceiver) -> GailouProcess {
+    let mut command = gailou_command(["--bind", "127.0.0.1:0", "--data"]);
+    command.arg(data).env("GAILOU_MAIL__URL", mails.url()).env("GAILOU_MAIL__FROM", "comments@example.com");
+    command.env("GAILOU_MAIL__OWNER", "owner@example.com").env("GAILOU_PUBLIC_URL", "http://127.0.0.1:8080");
+    GailouProcess::spawn(command).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_between_sending_and_noting_sends_the_same_mail_again_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mails = SmtpReceiver::start().await;
+    mails.be_silent(true);
+    let server = start(folder.path(), &mails).await;
+    server.post(&ann(), "article/mail", "thunderclap").await;
+    // The mail has arrived, and the program does not know it.
+    let first = mails.wait_for(1).await.remove(0);
+    server.kill();
+    assert_eq!(first.to, "owner@example.com");
+    assert!(first.text.contains("thunderclap"), "{}", first.text);
+
+    mails.be_silent(false);
+    let server = start(folder.path(), &mails).await;
+    let again = mails.wait_for(2).await.remove(1);
+    let message_id = first.header("Message-ID");
+    assert!(message_id.starts_with("<n-") && message_id.ends_with("@example.com>"), "{message_id}");
+    assert_eq!(again.header("Message-ID"), message_id);
+    assert_eq!(again.header("Subject"), first.header("Subject"));
+    // It is noted now. What comes later is another mail.
+    server.post(&ann(), "article/mail", "snapdragon").await;
+    let next = mails.wait_for(3).await.remove(2);
+    assert_ne!(next.header("Message-ID"), message_id);
+    assert!(next.text.contains("snapdragon"));
+    server.kill();
+    let server = start(folder.path(), &mails).await;
+    server.post(&ann(), "article/mail", "moonquake").await;
+    let all = mails.wait_for(4).await;
+    assert!(all[3].text.contains("moonquake"), "nothing was sent before it");
+}
