@@ -224,7 +224,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Err(error) => report_error(&error, EXIT_FAILED),
         },
-        Work::Restore(path) => in_runtime("warn", restore::run(config, &path)),
+        Work::Restore(path) => in_runtime("warn", restore::run(&config, &path)),
         Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }
 }
