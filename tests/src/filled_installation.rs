@@ -71,16 +71,16 @@ impl FilledInstallation {
             comments.push(comment);
         }
         accepted(client.request(&format!("PUT /v1/comments/{}/pin", id(&threads[1]))).by(&moderator())).await;
-        for by in [bob(), member(31)] {
-            let line = format!("POST /v1/comments/{}/reports", id(&threads[2]));
-            accepted(client.request(&line).by(&by).json(&json!({"reason": "spam", "note": "look"}))).await;
-        }
         for (n, comment) in threads.iter().enumerate() {
             for by in 0..n as u64 {
                 let kind = if by == 3 { "dislike" } else { "like" };
                 accepted(client.request(&format!("PUT /v1/comments/{}/{kind}", id(comment))).by(&member(20 + by)))
                     .await;
             }
+        }
+        for by in [bob(), member(31)] {
+            let line = format!("POST /v1/comments/{}/reports", id(&threads[2]));
+            accepted(client.request(&line).by(&by).json(&json!({"reason": "spam", "note": "look"}))).await;
         }
         let refused = client.try_post(&member(32), subject, &json!({"content": "blockme"})).await;
         assert_eq!(refused.status, 422, "{}", refused.text);

@@ -29,14 +29,12 @@ impl<'c> TableRestore<'c> {
     /// # Errors
     /// When the address of a database is none.
     pub fn new(config: &'c Config) -> anyhow::Result<Self> {
-        match &config.cluster {
-            #[cfg(feature = "cluster")]
-            Some(settings) => Ok(Self::Cluster(
-                MysqlRestore::new(settings.mysql_urls.expose(), settings.tuning.tables)
-                    .with_context(|| format!("the tables of {}", settings.mysql_urls))?,
-            )),
-            _ => Ok(Self::Embedded(&config.data)),
+        #[cfg(feature = "cluster")]
+        if let Some(settings) = &config.cluster {
+            let restore = MysqlRestore::new(settings.mysql_urls.expose(), settings.tuning.tables);
+            return Ok(Self::Cluster(restore.with_context(|| format!("the tables of {}", settings.mysql_urls))?));
         }
+        Ok(Self::Embedded(&config.data))
     }
 
     /// What the place takes: its kind of store, and the last migration that this program knows.

@@ -229,7 +229,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Err(error) => report_error(&error, EXIT_FAILED),
         },
-        Work::Restore(path) => in_runtime("warn", restore::run(config, &path)),
+        Work::Restore(path) => in_runtime("warn", restore::run(&config, &path)),
         Work::AskHealth => in_runtime("warn", async move { health::run(&config).await }),
         Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
     }

@@ -21,10 +21,10 @@ use crate::config::Config;
 use crate::domain::backup::{BackupManifest, CopyProgress, PicturesPlace};
 
 /// Restores the backup in this folder.
-pub(super) async fn run(config: Config, path: &Path) -> anyhow::Result<u8> {
+pub(super) async fn run(config: &Config, path: &Path) -> anyhow::Result<u8> {
     let mut console = Terminal::new();
     let (folder, manifest) = BackupFolder::open(path)?;
-    let place = TableRestore::new(&config)?;
+    let place = TableRestore::new(config)?;
     let (store, known) = place.accepts()?;
     manifest.check_tables(store, known).with_context(|| format!("cannot restore {}", path.display()))?;
     console.err(&format!("comparing {} with its digests\n", path.display())).await?;
@@ -37,9 +37,9 @@ pub(super) async fn run(config: Config, path: &Path) -> anyhow::Result<u8> {
         None => Some(DataLock::acquire(&config.data)?.ok_or_else(|| data_lock::held_error(&config.data))?),
     };
     place.begin().await?;
-    put_pictures(&config, &folder, &manifest, &mut console).await?;
+    put_pictures(config, &folder, &manifest, &mut console).await?;
     if config.cluster.is_none() {
-        put_secret(&config, &folder, &manifest)?;
+        put_secret(config, &folder, &manifest)?;
     }
     let (sender, progress) = watch::channel(CopyProgress::default());
     let report = |progress| {

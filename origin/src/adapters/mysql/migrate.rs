@@ -329,6 +329,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn backup_knows_every_table_by_the_statement_that_makes_it() {
+        for statement in statements_up_to(count_migrations(), 1) {
+            let is_named = statement.starts_with("CREATE TABLE IF NOT EXISTS ") || !statement.contains("CREATE TABLE");
+            assert!(is_named && !statement.contains(" RENAME "), "{statement}");
+        }
+        let made = made_tables(2);
+        for table in ["slot", "checkpoint", "setting_changes", "comment_0", "comment_1", "member_standing_1", "media"] {
+            assert!(made.contains(table), "{table}");
+        }
+    }
+
+    #[test]
     fn numbered_table_is_created_once_for_each_number() {
         let text = "-- first; second\nCREATE TABLE a (x INT); -- third\n\nCREATE TABLE b_{n} (y INT);\n";
         assert_eq!(

@@ -5,6 +5,7 @@
 //! void afterwards: their versions and the numbers of their change feeds are behind those of the new ones.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,11 +29,17 @@ use crate::ports::store::{Result, StoreError};
 const ROWS_PER_WRITE: usize = 1_000;
 
 /// Databases that are restored.
-#[derive(Debug)]
 pub struct MysqlRestore {
     databases: Vec<MySqlConnectOptions>,
     pools: Vec<MysqlPool>,
     tables: u16,
+}
+
+// Without the options, which have passwords.
+impl fmt::Debug for MysqlRestore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MysqlRestore").field("databases", &self.pools).finish_non_exhaustive()
+    }
 }
 
 impl MysqlRestore {
