@@ -284,7 +284,7 @@ async fn doctor_asks_the_address_of_the_worker_and_compares_the_time() {
         let output = run_command(command).await;
         assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
         let rows = output.stdout.lines().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
-        rows.filter(|row| row.contains(" reachable ") || row.contains(" clock ")).collect::<Vec<_>>()
+        rows.filter(|row| matches!(row.split(' ').nth(1), Some("reachable" | "clock"))).collect::<Vec<_>>()
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
