@@ -19,6 +19,7 @@ mod redact;
 mod sample_data;
 mod tcp_proxy;
 mod test_certificates;
+mod test_mailbox;
 mod test_member;
 mod test_origin;
 
@@ -34,6 +35,7 @@ pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};
 pub use tcp_proxy::TcpProxy;
 pub use test_certificates::{KAFKA_USER, TestCertificates};
+pub use test_mailbox::{ReceivedMail, TestMailbox};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
 pub use test_origin::TestOrigin;
 

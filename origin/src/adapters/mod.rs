@@ -12,8 +12,11 @@ pub mod kafka;
 pub mod memory;
 #[cfg(feature = "cluster")]
 pub mod mysql;
+pub mod oauth2_github;
 pub mod object_store;
+pub mod oidc;
 pub mod opensearch;
+mod provider_http;
 #[cfg(feature = "cluster")]
 pub mod redis;
 pub mod smtp;

@@ -78,7 +78,8 @@ impl SmtpMailer {
     }
 
     fn message(&self, mail: &Mail) -> Result<Message, MailError> {
-        let cannot = |error: &dyn std::fmt::Display| MailError::Refused(format!("it cannot be written: {error}").into());
+        let cannot =
+            |error: &dyn std::fmt::Display| MailError::Refused(format!("it cannot be written: {error}").into());
         let to: Address = mail.to.as_str().parse().map_err(|error| cannot(&error))?;
         let mut message = Message::builder()
             .from(self.from.clone())
@@ -93,7 +94,9 @@ impl SmtpMailer {
         }
         let plain = SinglePart::plain(mail.text.clone());
         let message = match &mail.html {
-            Some(html) => message.multipart(MultiPart::alternative().singlepart(plain).singlepart(SinglePart::html(html.clone()))),
+            Some(html) => {
+                message.multipart(MultiPart::alternative().singlepart(plain).singlepart(SinglePart::html(html.clone())))
+            }
             None => message.header(ContentType::TEXT_PLAIN).body(mail.text.clone()),
         };
         message.map_err(|error| cannot(&error))

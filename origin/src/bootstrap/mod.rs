@@ -9,6 +9,7 @@ pub mod data_directory;
 mod embedded;
 pub mod mail;
 mod search;
+pub mod sign_in;
 pub mod token_secret;
 
 use std::ops::Deref;
@@ -54,6 +55,7 @@ use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::account_cache::AccountCache;
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::claimed_addresses::ClaimedAddresses;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
@@ -172,6 +174,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         classifier: classifier(&config),
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
+        sign_in: sign_in::open(&config, &**tables).await?,
+        claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::cli::{
-    EXIT_FAILED, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm, words,
+    EXIT_FAILED, admin, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm,
+    words,
 };
 use crate::service::import::Input;
 
@@ -16,6 +17,7 @@ use crate::service::import::Input;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum AdminCommand {
+    Admin,
     Import { strict: bool },
     Export { subject: Option<export::SubjectArgument> },
     Words { action: TermAction },
@@ -39,6 +41,7 @@ impl AdminCommand {
     /// Runs the command and prints its error. Returns the exit code.
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
+            Self::Admin => admin::run(app, console).await,
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(app, subject, console).await,
             Self::Words { action } => words::load(app, action, input, console).await,

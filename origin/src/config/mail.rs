@@ -45,9 +45,11 @@ fn server_url(text: &str) -> Option<String> {
 }
 
 fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Password>, D::Error> {
-    parse_optional(deserializer, "smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ where it is needed", |text| {
-        Password::new(&server_url(text)?)
-    })
+    parse_optional(
+        deserializer,
+        "smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ where it is needed",
+        |text| Password::new(&server_url(text)?),
+    )
 }
 
 fn from<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, server_address, switch};
 use crate::config::{
     AccountSettings, AuthSettings, ChallengeSettings, ClassifierSettings, ClusterTuning, ConnectionSettings,
-    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings, NameSettings, RetentionSettings,
-    RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
+    CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings, NameSettings,
+    RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls, cluster,
 };
 
 /// All settings as they are written.

@@ -7,8 +7,8 @@ use gailou_shared::id::{AuditId, CommentId, MemberId};
 use gailou_shared::path::{Mode, Path};
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
-    AuditTargetKind, CommentFlag, CommentState, NotifyChoice, Reaction, ReportReason, ReviewKind, ReviewReasonKind, StaffRole,
-    SubjectState, Visibility,
+    AuditTargetKind, CommentFlag, CommentState, NotifyChoice, Reaction, ReportReason, ReviewKind, ReviewReasonKind,
+    StaffRole, SubjectState, Visibility,
 };
 
 use crate::domain::damaged_data::{DamagedData, Result};

@@ -11,6 +11,7 @@
 mod admin;
 mod assets;
 mod atom;
+mod auth;
 mod cached_page;
 mod comments;
 mod connections;

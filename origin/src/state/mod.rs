@@ -6,6 +6,7 @@
 pub mod account_cache;
 pub mod admission;
 pub mod change_feed;
+pub mod claimed_addresses;
 pub mod degrade;
 pub mod erased_members;
 pub mod guest_activity;
@@ -17,6 +18,7 @@ pub mod read_counters;
 pub mod redacted_store;
 pub mod refused_texts;
 pub mod settings;
+pub mod sign_in;
 pub mod standings;
 pub mod taken_names;
 
@@ -49,6 +51,7 @@ use crate::ports::turnstile::TurnstileVerifier;
 use crate::state::account_cache::{ACCOUNT_COUNT, AccountCache};
 use crate::state::admission::Admission;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::claimed_addresses::ClaimedAddresses;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
@@ -59,6 +62,7 @@ use crate::state::rate_limits::RateLimits;
 use crate::state::read_counters::ReadCounters;
 use crate::state::refused_texts::RefusedTextQueue;
 use crate::state::settings::CurrentSettings;
+use crate::state::sign_in::SignIn;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
 use crate::telemetry;
@@ -147,6 +151,10 @@ pub struct AppState {
     pub accounts: Option<Arc<AccountCache>>,
     /// Sends mail, where a server is configured.
     pub mailer: Option<Arc<dyn Mailer>>,
+    /// Signing in to accounts of this installation.
+    pub sign_in: SignIn,
+    /// The addresses that the host's tokens have lately said.
+    pub claimed_addresses: ClaimedAddresses,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

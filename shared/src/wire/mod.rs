@@ -9,6 +9,7 @@ mod moderation;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod sign_in;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -33,6 +34,7 @@ pub use moderation::{
     ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
 pub use problem::{Code, FieldError, Problem};
+pub use sign_in::{AccessToken, OwnProfile, ProviderKind, SignInProvider, SignInProviders};
 
 /// The subject a comment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -50,12 +50,11 @@ async fn change(write: &mut SlotWrite, member: MemberId, patch: &ContactPatch) -
     let mut contact = found.map(|r| contact(&r)).transpose()?.map(|(_, contact)| contact).unwrap_or_default();
     patch.apply(&mut contact);
     let MemberContact { email, chosen, language } = &contact;
-    let update =
-        sql(format!("UPDATE member_contact_{table} SET email = ?, notify = ?, language = ? WHERE id = ?"))
-            .bind(email.as_ref().map(EmailAddress::as_str))
-            .bind(chosen.map(NotifyChoice::number))
-            .bind(language.as_deref())
-            .bind(member.signed());
+    let update = sql(format!("UPDATE member_contact_{table} SET email = ?, notify = ?, language = ? WHERE id = ?"))
+        .bind(email.as_ref().map(EmailAddress::as_str))
+        .bind(chosen.map(NotifyChoice::number))
+        .bind(language.as_deref())
+        .bind(member.signed());
     write.session.execute(update).await?;
     Ok(contact)
 }

@@ -39,7 +39,14 @@ const SHARED_REFUSALS: [SharedRefusal; 13] = [
     },
     SharedRefusal {
         name: "Forbidden",
-        codes: &[Code::Forbidden, Code::Muted, Code::LevelTooLow, Code::GuestsNotAllowed, Code::ChallengeRequired],
+        codes: &[
+            Code::Forbidden,
+            Code::Muted,
+            Code::LevelTooLow,
+            Code::GuestsNotAllowed,
+            Code::SiteNotAllowed,
+            Code::ChallengeRequired,
+        ],
         description: "This member may not do this, or requests must come through the edge. With `challenge_required`, a guest may after the answer to `challenge`.",
         detail: "your role does not allow this",
         error: None,

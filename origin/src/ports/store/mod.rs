@@ -7,6 +7,7 @@
 //! A function takes the narrowest port that it needs. The aliases at the end of this file are for
 //! places that hold one object for many such functions.
 
+mod accounts;
 mod activity;
 mod audit_log;
 mod batch_writer;
@@ -45,6 +46,7 @@ mod subject_directory;
 mod threads;
 mod transfer;
 
+pub use accounts::{AccountRows, SignInRows};
 pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
 pub use batch_writer::BatchWriter;
@@ -93,6 +95,7 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
     Store
+    + AccountRows
     + ActivityReader
     + AuditReader
     + BatchWriter
@@ -111,6 +114,7 @@ pub trait Tables:
     + RefusedTexts
     + Reranker
     + ReviewReader
+    + SignInRows
     + StoredSettings
     + SubjectDirectory
     + Transfer
@@ -119,6 +123,7 @@ pub trait Tables:
 
 impl<
     T: Store
+        + AccountRows
         + ActivityReader
         + AuditReader
         + BatchWriter
@@ -137,6 +142,7 @@ impl<
         + RefusedTexts
         + Reranker
         + ReviewReader
+        + SignInRows
         + StoredSettings
         + SubjectDirectory
         + Transfer,

@@ -80,12 +80,9 @@ pub(super) async fn erase(db: &MysqlStore, member: MemberId) -> Result<()> {
         let mut script = BatchScript::new(&mut session);
         let overwrite = "SET name = '', avatar = NULL, level = 0, name_key = ''";
         script.add(&format!("UPDATE member_{n} {overwrite} WHERE id = {member}")).await?;
-        for (table, column) in [
-            ("member_standing", "id"),
-            ("member_contact", "id"),
-            ("account", "id"),
-            ("refresh_family", "account_id"),
-        ] {
+        for (table, column) in
+            [("member_standing", "id"), ("member_contact", "id"), ("account", "id"), ("refresh_family", "account_id")]
+        {
             script.add(&format!("DELETE FROM {table}_{n} WHERE {column} = {member}")).await?;
         }
         script.send().await?;
