@@ -11,7 +11,7 @@ use gailou_shared::edge_protocol::{
     SUBJECT_VERSION_HEADER, SignatureDirection, SignedRequest, sign_request,
 };
 use gailou_shared::wire::Code;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
 use crate::Isolate;
@@ -37,7 +37,7 @@ const RECOVERY_PERIOD_MS: u64 = 10_000;
 /// What a client reads about an answer that the edge does not read to its end.
 pub const TOO_LARGE_DETAIL: &str = "The origin's answer is larger than the edge passes on. Ask for fewer comments.";
 
-/// Request headers of the client that the origin receives. No cookies, nothing about the connection,
+/// Request headers of the client that the origin receives. No cookies (but for [`own_cookies`]), nothing about the connection,
 /// and nothing with which a client could speak for the edge.
 const FORWARDED_HEADERS: [&str; 14] = [
     "accept",
@@ -163,6 +163,19 @@ impl OriginHealth {
 pub fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
     let names = FORWARDED_HEADERS.iter().map(|name| HeaderName::from_static(name));
     names.filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()
+}
+
+/// The beginning of the names of the origin's cookies.
+const OWN_COOKIE_PREFIX: &str = "gailou_";
+
+/// The cookies of the client that are the origin's, as one header; `None` without any. Those of the site beside it are
+/// nothing to it.
+#[must_use]
+pub fn own_cookies(headers: &HeaderMap) -> Option<HeaderValue> {
+    let lists = headers.get_all(COOKIE).iter().filter_map(|list| list.to_str().ok());
+    let own = lists.flat_map(|list| list.split(';')).map(str::trim).filter(|pair| pair.starts_with(OWN_COOKIE_PREFIX));
+    let own: Vec<&str> = own.collect();
+    if own.is_empty() { None } else { HeaderValue::from_str(&own.join("; ")).ok() }
 }
 
 /// A request to forward, before the edge adds its own headers.

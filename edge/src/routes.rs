@@ -59,7 +59,18 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/preview", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/guests/me", patch(checked(RouteRule::MEMBER_JSON)))
-        .route("/v1/me", delete(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/auth/providers", get(checked(RouteRule::ANY_REQUEST)))
+        .route("/v1/auth/email", post(checked(RouteRule::GUEST_JSON)))
+        .route("/v1/auth/refresh", post(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/session", delete(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/{provider}", get(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/{provider}/callback", get(checked(RouteRule::SIGN_IN)))
+        .route(
+            "/v1/me",
+            get(checked(RouteRule::MEMBER_CALL))
+                .merge(patch(checked(RouteRule::MEMBER_JSON)))
+                .merge(delete(checked(RouteRule::MEMBER_CALL))),
+        )
         .route("/v1/me/export", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))

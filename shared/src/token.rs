@@ -57,6 +57,8 @@ pub struct VerifiedToken {
     pub member: Member,
     /// When it was issued (`iat`), in Unix seconds; `None` where the host does not say.
     pub issued_at: Option<u64>,
+    /// The address that the host says is the member's (`email`), as it is written; `None` for who is not the host's.
+    pub email: Option<String>,
 }
 
 /// What the header of a token may hold beside its algorithm.
@@ -75,6 +77,8 @@ struct MemberClaims {
     level: u8,
     #[serde(default)]
     role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
     #[serde(deserialize_with = "one_or_many")]
     aud: Audience,
 }
@@ -109,7 +113,7 @@ pub enum TokenError {
     Expiry,
     /// `aud` does not name the audience.
     Audience,
-    /// `sub` is not the id of a host's member or a guest, or `name` is empty, too long, or has a control
+    /// `sub` is not the id of a host's member, a guest or an account, or `name` is empty, too long, or has a control
     /// character.
     Member,
 }
@@ -213,7 +217,10 @@ impl TokenKey {
             return Err(TokenError::Audience);
         }
         let issued_at = claims.issued_at.and_then(|at| u64::try_from(at.timestamp()).ok());
-        Ok(VerifiedToken { member: member_of(custom)?, issued_at })
+        let email = custom.email.clone();
+        let member = member_of(custom)?;
+        let email = email.filter(|_| member.id.kind() == MemberKind::Host);
+        Ok(VerifiedToken { member, issued_at, email })
     }
 
     /// A token for `member` that is issued at the start of `validity` and expires at its end (Unix seconds); `None`
@@ -227,6 +234,7 @@ impl TokenKey {
             avatar: member.avatar.clone(),
             level: member.level,
             role: member.role,
+            email: None,
             aud: Audience(alloc::vec![audience.to_owned()]),
         });
         claims.issued_at = chrono::DateTime::from_timestamp(i64::try_from(validity.start).ok()?, 0);
@@ -265,12 +273,13 @@ fn verified_claims(
 }
 
 /// The member of these claims. What cannot be seen is taken out of the name, so that a host need not know the
-/// rules; a guest may have no name.
+/// rules; a guest and an account may have none.
 fn member_of(claims: MemberClaims) -> Result<Member, TokenError> {
     let id: MemberId = claims.sub.parse().map_err(|_| TokenError::Member)?;
     let is_guest = id.kind() == MemberKind::Guest;
-    let name = shown_name(&claims.name).or_else(|| (is_guest && claims.name.is_empty()).then(String::new));
-    let (MemberKind::Host | MemberKind::Guest, Some(name)) = (id.kind(), name) else { return Err(TokenError::Member) };
+    let may_be_empty = matches!(id.kind(), MemberKind::Guest | MemberKind::Account) && claims.name.is_empty();
+    let name = shown_name(&claims.name).or_else(|| may_be_empty.then(String::new));
+    let Some(name) = name.filter(|_| id.kind() != MemberKind::Imported) else { return Err(TokenError::Member) };
     let avatar = claims.avatar.filter(|avatar| is_avatar(avatar));
     let role = if is_guest { Role::Member } else { claims.role };
     Ok(Member { id, name, avatar, level: claims.level, role })

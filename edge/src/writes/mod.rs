@@ -16,9 +16,9 @@ use gailou_shared::limits::{MAX_BODY_BYTES, MAX_UPLOAD_BYTES};
 use gailou_shared::wire::{Code, FieldError};
 use gailou_shared::{http_headers, token};
 use http::Method;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, SET_COOKIE};
 
-use crate::forward::{self, ForwardRequest, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
+use crate::forward::{self, ForwardRequest, OriginOutcome, READ_TIMEOUT_MS, Requester, WRITE_TIMEOUT_MS};
 use crate::ports::{BodyMode, Ports};
 use crate::rate_limits::{self, RateLimit, Writer, network_of};
 use crate::response::problem;
@@ -37,11 +37,16 @@ pub struct RouteRule {
     filtered: bool,
     /// Largest body.
     max_bytes: usize,
+    /// The origin's cookies pass in both directions.
+    cookies: bool,
 }
 
 impl RouteRule {
     /// Only the size is checked.
-    pub const ANY_REQUEST: Self = Self { token: false, json: false, filtered: false, max_bytes: MAX_BODY_BYTES };
+    pub const ANY_REQUEST: Self =
+        Self { token: false, json: false, filtered: false, max_bytes: MAX_BODY_BYTES, cookies: false };
+    /// Signing in, or out.
+    pub const SIGN_IN: Self = Self { cookies: true, ..Self::ANY_REQUEST };
     /// A member's call; its body is ignored.
     pub const MEMBER_CALL: Self = Self { token: true, ..Self::ANY_REQUEST };
     /// A member's call with a JSON body.
@@ -114,11 +119,24 @@ pub async fn check_and_forward(
                       Send it again with the same Idempotency-Key.";
         (WRITE_TIMEOUT_MS, detail)
     };
-    let headers = forward::forwarded_headers(&parts.headers);
+    let mut headers = forward::forwarded_headers(&parts.headers);
+    if rule.cookies
+        && let Some(cookies) = forward::own_cookies(&parts.headers)
+    {
+        headers.insert(COOKIE, cookies);
+    }
     let method = parts.method;
     let request = ForwardRequest { method, path_query, headers, body, body_mode: BodyMode::Stream, timeout_ms };
     let outcome = forward::send(isolate, ports, requester, request).await;
-    forward::outcome_response(outcome, &requester.id, unreachable_detail)
+    let set_cookies = match &outcome {
+        OriginOutcome::Answered(answer) if rule.cookies => answer.headers.get_all(SET_COOKIE).iter().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let mut response = forward::outcome_response(outcome, &requester.id, unreachable_detail);
+    for cookie in set_cookies {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
 }
 
 fn is_read(method: &Method) -> bool {

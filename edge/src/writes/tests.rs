@@ -182,8 +182,8 @@ fn token_is_verified_where_the_key_is_configured() {
     // A guest's token, where the host signs with EdDSA: the origin decides.
     let guest = Member { id: MemberId::guest(5), name: "Bo".into(), avatar: None, level: 0, role: Role::Member };
     let sign = |key: &TokenKey| key.sign(&guest, "gailou", now..now + 60).unwrap();
-    check(public(), &sign(secret().unwrap().guests().unwrap()), 204);
-    check(secret(), &sign(secret().unwrap().guests().unwrap()), 204);
+    check(public(), &sign(secret().unwrap().own().unwrap()), 204);
+    check(secret(), &sign(secret().unwrap().own().unwrap()), 204);
     check(secret(), &sign(secret().unwrap().host()), 401);
     // {"alg":"EdDSA"}
     check(public(), "eyJhbGciOiJFZERTQSJ9.e30.AAAA", 401);
@@ -388,4 +388,26 @@ fn personal_answers_pass_through_unchanged() {
     }
     assert_eq!(bed.send("GET", "/healthz", &[], "").body, r#"{"status":"ok"}"#);
     assert_eq!(bed.drain_requests().len(), 0);
+}
+
+#[test]
+fn cookies_of_the_origin_pass_where_readers_sign_in_and_nowhere_else() {
+    let bed = bed();
+    let set = ("set-cookie", "gailou_refresh=next; HttpOnly");
+    let check = |method: &str, uri: &str, passes: bool| {
+        bed.set_answer(origin_answer(200, "{}", &[("content-type", "application/json"), set]));
+        let cookie = ("cookie", "site=secret; gailou_refresh=x; gailou_visit=y");
+        let answer = bed.send(method, uri, &[cookie, TOKEN, JSON], "");
+        let (sent, _) = bed.drain_requests().remove(0);
+        let received = sent.headers.get("cookie").map(|value| value.to_str().unwrap().to_owned());
+        let expected = passes.then_some("gailou_refresh=x; gailou_visit=y".to_owned());
+        assert_eq!((received, answer.headers.contains_key("set-cookie")), (expected, passes), "{method} {uri}");
+    };
+    check("POST", "/v1/auth/refresh", true);
+    check("DELETE", "/v1/auth/session", true);
+    check("GET", "/v1/auth/github?site=https://blog.example", true);
+    check("GET", "/v1/auth/github/callback?code=c&state=s", true);
+    check("GET", "/v1/auth/providers", false);
+    check("GET", "/v1/me", false);
+    check("DELETE", "/v1/me", false);
 }

@@ -13,8 +13,11 @@ pub mod kafka;
 pub mod memory;
 #[cfg(feature = "cluster")]
 pub mod mysql;
+pub mod oauth2_github;
 pub mod object_store;
+pub mod oidc;
 pub mod opensearch;
+mod provider_http;
 pub mod public_address;
 #[cfg(feature = "cluster")]
 pub mod redis;

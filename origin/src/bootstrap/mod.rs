@@ -10,6 +10,7 @@ mod embedded;
 pub mod mail;
 pub mod restore;
 mod search;
+pub mod sign_in;
 pub mod token_secret;
 
 use std::ops::Deref;
@@ -62,6 +63,7 @@ use crate::state::account_cache::AccountCache;
 use crate::state::admission::Admission;
 use crate::state::avatars::Avatars;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::claimed_addresses::ClaimedAddresses;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
@@ -187,6 +189,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
         avatars: Avatars::new(avatar_service(&config)),
+        sign_in: sign_in::open(&config, &**tables).await?,
+        claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
         current_dictionary: RwLock::default(),

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::bootstrap::Process;
 use crate::cli::output::Console;
 use crate::cli::{
-    EXIT_FAILED, backup, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex, shard, warm,
-    words,
+    EXIT_FAILED, admin, backup, broker, dlq, doctor, export, import, is_broken_pipe, migrate, reconcile, reindex,
+    shard, warm, words,
 };
 use crate::service::import::Input;
 
@@ -19,6 +19,7 @@ use crate::service::import::Input;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum AdminCommand {
+    Admin,
     Import { strict: bool },
     Export { subject: Option<export::SubjectArgument> },
     Backup { path: PathBuf },
@@ -43,6 +44,7 @@ impl AdminCommand {
     /// Runs the command and prints its error. Returns the exit code.
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
+            Self::Admin => admin::run(app, console).await,
             Self::Import { strict } => import::run(app, strict, input, console).await,
             Self::Export { subject } => export::run(app, subject, console).await,
             Self::Backup { path } => backup::run(app, &path, console).await,

@@ -4,6 +4,7 @@
 //! one (through its socket), else in this process. Not here: rules of the product. Promise: the exit code
 //! is 0 for success, 1 for a failure, 2 for wrong usage.
 
+mod admin;
 mod admin_command;
 mod backup;
 mod broker;
@@ -102,6 +103,8 @@ enum Command {
         #[arg(value_name = "PATH")]
         path: PathBuf,
     },
+    /// Print an address that signs in the administrator, once, within 15 minutes
+    Admin,
     /// Print a token for a member, signed with the shared secret
     Token(token::Token),
     /// Manage the dictionary of the word filter
@@ -193,6 +196,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::All => Work::RunProcess(ProcessRole::All),
         Command::Serve => Work::RunProcess(ProcessRole::Serve),
         Command::Job => Work::RunProcess(ProcessRole::Job),
+        Command::Admin => Work::Command(AdminCommand::Admin, None),
         Command::Token(token) => Work::Token(token),
         Command::Health => Work::AskHealth,
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),

@@ -3,7 +3,8 @@
 //! Not here: routes and rules. Promise: the ready line is printed when the process is ready, and after
 //! SIGTERM or SIGINT everything acknowledged is on disk before the process ends.
 
-use std::io;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -11,13 +12,14 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::bootstrap::sign_in::first_admin_url;
 use crate::cli::control_socket::ControlSocket;
 use crate::cli::data_lock;
 use crate::cli::data_lock::DataLock;
 use crate::cli::wait_for_stop;
 use crate::clock::Clock;
 use crate::config::{AdjustableSettings, Config};
-use crate::state::ProcessRole;
+use crate::state::{AppState, ProcessRole};
 use crate::{bootstrap, http};
 
 /// Runs until a signal stops it. `listens`: whether it answers requests, at the configured address.
@@ -45,6 +47,10 @@ pub(super) async fn run(config: Config, role: ProcessRole, listens: bool) -> any
     if role == ProcessRole::All {
         app.start_ranking();
     }
+    if let Some(address) = address {
+        app.sign_in.set_listening(address);
+        print_first_admin(&app, address).await;
+    }
     crate::cli::print_line(&match address {
         Some(address) => format!("gailou listening on http://{address}"),
         None => "gailou running, without an address".to_owned(),
@@ -66,6 +72,24 @@ pub(super) async fn run(config: Config, role: ProcessRole, listens: bool) -> any
             let process = std::process::id();
             tracing::info!(process, ?address, "Stopped process {process}");
             Ok(0)
+        }
+    }
+}
+
+/// Prints, at the first start, the address that makes who opens it the administrator.
+async fn print_first_admin(app: &AppState, address: SocketAddr) {
+    if !app.role.serves() {
+        return;
+    }
+    match first_admin_url(app).await {
+        Ok(Some(url)) => {
+            let lines = format!("gailou: open this address within 15 minutes to become the administrator:\n{url}\n");
+            // The reader of the log may have closed it.
+            let _ = io::stderr().write_all(lines.as_bytes());
+        }
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(%address, %error, "Could not make the address of the first administrator of {address}; run gailou admin");
         }
     }
 }

@@ -57,6 +57,13 @@ impl AllowedOrigins {
         self.0.iter().map(OriginRule::to_string).collect()
     }
 
+    /// Whether a rule names this origin: `*` names none.
+    #[must_use]
+    pub fn name(&self, origin: &str) -> bool {
+        let named = self.0.iter().filter(|rule| **rule != OriginRule::Every).cloned().collect();
+        Self(named).allow(origin)
+    }
+
     /// Whether a page of `origin` (the value of the header) may write.
     ///
     /// ```

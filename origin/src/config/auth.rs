@@ -10,7 +10,7 @@ use gailou_shared::token::TokenKey;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::values::parse;
-use crate::config::{ConfigError, Secret};
+use crate::config::{ConfigError, ProviderSettings, Secret, providers};
 
 /// `auth`: how members prove who they are.
 #[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
@@ -27,11 +27,14 @@ pub struct AuthSettings {
     /// What a token's `aud` must be.
     #[serde(deserialize_with = "audience")]
     pub audience: String,
+    /// The providers that readers sign in with, in the file, each with the fields below. Without them and without
+    /// `mail.url`, the host signs all tokens.
+    pub providers: Vec<ProviderSettings>,
 }
 
 impl Default for AuthSettings {
     fn default() -> Self {
-        Self { token_secret: None, token_public_key: None, audience: "gailou".into() }
+        Self { token_secret: None, token_public_key: None, audience: "gailou".into(), providers: vec![] }
     }
 }
 
@@ -55,7 +58,7 @@ impl AuthSettings {
             (None, None) if is_in_cluster => {
                 "must be given to a cluster (at least 32 bytes, the same to every process), or auth.token_public_key"
             }
-            _ => return Ok(()),
+            _ => return providers::check(&self.providers),
         };
         Err(ConfigError::new("GAILOU_TOKEN_SECRET", reason))
     }

@@ -61,6 +61,12 @@ pub struct LimitSettings {
     /// Exports of a member's data in an hour, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub exports_per_hour_member: u32,
+    /// Mails that sign in, requested from an address in an hour, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub sign_in_mails_per_hour_address: u32,
+    /// Mails that sign in, to one mailbox in an hour, 0 for no limit.
+    #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
+    pub sign_in_mails_per_hour_mailbox: u32,
     /// New guests from an address in an hour, 0 for no limit.
     #[serde(deserialize_with = "within::<0, MAX_RATE, _, _>")]
     pub guests_per_hour_address: u32,
@@ -91,6 +97,8 @@ impl Default for LimitSettings {
             writes_per_minute_address: 1_200,
             writes_per_second: 50_000,
             exports_per_hour_member: 10,
+            sign_in_mails_per_hour_address: 20,
+            sign_in_mails_per_hour_mailbox: 5,
             guests_per_hour_address: 30,
             reads_per_minute_address: 3_000,
             reads_per_second: 50_000,

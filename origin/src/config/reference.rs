@@ -14,8 +14,8 @@ use crate::config::sources::variable_of;
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
     ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings,
-    MailSettings, MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, SubjectType,
-    TurnstileSettings, WebhookSettings,
+    MailSettings, MediaSettings, NameSettings, ProviderSettings, RetentionSettings, RuleSettings, SearchSettings,
+    SubjectType, TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -36,6 +36,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<RetentionSettings>("retention.", &defaults.retention));
     entries.extend(section::<DegradeSettings>("degrade.", &defaults.degrade));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
+    entries.extend(section::<ProviderSettings>("auth.providers[].", &ProviderSettings::default()));
     entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
     entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));
@@ -69,6 +70,11 @@ fn section<T: DocumentedFields + Serialize>(prefix: &str, defaults: &T) -> Vec<S
     fields.map(entry).filter(|entry| !entry.default.is_object()).collect()
 }
 
+/// The variable of a setting; `None` for one of a list.
+fn variable(key: &str) -> Option<String> {
+    (!key.contains("[]") && key != "auth.providers").then(|| variable_of(key))
+}
+
 /// The reference as a table, as the documentation shows it.
 #[must_use]
 pub fn markdown() -> String {
@@ -76,7 +82,8 @@ pub fn markdown() -> String {
     for SettingEntry { key, default, meaning } in entries() {
         let default = if default.is_null() { "none".to_owned() } else { format!("`{default}`") };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "| `{key}` | `{}` | {default} | {meaning} |", variable_of(&key));
+        let variable = variable(&key).map_or_else(|| "in the file".to_owned(), |name| format!("`{name}`"));
+        let _ = writeln!(text, "| `{key}` | {variable} | {default} | {meaning} |");
     }
     text
 }
@@ -97,11 +104,15 @@ pub fn toml() -> String {
         if section != open_section {
             // A subject type is an example: its name is the operator's choice.
             let comment = if section.contains("NAME") { "#" } else { "" };
-            let _ = writeln!(text, "\n{comment}[{section}]");
+            let _ = match section.strip_suffix("[]") {
+                Some(list) => writeln!(text, "\n#[[{list}]]"),
+                None => writeln!(text, "\n{comment}[{section}]"),
+            };
             section.clone_into(&mut open_section);
         }
         let default = if default.is_null() { "\"\"".to_owned() } else { default.to_string() };
-        let _ = writeln!(text, "\n# {meaning}\n# {}\n#{name} = {default}", variable_of(&key));
+        let variable = variable(&key).map_or_else(String::new, |name| format!("# {name}\n"));
+        let _ = writeln!(text, "\n# {meaning}\n{variable}#{name} = {default}");
     }
     text
 }

@@ -38,6 +38,7 @@ pub(crate) mod root_keys;
 pub mod row;
 pub mod search_index;
 pub mod search_text;
+pub mod sign_in;
 #[cfg(feature = "cluster")]
 pub mod slot_map;
 #[cfg(feature = "cluster")]

@@ -10,9 +10,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt as _;
+use gailou_shared::content::{parse_guest_name, parse_object};
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
-use gailou_shared::wire::Overlay;
+use gailou_shared::token::is_avatar;
+use gailou_shared::wire::{FieldError, Overlay, OwnProfile};
+use serde_json::Value;
 use utoipa::openapi::ArrayBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
@@ -20,15 +23,95 @@ use utoipa::{IntoParams, PartialSchema};
 
 use crate::http::cached_page::{JSON_TYPE, PRIVATE_CACHING};
 use crate::http::extract::{
-    AuthenticatedMember, CountedRead, Erasures, LimitedMember, QueryParameters, RequestClient, UnreadBody,
+    AuthenticatedMember, CountedRead, Edits, Erasures, JsonBody, LimitedMember, QueryParameters, RequestClient,
+    UnreadBody,
 };
-use crate::http::openapi::bodies::MemberData;
-use crate::http::openapi::responses::MemberRefusals;
+use crate::http::openapi::bodies::{MemberData, ProfileChanges};
+use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NameRejected};
 use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::{member, member_data};
+use crate::service::profile::ProfilePatch;
+use crate::service::{member, member_data, profile};
 use crate::state::AppState;
+
+/// The member of the token.
+#[utoipa::path(
+    get, path = "/v1/me", tag = "me",
+    responses(
+        (
+            status = 200, description = "The member.", body = OwnProfile,
+            headers(("Cache-Control" = String, description = "`private, no-store`: no cache may keep the answer.")),
+        ),
+        MemberRefusals,
+    ),
+    security(("bearer" = [])),
+)]
+pub(super) async fn get_profile(
+    State(app): State<Arc<AppState>>,
+    AuthenticatedMember(member): AuthenticatedMember,
+    _: CountedRead,
+) -> Result<([(HeaderName, HeaderValue); 1], Json<OwnProfile>), Refusal> {
+    let _place = app.reads.admit().await?;
+    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(profile::read(&app, &member).await?)))
+}
+
+/// Change what is one's own.
+///
+/// A name and a picture are changed here by an account of this installation alone; the id stays, and what was written
+/// keeps the name that it was written under. The next token has the new name.
+#[utoipa::path(
+    patch, path = "/v1/me", tag = "me",
+    request_body(content = ProfileChanges, examples(
+        ("notify" = (value = json!({"notify": "daily"}))),
+    )),
+    responses(
+        (status = 200, description = "The member.", body = OwnProfile),
+        MemberRefusals, BodyRefusals, NameRejected,
+    ),
+    security(("bearer" = [])),
+)]
+pub(super) async fn change_profile(
+    State(app): State<Arc<AppState>>,
+    LimitedMember { member, .. }: LimitedMember<Edits>,
+    JsonBody(body): JsonBody,
+) -> Result<([(HeaderName, HeaderValue); 1], Json<OwnProfile>), Refusal> {
+    let patch = parse_profile(&body).map_err(Refusal::fields)?;
+    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(profile::change(&app, &member, patch).await?)))
+}
+
+/// Longest language tag, in bytes (RFC 5646, section 4.4.1).
+const MAX_LANGUAGE_BYTES: usize = 35;
+
+fn parse_profile(body: &[u8]) -> Result<ProfilePatch, Vec<FieldError>> {
+    let fields = parse_object(body)?;
+    let mut errors = Vec::new();
+    let name = parse_guest_name(body).unwrap_or_else(|wrong| {
+        errors.extend(wrong);
+        None
+    });
+    let mut text = |field: &'static str, is_right: fn(&str) -> bool, must_be: &'static str| match fields.get(field) {
+        None => None,
+        Some(Value::Null) => Some(None),
+        Some(Value::String(text)) if is_right(text) => Some(Some(text.clone())),
+        Some(_) => {
+            errors.push(FieldError::new(field, must_be));
+            None
+        }
+    };
+    let avatar = text("avatar", is_avatar, "must be an address by http or https, or a path, or null");
+    let language = text("language", is_language, "must be a language tag, such as zh-CN, or null");
+    let notify = fields.get("notify").and_then(|notify| {
+        let notify = serde_json::from_value(notify.clone());
+        notify.map_err(|_| errors.push(FieldError::new("notify", "must be each, daily or never"))).ok()
+    });
+    if errors.is_empty() { Ok(ProfilePatch { name, avatar, notify, language }) } else { Err(errors) }
+}
+
+fn is_language(tag: &str) -> bool {
+    let is_part = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    tag.len() <= MAX_LANGUAGE_BYTES && tag.split('-').all(is_part)
+}
 
 /// The reader's own layer over shared pages.
 #[utoipa::path(

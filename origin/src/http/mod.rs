@@ -11,6 +11,7 @@
 mod admin;
 mod assets;
 mod atom;
+mod auth;
 mod avatars;
 mod cached_page;
 mod comments;

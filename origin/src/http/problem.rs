@@ -158,6 +158,10 @@ impl From<&ServiceError> for Refusal {
                 return Self::temporary(Code::Unavailable, detail, EVENTS_RETRY_AFTER, Some(error.to_string()));
             }
             ServiceError::Search(error) => return error.into(),
+            ServiceError::Provider => {
+                let detail = "the provider does not answer; try again later";
+                return Self::temporary(Code::Unavailable, detail, RETRY_AFTER, Some(error.to_string()));
+            }
             ServiceError::Bug(cause) => return Self::bug(cause.clone()),
             ServiceError::UnknownSubjectType => Code::UnknownSubjectType,
             ServiceError::CommentNotFound => Code::CommentNotFound,
@@ -167,6 +171,8 @@ impl From<&ServiceError> for Refusal {
             ServiceError::CursorExpired => Code::CursorExpired,
             ServiceError::Forbidden(_) => Code::Forbidden,
             ServiceError::Muted(_) => Code::Muted,
+            ServiceError::SiteNotAllowed(_) => Code::SiteNotAllowed,
+            ServiceError::VisitOver | ServiceError::SignInAgain => Code::TokenInvalid,
             ServiceError::GuestsNotAllowed(_) => Code::GuestsNotAllowed,
             ServiceError::LevelTooLow(_) => Code::LevelTooLow,
             ServiceError::SubjectClosed => Code::SubjectClosed,

@@ -16,8 +16,8 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media, members,
-    middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe,
+    admin, assets, auth, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media,
+    members, middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe,
 };
 use crate::state::AppState;
 
@@ -96,6 +96,13 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(comments::pin_comment, comments::unpin_comment))
         .routes(routes!(guests::create_guest))
         .routes(routes!(guests::rename_guest))
+        .routes(routes!(auth::list_providers))
+        .routes(routes!(auth::go_to_provider))
+        .routes(routes!(auth::come_back))
+        .routes(routes!(auth::mail_link))
+        .routes(routes!(auth::sessions::refresh_token))
+        .routes(routes!(auth::sessions::end_session))
+        .routes(routes!(me::get_profile, me::change_profile))
         .routes(routes!(me::get_overlay))
         .routes(routes!(friends::list_friends_comments))
         .routes(routes!(notifications::list_notifications))

@@ -45,6 +45,9 @@ const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(6);
 /// Serves until `stop`, then ends every event stream and finishes the requests in progress. Connections that
 /// are open after six seconds more are aborted.
 pub async fn serve(app: Arc<AppState>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+    if let Ok(address) = listener.local_addr() {
+        app.sign_in.set_listening(address);
+    }
     let state = HttpState::new(app.clone());
     let settings = &app.config.connections;
     // No limit means that connections alone decide.

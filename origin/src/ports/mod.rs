@@ -12,6 +12,7 @@ pub mod counters;
 pub mod dependencies;
 pub mod edge;
 pub mod failure;
+pub mod identity_provider;
 pub mod journal;
 pub mod mailer;
 pub mod pending;

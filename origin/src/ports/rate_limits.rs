@@ -47,6 +47,8 @@ pub enum RateKey {
     Comment(CommentId),
     /// The answer to a challenge.
     Answer(AnswerId),
+    /// The digest of an address of mail.
+    Mailbox([u8; 32]),
     /// Everything that this process is asked.
     Process,
 }

@@ -72,6 +72,18 @@ pub enum ServiceError {
     Picture(#[from] PictureError),
     #[error("this Idempotency-Key was used for another request; use a new key")]
     IdempotencyMismatch,
+    /// A site that is not among those that are allowed.
+    #[error("this site is not allowed here: {0}")]
+    SiteNotAllowed(String),
+    /// A visit to a provider, or a link of a mail, that is used up, too old, or of another browser.
+    #[error("this is over; sign in again")]
+    VisitOver,
+    /// A provider does not answer, or confirms nothing.
+    #[error("the provider has not confirmed who you are")]
+    Provider,
+    /// A refresh token that is none, or of what has ended.
+    #[error("you are signed in no more; sign in again")]
+    SignInAgain,
     #[error(transparent)]
     RateLimited(#[from] RateLimited),
     #[error(transparent)]

@@ -58,7 +58,7 @@ pub async fn rename(
 
 /// Refuses a name that cannot be seen, that the word filter finds anything in (a name cannot be masked or wait
 /// for a moderator), that is blocked, or that passes for a member's or a reserved one.
-async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
+pub(super) async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
     visible_text::check_name(name).map_err(|problem| ServiceError::NameRejected(problem.detail()))?;
     if app.dictionary().check(name) != FilterVerdict::Pass {
         return Err(ServiceError::NameRejected("contains words that are not allowed here; choose another"));
@@ -78,7 +78,7 @@ fn sign(app: &AppState, id: MemberId, name: String) -> ServiceResult<GuestCreate
     let guest = Member { id, name, avatar: None, level: 0, role: Role::Member };
     let now = app.now() / 1_000;
     let validity = now..now + limits::MAX_TOKEN_LIFETIME_SECONDS;
-    let key = app.member_keys.guests();
+    let key = app.member_keys.own();
     let token = key.and_then(|key| key.sign(&guest, &app.config.auth.audience, validity));
     let token = token.ok_or_else(|| ServiceError::Bug("the guests' key cannot sign".into()))?;
     Ok(GuestCreated { token, member: MemberRef { id: guest.id, name: guest.name } })

@@ -62,7 +62,7 @@ pub async fn upload(
 fn check_may_upload(app: &AppState, member: &Member, network: Option<IpAddr>) -> ServiceResult<()> {
     rules::check_not_blocked(app, member, network)?;
     if member.name.is_empty() {
-        let detail = "a guest without a name cannot upload; choose one with PATCH /v1/guests/me";
+        let detail = "who has no name cannot upload; choose one with PATCH /v1/me, or /v1/guests/me as a guest";
         return Err(ServiceError::wrong_field("name", detail));
     }
     if member.id.kind() == MemberKind::Guest { guest::check_allowed(app) } else { Ok(()) }

@@ -7,6 +7,7 @@ pub mod account_cache;
 pub mod admission;
 pub mod avatars;
 pub mod change_feed;
+pub mod claimed_addresses;
 pub mod degrade;
 pub mod erased_members;
 pub mod guest_activity;
@@ -19,6 +20,7 @@ pub mod redacted_store;
 pub mod refused_sites;
 pub mod refused_texts;
 pub mod settings;
+pub mod sign_in;
 pub mod standings;
 pub mod taken_names;
 
@@ -53,6 +55,7 @@ use crate::state::account_cache::{ACCOUNT_COUNT, AccountCache};
 use crate::state::admission::Admission;
 use crate::state::avatars::Avatars;
 use crate::state::change_feed::ChangeFeed;
+use crate::state::claimed_addresses::ClaimedAddresses;
 use crate::state::degrade::DegradeSwitches;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::guest_activity::GuestActivity;
@@ -64,6 +67,7 @@ use crate::state::read_counters::ReadCounters;
 use crate::state::refused_sites::RefusedSites;
 use crate::state::refused_texts::RefusedTextQueue;
 use crate::state::settings::CurrentSettings;
+use crate::state::sign_in::SignIn;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
 use crate::telemetry;
@@ -165,6 +169,10 @@ pub struct AppState {
     pub mailer: Option<Arc<dyn Mailer>>,
     /// Pictures of members by the hashes of their e-mail addresses.
     pub avatars: Avatars,
+    /// Signing in to accounts of this installation.
+    pub sign_in: SignIn,
+    /// The addresses that the host's tokens have lately said.
+    pub claimed_addresses: ClaimedAddresses,
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,

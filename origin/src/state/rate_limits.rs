@@ -62,6 +62,8 @@ struct RatePolicies {
     writes_network: Option<RatePolicy>,
     writes_all: Option<RatePolicy>,
     exports_member: Option<RatePolicy>,
+    sign_in_mails_network: Option<RatePolicy>,
+    sign_in_mails_mailbox: Option<RatePolicy>,
     guests_network: Option<RatePolicy>,
     reads_network: Option<RatePolicy>,
     reads_all: Option<RatePolicy>,
@@ -86,6 +88,8 @@ impl RatePolicies {
             writes_network: limit("writes-address", settings.writes_per_minute_address, ONE_MINUTE),
             writes_all: limit("writes", settings.writes_per_second, ONE_SECOND),
             exports_member: limit("exports-member", settings.exports_per_hour_member, ONE_HOUR),
+            sign_in_mails_network: limit("sign-in-mails-address", settings.sign_in_mails_per_hour_address, ONE_HOUR),
+            sign_in_mails_mailbox: limit("sign-in-mails-mailbox", settings.sign_in_mails_per_hour_mailbox, ONE_HOUR),
             guests_network: limit("guests-address", settings.guests_per_hour_address, ONE_HOUR),
             reads_network: limit("reads-address", settings.reads_per_minute_address, ONE_MINUTE),
             reads_all: limit("reads", settings.reads_per_second, ONE_SECOND),
@@ -198,6 +202,33 @@ impl RateLimits {
         let policies = self.policies();
         let checks = [
             check(policies.guests_network, network.map(RateKey::Network)),
+            check(policies.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
+    }
+
+    /// Counts a mail that signs in, by the digest of its mailbox.
+    ///
+    /// # Errors
+    /// [`RateLimited`] with the time to wait.
+    pub async fn count_sign_in_mail(&self, network: Option<IpAddr>, mailbox: [u8; 32]) -> Result<(), RateLimited> {
+        let policies = self.policies();
+        let checks = [
+            check(policies.sign_in_mails_network, network.map(RateKey::Network)),
+            check(policies.sign_in_mails_mailbox, Some(RateKey::Mailbox(mailbox))),
+            check(policies.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
+    }
+
+    /// Counts who signs in, stays signed in, or signs out.
+    ///
+    /// # Errors
+    /// [`RateLimited`] with the time to wait.
+    pub async fn count_session(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let policies = self.policies();
+        let checks = [
+            check(policies.writes_network, network.map(RateKey::Network)),
             check(policies.writes_all, Some(RateKey::Process)),
         ];
         self.count(checks).await

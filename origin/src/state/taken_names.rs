@@ -55,7 +55,7 @@ impl TakenNames {
     /// Records the name of a member that the host has named.
     pub fn record(&self, journal: &Arc<dyn Journal>, member: &Member) {
         let key = (member.id.get(), member.name.as_str().into());
-        if member.id.kind() == MemberKind::Guest || self.recorded.contains_key(&key) {
+        if member.id.kind() == MemberKind::Guest || member.name.is_empty() || self.recorded.contains_key(&key) {
             return;
         }
         let Ok(permit) = self.permits.clone().try_acquire_owned() else { return };

@@ -289,6 +289,10 @@ impl CommentId {
 /// The first member id that does not belong to the host: 2^62.
 pub const FIRST_GUEST_ID: u64 = 1 << 62;
 const FIRST_IMPORTED_ID: u64 = FIRST_GUEST_ID | 1 << 61;
+/// Random bits of an account's id: where 10 million have one, a further one is taken once in 200 million times, and another
+/// is made then.
+const ACCOUNT_ID_BITS: u32 = 51;
+const FIRST_ACCOUNT_ID: u64 = FIRST_IMPORTED_ID - (1 << ACCOUNT_ID_BITS);
 
 /// The source of a member id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -297,6 +301,8 @@ pub enum MemberKind {
     Host,
     /// Gailou, for a guest who gave a name.
     Guest,
+    /// Gailou, for an account of this installation.
+    Account,
     /// An import, for a name without an id.
     Imported,
 }
@@ -305,7 +311,14 @@ impl MemberId {
     /// The guest with these random bits.
     #[must_use]
     pub const fn guest(random: u64) -> Self {
-        Self(FIRST_GUEST_ID | (random & ((1 << 61) - 1)))
+        let id = FIRST_GUEST_ID | (random & ((1 << 61) - 1));
+        Self(if id < FIRST_ACCOUNT_ID { id } else { id - (1 << ACCOUNT_ID_BITS) })
+    }
+
+    /// The account with these random bits.
+    #[must_use]
+    pub const fn account(random: u64) -> Self {
+        Self(FIRST_ACCOUNT_ID | (random & ((1 << ACCOUNT_ID_BITS) - 1)))
     }
 
     /// The member for `name` in imported threads: always the same for the same name.
@@ -319,8 +332,10 @@ impl MemberId {
     pub const fn kind(self) -> MemberKind {
         if self.0 < FIRST_GUEST_ID {
             MemberKind::Host
-        } else if self.0 < FIRST_IMPORTED_ID {
+        } else if self.0 < FIRST_ACCOUNT_ID {
             MemberKind::Guest
+        } else if self.0 < FIRST_IMPORTED_ID {
+            MemberKind::Account
         } else {
             MemberKind::Imported
         }

@@ -74,6 +74,7 @@ proptest! {
     #[test]
     fn member_kinds_are_apart(random: u64, name: String) {
         prop_assert_eq!(MemberId::guest(random).kind(), MemberKind::Guest);
+        prop_assert_eq!(MemberId::account(random).kind(), MemberKind::Account);
         prop_assert_eq!(MemberId::imported(&name).kind(), MemberKind::Imported);
         prop_assert_eq!(MemberId::imported(&name), MemberId::imported(&name));
     }

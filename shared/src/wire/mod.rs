@@ -10,6 +10,7 @@ mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod sign_in;
 mod webhooks;
 
 use alloc::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub use moderation::{
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
+pub use sign_in::{AccessToken, OwnProfile, ProviderKind, SignInProvider, SignInProviders};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
     WebhookMessageData, WebhookTemplate,

@@ -362,6 +362,9 @@ async fn every_response_matches_its_schema() {
         ("/v1/comments/{id}/context", of("/context")),
         ("/v1/counts", "/v1/counts?subject=article/described&subject=video/1".into()),
         ("/v1/counts", "/v1/counts".into()),
+        ("/v1/auth/providers", "/v1/auth/providers".into()),
+        ("/v1/auth/{provider}", "/v1/auth/github?site=http://localhost".into()),
+        ("/v1/auth/{provider}", "/v1/auth/github".into()),
         ("/v1/members/{id}/comments", "/v1/members/8/comments?limit=2".into()),
         ("/v1/members/{id}/comments", "/v1/members/x/comments".into()),
         ("/t/{type}/{key}", "/t/article/described".into()),
@@ -385,6 +388,16 @@ async fn every_response_matches_its_schema() {
     assert_eq!(overlay["pending"].as_array().unwrap().len(), 1);
     check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay?ids=x").by(&ann)).await;
     check("get", "/v1/me/overlay", origin.request("GET /v1/me/overlay")).await;
+    for (method, body) in
+        [("GET", None), ("PATCH", Some(json!({"notify": "daily"}))), ("PATCH", Some(json!({"notify": 1})))]
+    {
+        let call = origin.request(&format!("{method} /v1/me")).by(&ann);
+        let call = body.iter().fold(call, |call, body| call.json(body));
+        check(&method.to_lowercase(), "/v1/me", call).await;
+    }
+    check("post", "/v1/auth/refresh", origin.request("POST /v1/auth/refresh")).await;
+    let link = json!({"email": "ann@example.com", "site": "http://localhost"});
+    check("post", "/v1/auth/email", origin.request("POST /v1/auth/email").json(&link)).await;
     for preview in [json!({"content": "**x**"}), json!({"content": ""})] {
         check("post", "/v1/preview", origin.request("POST /v1/preview").by(&ann).json(&preview)).await;
     }

@@ -1,5 +1,6 @@
 //! The real program as a child process: its commands, its exit codes, and what a kill leaves behind.
 
+mod admin;
 mod backup;
 mod connections;
 mod crash_recovery;

@@ -112,7 +112,7 @@ fn other_tokens_change_nothing_about_a_read() {
         bearer(Role::Moderator, START_MS / 1_000 - 60),
         sign(&other, "gailou"),
         sign(keys.host(), "another audience"),
-        format!("Bearer {}", keys.guests().unwrap().sign(&guest, "gailou", IN_A_MINUTE - 60..IN_A_MINUTE).unwrap()),
+        format!("Bearer {}", keys.own().unwrap().sign(&guest, "gailou", IN_A_MINUTE - 60..IN_A_MINUTE).unwrap()),
         bearer(Role::Admin, IN_A_MINUTE).replace("Bearer", "Basic"),
         "Bearer no.token".into(),
     ];

@@ -1,6 +1,7 @@
 /** The frame of the console: who is signed in, the sections, what is said, and what can be taken back. */
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { endSession, refreshToken, renewalDelay } from './account.ts';
 import { Audit } from './audit.tsx';
 import { ConsoleClient } from './client.ts';
 import { Comments } from './comments.tsx';
@@ -15,7 +16,7 @@ import { type ConsoleContext, ConsoleProvider, useConsole } from './parts.tsx';
 import { Rejected } from './rejected.tsx';
 import { Review } from './review.tsx';
 import { parseRoute, type Route, SECTIONS, type Section } from './route.ts';
-import { type Session, storedSession, storeSession } from './session.ts';
+import { readToken, type Session, storedSession, storeSession } from './session.ts';
 import { Settings } from './settings.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Subjects } from './subjects.tsx';
@@ -71,23 +72,75 @@ export function App() {
       {text.language}
     </button>
   );
+  const isAsking = useAccount(session, changeSession);
   if (!session) {
     return (
       <main class="sign-in">
-        <SignIn text={text} onSession={changeSession} />
+        {!isAsking && <SignIn text={text} onSession={changeSession} />}
         {languageButton}
       </main>
     );
   }
   return (
     <SignedIn
-      key={session.token}
+      key={session.id}
       session={session}
       language={language}
       languageButton={languageButton}
-      onSignOut={() => changeSession(null)}
+      onSignOut={() => {
+        void endSession();
+        changeSession(null);
+      }}
     />
   );
+}
+
+/** Signs in by the account that the browser has, once, where nobody is signed in; whether it is still being asked for. */
+function useAccount(session: Session | null, onSession: (session: Session) => void): boolean {
+  const [isAsking, setAsking] = useState(session === null);
+  useEffect(() => {
+    if (!isAsking) return;
+    void sessionOfAccount().then((found) => {
+      if (found) onSession(found);
+      setAsking(false);
+    });
+  }, []);
+  return isAsking;
+}
+
+async function sessionOfAccount(): Promise<Session | null> {
+  const token = await refreshToken();
+  const owner = token ? readToken(token) : null;
+  if (!owner) return null;
+  try {
+    const role = await new ConsoleClient(owner.token).findRole();
+    return role ? { ...owner, role } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Goes on with another token before this one ends, where the browser is signed in to the account that it is of. */
+function useRenewal(session: Session, client: ConsoleClient): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const renewLater = (expiresAt: number | null) => {
+      if (expiresAt !== null) timer = setTimeout(() => void renew(), renewalDelay(expiresAt));
+    };
+    const renew = async () => {
+      const token = await refreshToken();
+      const owner = token ? readToken(token) : null;
+      if (timer === null || owner?.id !== session.id) return;
+      client.renew(owner.token);
+      storeSession({ ...session, ...owner });
+      renewLater(owner.expiresAt);
+    };
+    renewLater(session.expiresAt);
+    return () => {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+    };
+  }, [session, client]);
 }
 
 /** How many wait in each part of the queue. */
@@ -163,6 +216,7 @@ function SignedIn({
   const { message, say } = useMessage();
   const text = TEXTS[language];
   const client = useMemo(() => new ConsoleClient(session.token), [session]);
+  useRenewal(session, client);
   const { counts, countAgain } = useQueueCounts(client);
   const hasSearch = useHasSearch(client);
   const { offers, offerUndo, undo } = useUndo(text, say);

@@ -46,9 +46,14 @@ const JSON_LINES_TYPE = 'application/x-ndjson';
 const NO_SUCH_CALL = [404, 405, 501];
 
 export class ConsoleClient {
-  readonly #token: string;
+  #token: string;
 
   constructor(token: string) {
+    this.#token = token;
+  }
+
+  /** Goes on with another token of the same member. */
+  renew(token: string): void {
     this.#token = token;
   }
 

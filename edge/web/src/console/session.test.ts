@@ -7,7 +7,12 @@ const tokenOf = (claims: object) =>
 
 test('a token says whose it is, until it ends', () => {
   const token = tokenOf({ sub: '7', name: '小明', exp: 100 });
-  assert.deepEqual(readToken(` ${token}\n`, 99_000), { token, id: '7', name: '小明' });
+  assert.deepEqual(readToken(` ${token}\n`, 99_000), {
+    token,
+    id: '7',
+    name: '小明',
+    expiresAt: 100_000,
+  });
   assert.equal(readToken(token, 100_000), null);
   assert.equal(readToken(tokenOf({ sub: '7' }), 1)?.name, '');
 });

@@ -11,6 +11,8 @@ export interface TokenOwner {
   /** The member's. */
   id: string;
   name: string;
+  /** When it ends; null where it does not say. */
+  expiresAt: number | null;
 }
 
 export interface Session extends TokenOwner {
@@ -26,7 +28,8 @@ export function readToken(text: string, nowMs = Date.now()): TokenOwner | null {
   const { sub, name, exp } = claims;
   if (typeof sub !== 'string') return null;
   if (typeof exp === 'number' && exp * 1000 <= nowMs) return null;
-  return { token, id: sub, name: typeof name === 'string' ? name : '' };
+  const expiresAt = typeof exp === 'number' ? exp * 1000 : null;
+  return { token, id: sub, name: typeof name === 'string' ? name : '', expiresAt };
 }
 
 function claimsOf(token: string): Record<string, unknown> | null {

@@ -6,6 +6,7 @@
 //! in time. Not here: the fold of a batch (`crate::domain::fold`) and any cache of rows. Each port of
 //! the tables has its own file here.
 
+mod accounts;
 mod activity;
 mod audit_log;
 mod backup;
@@ -53,6 +54,7 @@ mod rows;
 mod server_settings;
 mod session;
 mod settings;
+mod sign_in;
 mod slot_map;
 mod slot_positions;
 mod slot_state;

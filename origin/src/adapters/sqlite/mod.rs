@@ -3,6 +3,7 @@
 //! A commit is on disk before it is acknowledged (`synchronous=FULL`). Reads run on threads that may
 //! block, a fixed number at a time, and a read waits for its turn no longer than a second. Each port of the tables has its own file here.
 
+mod accounts;
 mod activity;
 mod audit_log;
 mod backup;

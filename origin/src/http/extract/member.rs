@@ -34,6 +34,9 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
         if app.erased_members.contains(verified.member.id) {
             return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
         }
+        if let Some(email) = &verified.email {
+            app.claimed_addresses.record(&app.tables, verified.member.id, email);
+        }
         let member = app.standings.apply(verified);
         let revoked = || Refusal::new(Code::TokenInvalid, "older tokens of this member are refused; sign in again");
         member.map(Self).ok_or_else(revoked)

@@ -40,6 +40,8 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
 const PERSONAL_PATHS: [&str; 3] = ["/v1/me/", "/v1/admin/", "/v1/edge/"];
 /// The header in which a browser says how the page and the server are related. A script cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Paths whose calls are sent with a cookie.
+const SESSION_PATHS: &str = "/v1/auth/";
 /// Paths of an operator's tools, which no page reads.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
@@ -67,6 +69,9 @@ pub(super) fn headers(
             return headers;
         }
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        if path.starts_with(SESSION_PATHS) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        }
     }
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     if is_preflight {
@@ -77,7 +82,8 @@ pub(super) fn headers(
 
 /// Whether every site may make this call.
 pub(in crate::http) fn is_public(method: &str, path: &str) -> bool {
-    let is_personal = path == "/v1/guests" || PERSONAL_PATHS.iter().any(|prefix| path.starts_with(prefix));
+    let is_personal =
+        ["/v1/guests", "/v1/me"].contains(&path) || PERSONAL_PATHS.iter().any(|prefix| path.starts_with(prefix));
     matches!(method, "GET" | "HEAD") && !is_personal && !PROBE_PATHS.contains(&path)
 }
 
@@ -213,7 +219,9 @@ mod tests {
         check(Method::POST, comments, Some(own), Some(own));
         check(Method::POST, comments, Some(foreign), None);
         check(Method::POST, comments, None, None);
-        for personal in ["/healthz", "/metrics", "/v1/me/overlay", "/v1/admin/x", "/v1/edge/changes", "/v1/guests"] {
+        for personal in
+            ["/healthz", "/metrics", "/v1/me/overlay", "/v1/admin/x", "/v1/edge/changes", "/v1/guests", "/v1/me"]
+        {
             check(Method::GET, personal, Some(own), Some(own));
             check(Method::GET, personal, Some(foreign), None);
             check(Method::GET, personal, None, None);

@@ -5,7 +5,7 @@ use gailou_shared::id::{CommentId, EventId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
-    Comment, NotificationKind, PageInfo, Reaction, RefusedText, ReportReason, SubjectState, WebhookEvent,
+    Comment, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText, ReportReason, SubjectState, WebhookEvent,
     WebhookTemplate,
 };
 use gailou_shared::word_filter::Term;
@@ -41,6 +41,44 @@ pub(in crate::http) struct NewGuest {
     /// 1 to 64 characters, not blank, without control characters; spaces around the name are removed.
     #[schema(min_length = 1, max_length = 64, nullable = false)]
     name: Option<String>,
+}
+
+/// A mail that signs in.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct MailedLinkRequest {
+    /// The mailbox.
+    #[schema(format = Email, max_length = 254)]
+    email: String,
+    /// The origin of the page that gets the token.
+    site: String,
+}
+
+/// The refresh token of an app; browsers have a cookie.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct RefreshRequest {
+    /// The token that was answered last.
+    #[schema(nullable = true)]
+    refresh_token: Option<String>,
+}
+
+/// What a member changes of themselves.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct ProfileChanges {
+    /// The new name, of an account of this installation; the rules are those of a new guest.
+    #[schema(min_length = 1, max_length = 64, nullable = false)]
+    name: Option<String>,
+    /// The address of a picture, of an account of this installation; null for none.
+    #[schema(max_length = 512)]
+    avatar: Option<String>,
+    /// How often mails come about replies, mentions and decisions.
+    #[schema(nullable = false)]
+    notify: Option<NotifyChoice>,
+    /// A language tag, such as `zh-CN`; null for no choice.
+    #[schema(max_length = 35)]
+    language: Option<String>,
 }
 
 /// The new name of a guest.

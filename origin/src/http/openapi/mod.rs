@@ -25,7 +25,7 @@ const API_DESCRIPTION: &str = "Comments for any subject: threads, reactions, mod
     gain fields: ignore fields that you do not know. Unknown query parameters are ignored. A request is checked in \
     this order: route 404, token 401, size 413, type 415, body 400.";
 const BEARER_DESCRIPTION: &str = "Signed by the host site (HS256 or EdDSA): `sub`, `name`, `avatar`?, `level`?, \
-    `role`? (`member`, `moderator`, `admin`), `aud`, `exp` (at most 30 days ahead).";
+    `role`? (`member`, `moderator`, `admin`), `email`?, `aud`, `exp` (at most 30 days ahead).";
 
 /// The document without its calls.
 pub(super) fn frame() -> OpenApi {
@@ -54,13 +54,14 @@ fn described<T: ToSchema>() -> (String, RefOr<Schema>) {
     (T::name().into_owned(), T::schema())
 }
 
-fn tags() -> [Tag; 8] {
+fn tags() -> [Tag; 9] {
     [
         ("subjects", "What is commented on, and its lists."),
         ("comments", "One comment and what surrounds it."),
         ("reactions", "Likes and dislikes."),
         ("media", "Pictures of comments."),
         ("members", "The members who write, and guests."),
+        ("signing in", "Accounts of the installation, where it has its own."),
         ("me", "What belongs to one reader; never cached."),
         ("admin", "For moderators and admins."),
         ("operations", "For operators and for the edge."),

@@ -7,6 +7,7 @@
 //! A function takes the narrowest port that it needs. The aliases at the end of this file are for
 //! places that hold one object for many such functions.
 
+mod accounts;
 mod activity;
 mod audit_log;
 mod backup;
@@ -50,6 +51,7 @@ mod threads;
 mod transfer;
 mod webhooks;
 
+pub use accounts::{AccountRows, SignInRows};
 pub use activity::ActivityReader;
 pub use audit_log::{AuditFilter, AuditReader};
 pub use backup::{PICTURE_LIST_FILE_NAME, TableBackup};
@@ -103,6 +105,7 @@ impl<T: CommentReader + ThreadReader + MemberReader + IdempotencyReader> Store f
 /// The tables themselves, with what only commands, start-up and background jobs need.
 pub trait Tables:
     Store
+    + AccountRows
     + ActivityReader
     + AuditReader
     + BatchWriter
@@ -124,6 +127,7 @@ pub trait Tables:
     + RefusedTexts
     + Reranker
     + ReviewReader
+    + SignInRows
     + StoredSettings
     + SubjectDirectory
     + Transfer
@@ -133,6 +137,7 @@ pub trait Tables:
 
 impl<
     T: Store
+        + AccountRows
         + ActivityReader
         + AuditReader
         + BatchWriter
@@ -154,6 +159,7 @@ impl<
         + RefusedTexts
         + Reranker
         + ReviewReader
+        + SignInRows
         + StoredSettings
         + SubjectDirectory
         + Transfer

@@ -230,7 +230,7 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
     standing::check_not_muted(app, member)?;
     let kind = app.config.types.get(key.kind());
     if member.name.is_empty() {
-        let detail = "a guest without a name cannot post; choose one with PATCH /v1/guests/me";
+        let detail = "who has no name cannot post; choose one with PATCH /v1/me, or /v1/guests/me as a guest";
         return Err(ServiceError::wrong_field("name", detail));
     }
     let is_guest = member.id.kind() == MemberKind::Guest;

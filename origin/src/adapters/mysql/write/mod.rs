@@ -49,6 +49,7 @@ use crate::domain::operation::{
 };
 use crate::domain::positions::StreamPosition;
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::sign_in::{LINK_LIFETIME_MS, REFRESH_IDLE_MS};
 use crate::ports::store::{BatchWriter, Result, Sharding as _, StoreError};
 
 /// Expired rows that one statement deletes.
@@ -279,6 +280,8 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
     let ages = [
         ("snapshot", "used_at", limits::SNAPSHOT_LIFETIME_MS),
         ("idempotency", "created_at", limits::IDEMPOTENCY_WINDOW_MS),
+        ("refresh_family", "used_at", REFRESH_IDLE_MS),
+        ("sign_in_link", "created_at", LINK_LIFETIME_MS),
     ];
     for shard in 0..db.count_databases() {
         let mut session = db.session("delete_expired", shard).await?;

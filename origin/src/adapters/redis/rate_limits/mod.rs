@@ -52,6 +52,7 @@ impl RedisRateCounters {
             RateKey::Subject(subject) => format!("subject {subject}"),
             RateKey::Comment(id) => format!("comment {id}"),
             RateKey::Answer(id) => format!("answer {id}"),
+            RateKey::Mailbox(digest) => format!("mailbox {}", hex::encode(digest)),
             RateKey::Process => "process".to_owned(),
         };
         let hash = self.keyed_hash.clone().chain_update(format!("{} {counted}", check.policy.name)).finalize();

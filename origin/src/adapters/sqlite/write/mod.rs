@@ -29,6 +29,7 @@ use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange,
 };
 use crate::domain::positions::NextPositions;
+use crate::domain::sign_in::{LINK_LIFETIME_MS, REFRESH_IDLE_MS};
 use crate::ports::store::{BatchWriter, Result, StoreError};
 use crate::telemetry::CallTimer;
 
@@ -135,6 +136,8 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             tx.execute("DELETE FROM undo WHERE audit_id < ?1", [oldest_undo.signed()])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
+            tx.execute("DELETE FROM refresh_family WHERE used_at < ?1", [before(REFRESH_IDLE_MS)])?;
+            tx.execute("DELETE FROM sign_in_link WHERE created_at < ?1", [before(LINK_LIFETIME_MS)])?;
             for (step, before) in ActivityStep::expired_at(logged.at) {
                 tx.execute("DELETE FROM activity WHERE step = ?1 AND at < ?2", params![step.number(), before])?;
             }

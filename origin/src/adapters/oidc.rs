@@ -1,0 +1,175 @@
+//! A provider that speaks OpenID Connect: the authorization code flow with PKCE (S256), a nonce, and an ID token whose
+//! signature, issuer, audience and time are verified.
+//!
+//! What the provider says of itself is read when it is first needed, and again after an hour: keys change.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata, CoreUserInfoClaims};
+use openidconnect::{
+    AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EndUserEmail, EndUserName, EndUserPictureUrl,
+    EndUserUsername, IssuerUrl, LocalizedClaim, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
+    RedirectUrl, RequestTokenError, Scope, SubjectIdentifier, TokenResponse as _, UserInfoError,
+};
+use tokio::sync::Mutex;
+
+use crate::adapters::provider_http::{CallFailure, ProviderHttp};
+use crate::config::ProviderSettings;
+use crate::domain::email_address::EmailAddress;
+use crate::ports::failure::Failure;
+use crate::ports::identity_provider::{IdentityProvider, ProviderError, ProviderIdentity, VisitSecrets};
+
+/// How long the provider's description of itself counts.
+const METADATA_TTL: Duration = Duration::from_secs(3_600);
+
+/// A provider at its issuer's address.
+#[derive(Debug)]
+pub struct OidcProvider {
+    http: ProviderHttp,
+    issuer: IssuerUrl,
+    client_id: ClientId,
+    client_secret: Option<ClientSecret>,
+    /// Held while it is read: it is read once, however many wait for it.
+    metadata: Mutex<Option<(Instant, CoreProviderMetadata)>>,
+}
+
+impl OidcProvider {
+    /// The provider of these settings.
+    ///
+    /// # Errors
+    /// When its issuer is no address.
+    pub fn new(settings: &ProviderSettings) -> Result<Self, Failure> {
+        let issuer = settings.issuer.clone().unwrap_or_default();
+        Ok(Self {
+            http: ProviderHttp::new(),
+            issuer: IssuerUrl::new(issuer).map_err(Failure::with_causes)?,
+            client_id: ClientId::new(settings.client_id.clone()),
+            client_secret: settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose().to_owned())),
+            metadata: Mutex::default(),
+        })
+    }
+
+    async fn metadata(&self) -> Result<CoreProviderMetadata, ProviderError> {
+        let mut known = self.metadata.lock().await;
+        if let Some((_, metadata)) = known.as_ref().filter(|(at, _)| at.elapsed() < METADATA_TTL) {
+            return Ok(metadata.clone());
+        }
+        let http = self.http.caller();
+        let found =
+            CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await.map_err(|error| match error {
+                DiscoveryError::Request(CallFailure(failure)) => ProviderError::Away(failure),
+                other => ProviderError::Away(Failure::with_causes(Described(other.to_string()))),
+            })?;
+        *known = Some((Instant::now(), found.clone()));
+        Ok(found)
+    }
+}
+
+/// An error of the library in words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Described(String);
+
+fn refused(error: impl std::fmt::Display) -> ProviderError {
+    ProviderError::Refused(error.to_string().into())
+}
+
+#[async_trait]
+impl IdentityProvider for OidcProvider {
+    async fn authorize_url(&self, visit: &VisitSecrets) -> Result<String, ProviderError> {
+        let metadata = self.metadata().await?;
+        let redirect = RedirectUrl::new(visit.redirect_url.clone()).map_err(refused)?;
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id.clone(), self.client_secret.clone())
+            .set_redirect_uri(redirect);
+        let (state, nonce) = (visit.state.clone(), visit.nonce.clone());
+        let verifier = PkceCodeVerifier::new(visit.pkce_verifier.clone());
+        let (url, _, _) = client
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                move || CsrfToken::new(state),
+                move || Nonce::new(nonce),
+            )
+            .add_scopes(["profile", "email"].map(|scope| Scope::new(scope.into())))
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .url();
+        Ok(url.into())
+    }
+
+    async fn identify(&self, code: String, visit: &VisitSecrets) -> Result<ProviderIdentity, ProviderError> {
+        let metadata = self.metadata().await?;
+        let redirect = RedirectUrl::new(visit.redirect_url.clone()).map_err(refused)?;
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id.clone(), self.client_secret.clone())
+            .set_redirect_uri(redirect);
+        let http = self.http.caller();
+        let exchange = client.exchange_code(AuthorizationCode::new(code)).map_err(refused)?;
+        let exchange = exchange.set_pkce_verifier(PkceCodeVerifier::new(visit.pkce_verifier.clone()));
+        let answer = exchange.request_async(&http).await.map_err(|error| match error {
+            RequestTokenError::Request(CallFailure(failure)) => ProviderError::Away(failure),
+            RequestTokenError::ServerResponse(said) => refused(said.error()),
+            other => refused(other),
+        })?;
+        let token = answer.id_token().ok_or_else(|| refused("its answer has no ID token"))?;
+        let nonce = Nonce::new(visit.nonce.clone());
+        let claims = token.claims(&client.id_token_verifier(), &nonce).map_err(refused)?;
+        if let Some(expected) = claims.access_token_hash() {
+            let signing = token.signing_alg().map_err(refused)?;
+            let verifier = client.id_token_verifier();
+            let key = token.signing_key(&verifier).map_err(refused)?;
+            let hash = openidconnect::AccessTokenHash::from_token(answer.access_token(), signing, key);
+            if hash.map_err(refused)? != *expected {
+                return Err(refused("its access token is another one's"));
+            }
+        }
+        let subject = claims.subject().clone();
+        let identity = identity(
+            &subject,
+            claims.name(),
+            claims.preferred_username(),
+            claims.picture(),
+            claims.email().filter(|_| claims.email_verified() == Some(true)),
+        );
+        // Many providers say in the ID token who it is, and what they are called where they are asked for it.
+        let is_whole = identity.name.is_some() && identity.email.is_some();
+        let asked = client.user_info(answer.access_token().clone(), Some(subject.clone()));
+        let Ok(request) = asked else { return Ok(identity) };
+        if is_whole {
+            return Ok(identity);
+        }
+        let said: CoreUserInfoClaims = request.request_async(&http).await.map_err(|error| match error {
+            UserInfoError::Request(CallFailure(failure)) => ProviderError::Away(failure),
+            other => refused(other),
+        })?;
+        let added = self::identity(
+            &subject,
+            said.name(),
+            said.preferred_username(),
+            said.picture(),
+            said.email().filter(|_| said.email_verified() == Some(true)),
+        );
+        Ok(ProviderIdentity {
+            subject: identity.subject,
+            name: identity.name.or(added.name),
+            avatar: identity.avatar.or(added.avatar),
+            email: identity.email.or(added.email),
+        })
+    }
+}
+
+/// Who these claims are of. `email` is one that the provider has verified.
+fn identity(
+    subject: &SubjectIdentifier,
+    name: Option<&LocalizedClaim<EndUserName>>,
+    username: Option<&EndUserUsername>,
+    picture: Option<&LocalizedClaim<EndUserPictureUrl>>,
+    email: Option<&EndUserEmail>,
+) -> ProviderIdentity {
+    let first = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+    let name = name.and_then(|name| name.get(None)).map(|name| name.as_str());
+    ProviderIdentity {
+        subject: subject.as_str().to_owned(),
+        name: first(name).or_else(|| first(username.map(|name| name.as_str()))),
+        avatar: picture.and_then(|picture| picture.get(None)).map(|picture| picture.as_str().to_owned()),
+        email: email.and_then(|email| EmailAddress::parse(email.as_str())),
+    }
+}

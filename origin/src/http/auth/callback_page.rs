@@ -1,0 +1,145 @@
+//! The page that a window shows when a reader comes back from a provider or a mail.
+//!
+//! Promise: the token is handed to the opener at the site that the visit began for, and to no other: a browser delivers
+//! the message to a page of that origin alone. Nothing runs in the page but its own script.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::json;
+
+use crate::http::auth::private_headers;
+use crate::service::sign_in::Session;
+
+const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
+     :root{color-scheme:light dark}";
+
+/// The language of the page: the first one of the browser's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PageLanguage {
+    English,
+    Chinese,
+}
+
+impl PageLanguage {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if accepted.trim_start().to_ascii_lowercase().starts_with("zh") { Self::Chinese } else { Self::English }
+    }
+
+    fn choose(self, english: &'static str, chinese: &'static str) -> &'static str {
+        match self {
+            Self::English => english,
+            Self::Chinese => chinese,
+        }
+    }
+}
+
+/// Why the reader is not signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignInFailure {
+    /// The link was used, or it took too long, or it began in another browser.
+    Over,
+    /// The provider confirms nothing.
+    NotConfirmed,
+}
+
+/// The page of who is signed in.
+pub(super) fn success(session: &Session, site: &str, language: PageLanguage) -> Response {
+    let message = json!({
+        "type": "gailou:signed-in", "token": session.token, "expires_at": session.expires_at,
+    });
+    let script = format!(
+        "if(window.opener){{window.opener.postMessage({},{});window.close()}}",
+        script_json(&message),
+        script_json(&json!(site)),
+    );
+    let body = html! {
+        h1 { (language.choose("You are signed in", "登录成功")) }
+        p { a href=(site) { (language.choose("Go back to", "返回")) " " (site) } }
+    };
+    page(StatusCode::OK, language, &body, Some(&script))
+}
+
+/// The page of who is not.
+pub(super) fn failure(outcome: SignInFailure, language: PageLanguage) -> Response {
+    let text = match outcome {
+        SignInFailure::Over => language.choose(
+            "This link was used already, or it is too old. Go back to the page where you wanted to comment, and sign in again.",
+            "链接已经用过或已过期。请回到您要评论的页面，重新登录。",
+        ),
+        SignInFailure::NotConfirmed => language.choose(
+            "The provider has not confirmed who you are. Go back to the page where you wanted to comment, and try again.",
+            "登录服务未能确认您的身份。请回到您要评论的页面，再试一次。",
+        ),
+    };
+    let body = html! {
+        h1 { (language.choose("You are not signed in", "未能登录")) }
+        p { (text) }
+    };
+    page(StatusCode::BAD_REQUEST, language, &body, None)
+}
+
+/// JSON as a script can have it: no text in it ends the element.
+fn script_json(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+fn page(status: StatusCode, language: PageLanguage, body: &Markup, script: Option<&str>) -> Response {
+    let nonce = STANDARD.encode(rand::random::<[u8; 16]>());
+    let document = html! {
+        (DOCTYPE)
+        html lang=(language.choose("en", "zh")) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { "Gailou" }
+                style nonce=(nonce) { (PreEscaped(PAGE_STYLE)) }
+            }
+            body {
+                main { (body) }
+                @if let Some(script) = script {
+                    script nonce=(nonce) { (PreEscaped(script)) }
+                }
+            }
+        }
+    };
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
+    );
+    let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let headers: [(HeaderName, HeaderValue); 2] = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    (status, private_headers(), headers, document.into_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_the_script() {
+        let text = script_json(&json!({"name": "</script><script>alert(1)</script>\u{2028}"}));
+        assert!(!text.contains('<') && !text.contains('\u{2028}'), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["name"].as_str().unwrap().len(), 34 + 3);
+    }
+
+    #[test]
+    fn language_is_the_first_that_the_browser_has() {
+        let check = |accepted: &'static str, expected: PageLanguage| {
+            let headers = [(header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted))].into_iter().collect();
+            assert_eq!(PageLanguage::of(&headers), expected, "{accepted}");
+        };
+        check("zh-CN,zh;q=0.9,en;q=0.8", PageLanguage::Chinese);
+        check("ZH", PageLanguage::Chinese);
+        check("en-GB,zh;q=0.5", PageLanguage::English);
+        assert_eq!(PageLanguage::of(&HeaderMap::new()), PageLanguage::English);
+    }
+}

@@ -1,0 +1,77 @@
+//! Signing in by a link in a mail.
+//!
+//! Promise: the answer says nothing about who has an account here, nor does the time that it takes: whether there is
+//! one is not looked up before the link is opened.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::domain::email_address::EmailAddress;
+use crate::domain::sign_in::SignInLink;
+use crate::ports::mailer::Mail;
+use crate::service::sign_in::{EMAIL_PROVIDER, check_return_site, make_link};
+use crate::service::{ServiceError, ServiceResult};
+use crate::state::AppState;
+use crate::state::admission::NotAdmitted;
+
+/// The language of a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkLanguage {
+    English,
+    Chinese,
+}
+
+/// A mail that is requested.
+#[derive(Debug)]
+pub struct MailedLink {
+    pub email: EmailAddress,
+    /// Whose page gets the token.
+    pub site: String,
+    pub language: LinkLanguage,
+}
+
+/// Sends a link that signs in, in the background.
+///
+/// # Errors
+/// [`ServiceError::NotFound`] where no mail is sent here, `SiteNotAllowed`, `RateLimited`, `NotAdmitted`, or the
+/// store's.
+pub async fn request_mail(app: &Arc<AppState>, network: Option<IpAddr>, link: MailedLink) -> ServiceResult<()> {
+    let Some(mailer) = app.mailer.clone() else {
+        return Err(ServiceError::NotFound("readers do not sign in by mail here"));
+    };
+    check_return_site(app, &link.site)?;
+    app.rate_limits.count_sign_in_mail(network, link.email.digest()).await?;
+    let place = app.sign_in.mails.clone().try_acquire_owned().map_err(|_| ServiceError::from(NotAdmitted))?;
+    let MailedLink { email, site, language } = link;
+    let stored = SignInLink::Email { email: email.to_string(), site: site.clone() };
+    let url = make_link(app, EMAIL_PROVIDER, &stored).await?;
+    let mail = mail(email, &site, &url, language);
+    tokio::spawn(async move {
+        let _place = place;
+        if let Err(error) = mailer.send(&mail).await {
+            let id = &mail.id;
+            tracing::info!(id, %error, "Could not send the mail {id} that signs in; its reader asks for another");
+        }
+    });
+    Ok(())
+}
+
+fn mail(to: EmailAddress, site: &str, url: &str, language: LinkLanguage) -> Mail {
+    let (subject, text) = match language {
+        LinkLanguage::English => (
+            format!("Sign in to comment on {site}"),
+            format!(
+                "Open this address to sign in to the comments of {site}:\n\n{url}\n\n\
+                 It works once, within 15 minutes. If you have not asked for it, do nothing.\n"
+            ),
+        ),
+        LinkLanguage::Chinese => (
+            format!("登录 {site} 的评论"),
+            format!(
+                "打开以下链接，登录 {site} 的评论：\n\n{url}\n\n\
+                 链接在 15 分钟内有效，只能使用一次。如果不是您本人操作，请忽略本邮件。\n"
+            ),
+        ),
+    };
+    Mail { id: hex::encode(rand::random::<[u8; 16]>()), to, subject, text, html: None, unsubscribe_url: None }
+}

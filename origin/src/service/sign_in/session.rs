@@ -1,0 +1,89 @@
+//! Browsers and apps that are signed in.
+//!
+//! Promise: a refresh token works once; one that is presented again ends its family, and so do an erasure and
+//! `tokens_not_before`.
+
+use gailou_shared::token::Member;
+
+use crate::domain::sign_in::{OwnAccount, RefreshFamily, RefreshToken};
+use crate::service::{ServiceError, ServiceResult};
+use crate::state::AppState;
+
+/// How long a token to write with lives, in seconds (15 minutes): so long an erased account may still write where no
+/// process has heard of it.
+const ACCESS_LIFETIME_S: u64 = 900;
+
+/// What a client holds from now on.
+#[derive(Debug)]
+pub struct Session {
+    /// The token to write with.
+    pub token: String,
+    /// When it expires, in Unix milliseconds.
+    pub expires_at: u64,
+    /// What the next one is exchanged for.
+    pub refresh_token: String,
+}
+
+/// Who has signed in now.
+#[derive(Debug)]
+pub struct SignedIn {
+    pub session: Session,
+    /// Whose page gets the token.
+    pub site: Option<String>,
+}
+
+/// Signs an account in.
+pub(super) async fn begin(app: &AppState, account: OwnAccount, site: Option<String>) -> ServiceResult<SignedIn> {
+    let now = app.now();
+    let token = RefreshToken { account: account.id, family: rand::random(), secret: rand::random() };
+    let digest = app.sign_in.key.token_digest(&token);
+    let family = RefreshFamily { account: account.id, id: token.family, digest, created_at: now, used_at: now };
+    app.tables.begin_family(&family).await?;
+    Ok(SignedIn { session: issue(app, account, token)?, site })
+}
+
+/// Exchanges a refresh token.
+///
+/// # Errors
+/// [`ServiceError::SignInAgain`] where it is none, or its family has ended, or ends by this; or the store's.
+pub async fn refresh(app: &AppState, text: &str) -> ServiceResult<Session> {
+    let presented = RefreshToken::parse(text).ok_or(ServiceError::SignInAgain)?;
+    let RefreshToken { account, family, .. } = presented;
+    if app.erased_members.contains(account) {
+        return Err(ServiceError::SignInAgain);
+    }
+    let next = RefreshToken { secret: rand::random(), ..presented };
+    let key = &app.sign_in.key;
+    let (used, new) = (key.token_digest(&presented), key.token_digest(&next));
+    let rotated = app.tables.rotate_family(account, family, &used, &new, app.now()).await?;
+    let rotated = rotated.ok_or(ServiceError::SignInAgain)?;
+    let not_before = app.standings.rules_of(account).tokens_not_before;
+    if not_before.is_some_and(|not_before| rotated.created_at < not_before) {
+        app.tables.end_family(account, family).await?;
+        return Err(ServiceError::SignInAgain);
+    }
+    let account = app.tables.read_account(account).await?.ok_or(ServiceError::SignInAgain)?;
+    issue(app, account, next)
+}
+
+/// Signs out: ends the family of a refresh token, whether it is the newest or not. What is no token ends nothing.
+///
+/// # Errors
+/// The store's.
+pub async fn end(app: &AppState, text: &str) -> ServiceResult<()> {
+    match RefreshToken::parse(text) {
+        Some(token) => Ok(app.tables.end_family(token.account, token.family).await?),
+        None => Ok(()),
+    }
+}
+
+fn issue(app: &AppState, account: OwnAccount, refresh: RefreshToken) -> ServiceResult<Session> {
+    let OwnAccount { id, name, avatar, role, .. } = account;
+    let member = Member { id, name, avatar, level: 0, role };
+    let now = app.now() / 1_000;
+    let key = app.member_keys.own();
+    let token = key.and_then(|key| key.sign(&member, &app.config.auth.audience, now..now + ACCESS_LIFETIME_S));
+    let token = token.ok_or_else(|| ServiceError::Bug("the installation's own key cannot sign".into()))?;
+    let expires_at = (now + ACCESS_LIFETIME_S) * 1_000;
+    Ok(Session { token, expires_at, refresh_token: refresh.to_text() })
+}
