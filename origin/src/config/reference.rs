@@ -99,20 +99,23 @@ const TOML_HEAD: &str = "\
 pub fn toml() -> String {
     let mut text = TOML_HEAD.to_owned();
     let mut open_section = String::new();
-    for SettingEntry { key, default, meaning } in entries() {
+    // A list is written as sections of its own, one for each of its items.
+    for SettingEntry { key, default, meaning } in entries().into_iter().filter(|entry| entry.key != "auth.providers") {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", &key));
         if section != open_section {
             // A subject type is an example: its name is the operator's choice.
             let comment = if section.contains("NAME") { "#" } else { "" };
             let _ = match section.strip_suffix("[]") {
-                Some(list) => writeln!(text, "\n#[[{list}]]"),
+                Some(list) => writeln!(text, "\n# [[{list}]]"),
                 None => writeln!(text, "\n{comment}[{section}]"),
             };
             section.clone_into(&mut open_section);
         }
         let default = if default.is_null() { "\"\"".to_owned() } else { default.to_string() };
-        let variable = variable(&key).map_or_else(String::new, |name| format!("# {name}\n"));
-        let _ = writeln!(text, "\n# {meaning}\n{variable}#{name} = {default}");
+        let _ = match variable(&key) {
+            Some(variable) => writeln!(text, "\n# {meaning}\n# {variable}\n#{name} = {default}"),
+            None => writeln!(text, "\n# {meaning}\n# {name} = {default}"),
+        };
     }
     text
 }
