@@ -135,7 +135,10 @@ async fn mail_is_sent_once_to_who_wants_it() {
     mailing.step().await;
     let mails = mailing.taken();
     assert_eq!(mails.len(), 1);
-    assert_eq!((mails[0].to.as_str(), &*mails[0].subject), ("ann@example.com", &*format!("a answered you on “{}”", subject_in(0).key())));
+    assert_eq!(
+        (mails[0].to.as_str(), &*mails[0].subject),
+        ("ann@example.com", &*format!("a answered you on “{}”", subject_in(0).key()))
+    );
     let stop = mails[0].unsubscribe_url.clone().unwrap();
     let signature = stop.strip_prefix("https://c.example/v1/unsubscribe?member=7&signature=").unwrap();
     assert!(mailing.sender.unsubscribe_key.verify(member(7), signature));
