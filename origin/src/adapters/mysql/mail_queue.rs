@@ -1,7 +1,5 @@
 //! What members are to be mailed: rows of what they are told that have a moment for it, in the databases of their slots.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 
@@ -18,21 +16,22 @@ use crate::ports::store::{DueMail, MailOutcome, MailQueue, Notifications as _, R
 #[async_trait]
 impl MailQueue for MysqlStore {
     async fn claim_mails(&self, database: usize, now: u64, until: u64, count: usize) -> Result<Vec<DueMail>> {
+        // One mail of a member at a time: two would have the same claim, and many would leave no place to others.
         let parts: Vec<String> = (0..self.tables)
             .map(|n| {
                 format!(
-                    "(SELECT DISTINCT member_id, mail_at FROM notification_{n} FORCE INDEX (notification_mail) \
-                     WHERE mail_at <= {now} ORDER BY mail_at LIMIT {count})"
+                    "(SELECT member_id, MIN(mail_at) FROM notification_{n} FORCE INDEX (notification_mail) \
+                     WHERE mail_at <= {now} GROUP BY member_id ORDER BY 2 LIMIT {count})"
                 )
             })
             .collect();
         let text = format!("{} ORDER BY 2 LIMIT {count}", parts.join(" UNION ALL "));
         let found = self.session("list_due_mails", database).await?.fetch_text(text).await?;
-        let (mut mails, mut claimed) = (Vec::new(), BTreeSet::new());
+        let mut mails = Vec::with_capacity(found.len());
         for r in found {
             let (member, at) = (member_id(number_at(&r, 0)?)?, number_at(&r, 1)?);
-            // One mail of a member at a time: two would have the same claim. The former copy of a slot is not claimed.
-            if self.database_of_member(member) != database || !claimed.insert(member) {
+            // The former copy of a slot that has moved is not claimed.
+            if self.database_of_member(member) != database {
                 continue;
             }
             match self.claim_mail(database, member, at, now, until).await {

@@ -1,7 +1,5 @@
 //! What members are to be mailed: rows of what they are told that have a moment for it.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use rusqlite::params;
 
@@ -20,14 +18,14 @@ impl MailQueue for SqliteStore {
         }
         self.write("claim_mails", move |c| {
             let tx = c.transaction()?;
-            let due = "SELECT DISTINCT member_id, mail_at FROM notification INDEXED BY notification_mail \
-                       WHERE mail_at <= ?1 ORDER BY mail_at LIMIT ?2";
+            // One mail of a member at a time: two would have the same claim, and many would leave no place to others.
+            let due = "SELECT member_id, min(mail_at) FROM notification INDEXED BY notification_mail \
+                       WHERE mail_at <= ?1 GROUP BY member_id ORDER BY 2 LIMIT ?2";
             let due = fetch_all(&tx, due, params![now, limit as i64], |r| {
                 Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?))
             })?;
-            let (mut mails, mut claimed) = (Vec::new(), BTreeSet::new());
-            // One mail of a member at a time: two would have the same claim.
-            for (member, at) in due.into_iter().filter(|(member, _)| claimed.insert(*member)) {
+            let mut mails = Vec::with_capacity(due.len());
+            for (member, at) in due {
                 tx.prepare_cached(
                     "UPDATE notification SET mail_at = ?3, mail_tries = mail_tries + 1 \
                      WHERE member_id = ?1 AND mail_at = ?2",
