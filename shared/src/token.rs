@@ -348,6 +348,25 @@ mod tests {
     }
 
     #[test]
+    fn address_is_the_hosts_word_for_its_own_members() {
+        let email = |sub: String| {
+            let claims = serde_json::json!({"sub": sub, "name": "Ann", "aud": "gailou", "email": "ann@example.com"});
+            let mut claims = Claims::new(claims);
+            claims.expiration = chrono::DateTime::from_timestamp(NOW as i64 + 60, 0);
+            let token = Hs256.token(&Header::empty(), &claims, &Hs256Key::new(SECRET)).unwrap();
+            key().verify_token(&token, "gailou", NOW).unwrap().email
+        };
+        assert_eq!(email("7".into()).as_deref(), Some("ann@example.com"));
+        for own in [MemberId::guest(5), MemberId::account(5)] {
+            assert_eq!(email(own.get().to_string()), None);
+        }
+        assert_eq!(
+            key().verify_token(&key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap(), "gailou", NOW).unwrap().email,
+            None
+        );
+    }
+
+    #[test]
     fn other_key_or_algorithm_is_refused() {
         let token = key().sign(&member(7), "gailou", NOW..NOW + 60).unwrap();
         let other = TokenKey::secret(b"another secret of more than 32 bytes").unwrap();
