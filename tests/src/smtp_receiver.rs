@@ -30,6 +30,12 @@ impl ReceivedMail {
         });
         value.unwrap_or_default()
     }
+
+    /// The first address in it.
+    pub fn link(&self) -> &str {
+        let start = self.text.find("http").expect("a link");
+        self.text[start..].split_whitespace().next().expect("a link")
+    }
 }
 
 /// A running mail server.
@@ -71,6 +77,12 @@ impl SmtpReceiver {
     /// The mails that have arrived, in their order.
     pub fn mails(&self) -> Vec<ReceivedMail> {
         self.kept.lock().expect("no test panics with it").clone()
+    }
+
+    /// The mail with this number, from 0, once it has arrived.
+    pub async fn mail(&self, number: usize) -> ReceivedMail {
+        let mails = poll_until(|| async { self.mails() }, |mails| mails.len() > number).await;
+        mails.get(number).cloned().expect("the mail arrives")
     }
 
     /// The mails, once there are so many.

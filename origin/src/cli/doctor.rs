@@ -4,6 +4,7 @@
 //! when something is broken; a warning alone does not change it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -54,7 +55,8 @@ pub(super) async fn run(
     let refused = app.as_ref().map_or_else(|_| Vec::new(), |app| app.refused_sites.list());
     findings.push(sites(config, &values, &refused));
     findings.extend([classifier(config, &values.rules), accounts(config).await, mail(config).await]);
-    if let Some(url) = &config.edge.url {
+    let addresses: BTreeSet<&String> = config.edge.url.iter().chain(&config.public_url).collect();
+    for url in addresses {
         findings.extend(reachable(url, check_address(url).await, Clock::system().now()));
     }
     findings.extend(config.cluster.iter().flat_map(connections));

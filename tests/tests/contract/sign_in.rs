@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gailou::config::{AllowedOrigins, Password};
 use gailou::service::sign_in::make_admin_url;
-use gailou_tests::{ApiResponse, TestMailbox, TestMember, TestOrigin, ann, poll_until};
+use gailou_tests::{ApiResponse, SmtpReceiver, TestMember, TestOrigin, ann, poll_until};
 use serde_json::{Value, json};
 
 use crate::fake_provider::FakeProvider;
@@ -18,12 +18,12 @@ const FIRST_ACCOUNT: u64 = (1 << 62) + (1 << 61) - (1 << 51);
 /// An origin and the server that its mails go to.
 struct MailBed {
     origin: TestOrigin,
-    mailbox: TestMailbox,
+    mailbox: SmtpReceiver,
 }
 
 impl MailBed {
     async fn start() -> Self {
-        let mailbox = TestMailbox::start().await;
+        let mailbox = SmtpReceiver::start().await;
         let url = Password::new(&mailbox.url());
         let origin = TestOrigin::start_with(|config| config.mail.url = url).await;
         Self { origin, mailbox }
@@ -114,7 +114,7 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     request_mail(origin, " Ann@Example.com", SITE).await.expect(202);
     let mail = bed.mailbox.mail(0).await;
     assert_eq!(
-        (&*mail.to, mail.header("From"), mail.header("To")),
+        (&*mail.to, &*mail.header("From"), &*mail.header("To")),
         ("ann@example.com", "comments@localhost", "ann@example.com")
     );
     assert_eq!(mail.header("Subject"), format!("Sign in to comment on {SITE}"));
@@ -315,7 +315,7 @@ async fn mail_is_sent_to_addresses_for_allowed_sites_alone_and_its_rate_is_limit
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_for_every_site_names_none_that_gets_a_token() {
-    let mailbox = TestMailbox::start().await;
+    let mailbox = SmtpReceiver::start().await;
     let url = Password::new(&mailbox.url());
     let origin = TestOrigin::start_with(|config| {
         config.mail.url = url;

@@ -162,7 +162,8 @@ pub(super) fn refuse_site(app: &AppState, kind: &str, cors: &HeaderMap, request:
         return Ok(());
     }
     let site = site.to_str().unwrap_or("unreadable");
-    if is_own_page(site, request.uri(), headers) || app.config.edge.url.as_deref() == Some(site) {
+    let mut own_addresses = app.config.edge.url.iter().chain(&app.config.public_url);
+    if is_own_page(site, request.uri(), headers) || own_addresses.any(|own| own == site) {
         return Ok(());
     }
     let setting = app.sites_setting(kind);
