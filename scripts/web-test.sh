@@ -28,7 +28,7 @@ quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "fai
 # page FILE: runs one file of browser tests.
 page() {
   env E2E_BASE="$edge_url" E2E_ORIGIN="$origin_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
-    node --test --test-reporter=spec "$1"
+    E2E_GAILOU="$gailou" node --test --test-reporter=spec "$1"
 }
 
 # use_cluster: makes an empty database on each of the two servers, and a cluster of them for the program.

@@ -27,7 +27,7 @@ export async function startGailou(dir, more = {}) {
   };
   const child = spawn(
     GAILOU,
-    ['--bind', more.GAILOU_BIND ?? '127.0.0.1:0', '--data', join(dir, 'data')],
+    ['--bind', more.GAILOU_BIND ?? '127.0.0.1:0', '--data', more.GAILOU_DATA ?? join(dir, 'data')],
     {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -12,3 +12,4 @@ import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
 import './sites.test.mjs';
+import './first-day.test.mjs';

@@ -21,7 +21,7 @@ export interface PanelHost extends ThreadContext {
   readonly reader: {
     onIdentityChange(): void;
     /** Rejects with an `ApiProblem` when the server refuses the name. */
-    renameGuest(name: string): Promise<void>;
+    rename(name: string): Promise<void>;
   };
 }
 
@@ -59,8 +59,8 @@ class AccountPanel {
     );
   }
 
-  #nameForm({ name, guest }: Me): HTMLFormElement {
-    const { api, reader, session, text } = this.#host;
+  #nameForm({ name }: Me): HTMLFormElement {
+    const { reader, text } = this.#host;
     const input = h('input', {
       id: uniqueId('name'),
       value: name,
@@ -70,13 +70,7 @@ class AccountPanel {
     const save = async () => {
       const changed = input.value.trim();
       if (!changed) this.#dialog.error.textContent = text.needName;
-      else if (guest) await reader.renameGuest(changed);
-      else {
-        await api.changeMe({ name: changed });
-        // The name is in the token.
-        await session.renew();
-        reader.onIdentityChange();
-      }
+      else await reader.rename(changed);
     };
     return h(
       'form',

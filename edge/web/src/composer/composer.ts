@@ -32,7 +32,7 @@ export interface ComposerHost extends ThreadContext {
 
 interface ComposerReader {
   /** Rejects with an `ApiProblem` when the server refuses the name. */
-  renameGuest(name: string): Promise<void>;
+  rename(name: string): Promise<void>;
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
 }
@@ -69,7 +69,7 @@ export class Composer {
   /** An edit keeps the pictures of its comment. */
   readonly #pictures: PictureTray | null;
   #isBusy = false;
-  /** A guest takes another name with what is sent next. */
+  /** The reader takes another name with what is sent next. */
   #isRenaming = false;
   #canSignIn = false;
 
@@ -124,7 +124,9 @@ export class Composer {
     const { account, identity, text } = this.#thread;
     const { kind, member } = identity;
     const { postingAs } = this.#form;
-    if (kind !== 'guest') this.#isRenaming = false;
+    // Who has just signed in may have no name yet.
+    const isNameless = kind === 'account' && !member?.name;
+    this.#isRenaming = isNameless || (this.#isRenaming && kind === 'guest');
     this.#form.asksName = (!member || this.#isRenaming) && !this.#edit;
     postingAs.replaceChildren();
     if (!member || this.#edit) return;
@@ -285,7 +287,7 @@ export class Composer {
 
   async #rename(name: string): Promise<void> {
     const { identity, reader } = this.#thread;
-    if (name !== identity.member?.name) await reader.renameGuest(name);
+    if (name !== identity.member?.name) await reader.rename(name);
     this.#isRenaming = false;
     this.showIdentity();
   }

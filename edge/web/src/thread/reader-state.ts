@@ -4,6 +4,7 @@
  */
 
 import type { Bell } from '../account/bell.ts';
+import type { AccountSession } from '../account/session.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
@@ -17,6 +18,7 @@ const MAX_OVERLAY_IDS = 400;
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
   readonly bell: Bell;
+  readonly session: AccountSession;
 }
 
 export class ReaderState {
@@ -125,11 +127,17 @@ export class ReaderState {
     this.onIdentityChange();
   }
 
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  async renameGuest(name: string): Promise<void> {
-    const { api, identity } = this.#thread;
-    const { data } = await api.renameGuest(name);
-    identity.keepGuest(data);
+  /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
+  async rename(name: string): Promise<void> {
+    const { api, identity, session } = this.#thread;
+    if (identity.kind === 'account') {
+      await api.changeMe({ name });
+      // The name is in the token.
+      await session.renew();
+    } else {
+      const { data } = await api.renameGuest(name);
+      identity.keepGuest(data);
+    }
     this.onIdentityChange();
   }
 

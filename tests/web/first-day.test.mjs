@@ -1,0 +1,317 @@
+// The first day of a site's owner, on an installation of its own: from the first start to a thread on a page of another
+// origin, whose readers sign in, answer each other, are told of it and leave; and a backup that restores.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Provider } from 'oidc-provider';
+import { skip, startGailou } from '../edge/gailou.mjs';
+import { newContext } from './support/browser.mjs';
+import { until, violations } from './support/console.mjs';
+import { WAIT_MS } from './support/environment.mjs';
+import { startMailServer } from './support/mail-server.mjs';
+import { assertVisible, listIsLoaded, newText } from './support/page.mjs';
+
+const run = promisify(execFile);
+const CLIENT = {
+  client_id: 'gailou',
+  client_secret: 'the secret of the client, of some length',
+};
+
+/** Starts a server of this machine; `answer` gets each request with its body. */
+async function serve(answer) {
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    answer(request, response, Buffer.concat(chunks).toString('utf8'));
+  });
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  const stop = () => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  };
+  return { url: `http://127.0.0.1:${server.address().port}`, stop };
+}
+
+/** A certified provider with its own windows for logging in and agreeing. */
+async function startProvider(callback) {
+  let handle;
+  const server = createServer((request, response) => handle(request, response));
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const provider = new Provider(issuer, {
+    clients: [
+      { ...CLIENT, redirect_uris: [callback], token_endpoint_auth_method: 'client_secret_basic' },
+    ],
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    pkce: { required: () => true },
+    cookies: { keys: ['a key of the test'] },
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, name: id, email: `${id}@example.com`, email_verified: true }),
+    }),
+  });
+  handle = provider.callback();
+  const stop = () => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  };
+  return { issuer, stop };
+}
+
+/** A receiver of webhooks. */
+async function startReceiver() {
+  const received = [];
+  const server = await serve((request, response, body) => {
+    received.push({ headers: request.headers, body });
+    response.writeHead(204).end();
+  });
+  return { ...server, received };
+}
+
+async function freePort() {
+  const server = await serve(() => {});
+  await server.stop();
+  return Number(new URL(server.url).port);
+}
+
+const composer = (page) => page.locator('gailou-comments section > form.composer');
+const dialog = (page) => page.locator('gailou-comments dialog[open]');
+const article = (page, text) =>
+  page
+    .locator('gailou-comments [data-id]:not([data-id^="sending"])')
+    .filter({ hasText: text })
+    .last();
+
+async function openBlog(context, blog, lang) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
+  await page.goto(`${blog.url}/?${lang}`);
+  await listIsLoaded(page);
+  return page;
+}
+
+/** Opens the choice of how to sign in. */
+async function openSignIn(page) {
+  await composer(page).locator('textarea').focus();
+  await composer(page).getByRole('button', { name: 'Sign in' }).click();
+  await dialog(page).waitFor();
+}
+
+async function post(form, text) {
+  await form.locator('textarea').fill(text);
+  await form.locator('button[type="submit"]').click();
+}
+
+/** E2E_SHOTS names a folder for pictures of each step. */
+async function shoot(page, name) {
+  if (process.env.E2E_SHOTS) {
+    await page.screenshot({ path: join(process.env.E2E_SHOTS, `${name}.png`) });
+  }
+}
+
+describe('first day', { skip }, () => {
+  test('from the first start to a backup that restores', { timeout: 180_000 }, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'gailou-first-day.'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const provider = await startProvider(`${origin}/v1/auth/certified/callback`);
+    const [mail, receiver] = [await startMailServer(), await startReceiver()];
+    const blog = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+      response.end(
+        `<!doctype html><html lang="en"><title>Blog</title><h1>Blog</h1>
+        <script src="${origin}/gailou.js" data-subject="article/first-day" defer></script>`,
+      );
+    });
+    for (const server of [provider, mail, receiver, blog]) t.after(server.stop);
+    const config = join(folder, 'gailou.toml');
+    await writeFile(
+      config,
+      `[[auth.providers]]\nid = "certified"\nname = "Certified"\nkind = "oidc"\nissuer = "${provider.issuer}"\n` +
+        `client_id = "${CLIENT.client_id}"\nclient_secret = "${CLIENT.client_secret}"\n`,
+    );
+    const settings = {
+      GAILOU_CONFIG: config,
+      GAILOU_BIND: `127.0.0.1:${port}`,
+      GAILOU_PUBLIC_URL: origin,
+      GAILOU_EDGE__REQUIRE_EDGE: 'false',
+      GAILOU_MAIL__URL: mail.url,
+      GAILOU_MAIL__FROM: 'comments@example.com',
+      GAILOU_WEBHOOKS__ALLOW_PRIVATE: 'true',
+    };
+    const gailou = await startGailou(folder, settings);
+    t.after(gailou.stop);
+
+    // The first start prints an address; who opens it is the administrator.
+    const owner = await newContext();
+    t.after(() => owner.close());
+    const address = await until(
+      async () => /(http:\S+\/v1\/auth\/admin\/\S+)/.exec(gailou.log())?.[1],
+      Boolean,
+    );
+    const console_ = await owner.newPage();
+    console_.setDefaultTimeout(WAIT_MS);
+    await console_.goto(address);
+    await console_.locator('nav').waitFor();
+    await shoot(console_, '1-console');
+
+    // A site is named in the settings: it may write from then on.
+    await console_.goto(`${origin}/console#/settings`);
+    await console_.getByLabel('Sites that may write').fill(blog.url);
+    await console_.getByRole('button', { name: 'Save' }).first().click();
+    await until(
+      async () => {
+        const asked = await fetch(`${origin}/v1/guests`, {
+          method: 'OPTIONS',
+          headers: { origin: blog.url, 'access-control-request-method': 'POST' },
+        });
+        return asked.headers.get('access-control-allow-origin');
+      },
+      (allowed) => allowed === blog.url,
+    );
+    await shoot(console_, '2-settings');
+    await console_.goto(`${origin}/console#/webhooks`);
+    await console_.getByLabel('Address').fill(`${receiver.url}/hook`);
+    await console_.getByLabel('published').check();
+    await console_.getByRole('button', { name: 'Add' }).click();
+    const secret = await console_.getByLabel('Its secret').inputValue();
+    await shoot(console_, '3-webhook');
+
+    // A reader signs in by a link in a mail, and chooses a name with the first comment.
+    const first = await newContext();
+    t.after(() => first.close());
+    const annsPage = await openBlog(first, blog, 'ann');
+    await openSignIn(annsPage);
+    assert.deepEqual(await violations(annsPage), []);
+    await shoot(annsPage, '4-sign-in');
+    await dialog(annsPage).getByLabel('Your e-mail address').fill('ann@example.com');
+    await dialog(annsPage).getByRole('button', { name: 'Mail me a link' }).click();
+    await assertVisible(dialog(annsPage).getByText('A link is on its way'), 'it is said');
+    const { text: invitation } = await mail.mailTo('ann@example.com', '/v1/auth/email/');
+    const opened = await first.newPage();
+    await opened.goto(/http\S+\/v1\/auth\/email\/\S+/.exec(invitation)[0]);
+    await shoot(opened, '5-link');
+    await opened.close();
+    await annsPage.bringToFront();
+    // A browser without a screen does not say that a window has the focus again.
+    await annsPage.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await dialog(annsPage).waitFor({ state: 'detached' });
+    const question = newText('Who has the ladder?');
+    await composer(annsPage).getByLabel('Your name').fill('Ann');
+    await post(composer(annsPage), question);
+    await article(annsPage, question).waitFor();
+    await assertVisible(composer(annsPage).getByText('Posting as Ann'), 'she has her name');
+    await shoot(annsPage, '6-posted');
+
+    // Another one signs in with a provider, and answers.
+    const second = await newContext();
+    t.after(() => second.close());
+    const bobsPage = await openBlog(second, blog, 'bob');
+    await openSignIn(bobsPage);
+    const popup = bobsPage.waitForEvent('popup');
+    await dialog(bobsPage).getByRole('button', { name: 'Sign in with Certified' }).click();
+    const windowOfProvider = await popup;
+    await windowOfProvider.locator('input[name="login"]').fill('bob');
+    await windowOfProvider.locator('input[name="password"]').fill('any');
+    await windowOfProvider.locator('button[type="submit"]').click();
+    await windowOfProvider.getByRole('button', { name: 'Continue' }).click();
+    await dialog(bobsPage).waitFor({ state: 'detached' });
+    await assertVisible(composer(bobsPage).getByText('Posting as bob'), 'the provider’s name');
+    await article(bobsPage, question).getByRole('button', { name: 'Reply' }).click();
+    const answer = newText('I have it');
+    await post(article(bobsPage, question).locator('form.composer'), answer);
+    await article(bobsPage, answer).waitFor();
+    await shoot(bobsPage, '7-answered');
+
+    // She is told by mail and by the bell; the webhook has both comments, signed.
+    const told = await mail.mailTo('ann@example.com', answer);
+    assert.match(told.text, new RegExp(question), 'the comment above it is in the mail');
+    await annsPage.reload();
+    await listIsLoaded(annsPage);
+    const bell = annsPage.locator('gailou-comments').getByRole('button', { name: '1 unread' });
+    await bell.click();
+    await assertVisible(dialog(annsPage).getByText('bob replied to you'), 'who answered');
+    await shoot(annsPage, '8-told');
+    await annsPage.keyboard.press('Escape');
+    await until(
+      async () => receiver.received.length,
+      (count) => count >= 2,
+    );
+    for (const { headers, body } of receiver.received) {
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+      const expected = createHmac('sha256', key).update(signed).digest('base64');
+      assert.equal(headers['webhook-signature'], `v1,${expected}`);
+    }
+    const sent = receiver.received.map(({ body }) => JSON.parse(body));
+    assert.deepEqual(
+      sent.map(({ type, data }) => [type, data.comment.content]),
+      [
+        ['comment.created', question],
+        ['comment.created', answer],
+      ],
+    );
+
+    // One click ends the mails.
+    const leave = /<(http[^>]+)>/.exec(told.headers['list-unsubscribe'])[1];
+    assert.equal(told.headers['list-unsubscribe-post'], 'List-Unsubscribe=One-Click');
+    const left = await fetch(leave, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    });
+    assert.equal(left.status, 200);
+    await composer(annsPage).getByRole('button', { name: 'Your account' }).click();
+    const choice = dialog(annsPage).getByLabel('Mail to ann@example.com');
+    assert.equal(await choice.inputValue(), 'never');
+    assert.deepEqual(await violations(annsPage), []);
+    await shoot(annsPage, '9-account');
+
+    // What she leaves behind is copied first.
+    const data = join(folder, 'data');
+    const [copy, elsewhere] = [join(folder, 'copy'), join(folder, 'elsewhere')];
+    const command = (...parameters) =>
+      run(process.env.E2E_GAILOU, ['--config', config, ...parameters], { env: process.env });
+    await command('--data', data, 'backup', copy);
+    const list = async (server) =>
+      (await fetch(`${server}/v1/subjects/article/first-day/comments`)).json();
+    const before = await list(origin);
+    assert.equal(before.subject.comments, 2);
+
+    // She takes her data, and leaves.
+    const download = annsPage.waitForEvent('download');
+    await dialog(annsPage).getByRole('button', { name: 'Download my data' }).click();
+    const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
+    assert.deepEqual(
+      file.comments.map(({ content }) => content),
+      [question],
+    );
+    await dialog(annsPage).getByRole('button', { name: 'Delete everything…' }).click();
+    await dialog(annsPage).getByRole('button', { name: 'Delete everything for good' }).click();
+    await assertVisible(dialog(annsPage).getByText('is being deleted'), 'it is said');
+    await until(
+      async () => (await list(origin)).data[0].author,
+      (author) => author === null,
+    );
+    await shoot(annsPage, '10-erased');
+
+    // The copy is the installation as it was, elsewhere.
+    await command('--data', elsewhere, 'restore', copy);
+    const restored = await startGailou(folder, {
+      ...settings,
+      GAILOU_BIND: '127.0.0.1:0',
+      GAILOU_DATA: elsewhere,
+    });
+    t.after(restored.stop);
+    const after = await list(restored.url);
+    assert.deepEqual(after.data, before.data);
+  });
+});
