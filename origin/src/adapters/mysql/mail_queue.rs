@@ -11,7 +11,7 @@ use crate::adapters::mysql::rows::{count_at, member_id, number_at, optional_numb
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::write::slot_locks;
 use crate::domain::mail_plan::hour_begin;
-use crate::ports::store::{DueMail, MailOutcome, MailQueue, Notifications as _, Result, Sharding as _, StoreError};
+use crate::ports::store::{DueMail, MailOutcome, MailQueue, Notifications as _, Result, StoreError};
 
 #[async_trait]
 impl MailQueue for MysqlStore {

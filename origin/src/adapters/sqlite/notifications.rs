@@ -73,7 +73,7 @@ impl Notifications for SqliteStore {
 
     async fn mark_read(&self, member: MemberId, up_to: EventId) -> Result<()> {
         let sql = "UPDATE notification SET is_read = 1 WHERE member_id = ?1 AND id <= ?2 AND is_read = 0";
-        self.write_rows("mark_read", sql, params![member.signed(), up_to.signed()]).await.map(drop)
+        self.write_rows("mark_read", sql, [member.signed(), up_to.signed()]).await.map(drop)
     }
 
     async fn delete_notifications_of(&self, member: MemberId) -> Result<()> {
