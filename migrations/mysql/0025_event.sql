@@ -1,4 +1,4 @@
--- What members, moderators and other programs are to be told of what happened in this database: written in the
+-- What members, moderators and other programs are to be notified of what happened in this database: written in the
 -- transaction of what happened, removed when the rows that it leads to are written. The events of a slot that moves
 -- stay: a comment is read where it is.
 CREATE TABLE IF NOT EXISTS event (
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS job_lease (
     held_until BIGINT       NOT NULL
 ) ENGINE = InnoDB;
 
--- What members are told of, in the database of the member's slot. `id` is that of the event, so that what is written
+-- What members are notified of, in the database of the member's slot. `id` is that of the event, so that what is written
 -- twice is there once; `kind` is 0 for an answer, 1 for a mention, the number of the event for a decision; of what the
 -- owner of the installation is mailed, 2 for a new comment, 3 for a held one. `mail_at` is when it is mailed, or until
 -- when a process has claimed it for that; `mailed_at` is when it was.

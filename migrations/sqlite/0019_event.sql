@@ -1,4 +1,4 @@
--- What members, moderators and other programs are to be told of: written in the transaction of what happened, removed
+-- What members, moderators and other programs are to be notified of: written in the transaction of what happened, removed
 -- when the rows that it leads to are written. Numbers are never used again, so that an event is removed by its number
 -- alone.
 CREATE TABLE event (
@@ -11,7 +11,7 @@ CREATE TABLE event (
     queued_at  INTEGER NOT NULL
 );
 
--- What members are told of. `id` is that of the event, so that what is written twice is there once; `kind` is 0 for an
+-- What members are notified of. `id` is that of the event, so that what is written twice is there once; `kind` is 0 for an
 -- answer, 1 for a mention, the number of the event for a decision; of what the owner of the installation is mailed, 2
 -- for a new comment, 3 for a held one. `mail_at` is when it is mailed, or until when a process has claimed it for that;
 -- `mailed_at` is when it was.

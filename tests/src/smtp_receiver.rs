@@ -13,7 +13,7 @@ use crate::poll_until;
 /// A mail as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedMail {
-    /// To whom the server was told to deliver it.
+    /// To whom the server was asked to deliver it.
     pub to: String,
     /// Headers and body, lines separated by `\n`.
     pub text: String,
@@ -31,10 +31,9 @@ impl ReceivedMail {
         value.unwrap_or_default()
     }
 
-    /// The first address in it.
+    /// The first address that has a line of its own.
     pub fn link(&self) -> &str {
-        let start = self.text.find("http").expect("a link");
-        self.text[start..].split_whitespace().next().expect("a link")
+        self.text.lines().find(|line| line.starts_with("http")).expect("a link")
     }
 }
 

@@ -1,5 +1,5 @@
 // The first day of a site's owner, on an installation of its own: from the first start to a thread on a page of another
-// origin, whose readers sign in, answer each other, are told of it and leave; and a backup that restores.
+// origin, whose readers sign in, answer each other, are notified of it and leave; and a backup that restores.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -231,15 +231,15 @@ describe('first day', { skip }, () => {
     await article(bobsPage, answer).waitFor();
     await shoot(bobsPage, '7-answered');
 
-    // She is told by mail and by the bell; the webhook has both comments, signed.
-    const told = await mail.mailTo('ann@example.com', answer);
-    assert.match(told.text, new RegExp(question), 'the comment above it is in the mail');
+    // She is notified by mail and by the bell; the webhook has both comments, signed.
+    const notified = await mail.mailTo('ann@example.com', answer);
+    assert.match(notified.text, new RegExp(question), 'the comment above it is in the mail');
     await annsPage.reload();
     await listIsLoaded(annsPage);
     const bell = annsPage.locator('gailou-comments').getByRole('button', { name: '1 unread' });
     await bell.click();
     await assertVisible(dialog(annsPage).getByText('bob replied to you'), 'who answered');
-    await shoot(annsPage, '8-told');
+    await shoot(annsPage, '8-notified');
     await annsPage.keyboard.press('Escape');
     await until(
       async () => receiver.received.length,
@@ -261,8 +261,8 @@ describe('first day', { skip }, () => {
     );
 
     // One click ends the mails.
-    const leave = /<(http[^>]+)>/.exec(told.headers['list-unsubscribe'])[1];
-    assert.equal(told.headers['list-unsubscribe-post'], 'List-Unsubscribe=One-Click');
+    const leave = /<(http[^>]+)>/.exec(notified.headers['list-unsubscribe'])[1];
+    assert.equal(notified.headers['list-unsubscribe-post'], 'List-Unsubscribe=One-Click');
     const left = await fetch(leave, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },

@@ -18,12 +18,13 @@ pub(super) fn choose(config: &Config) -> anyhow::Result<Option<Arc<dyn Mailer>>>
     Ok(open(config)?.map(|mailer| Arc::new(mailer) as Arc<dyn Mailer>))
 }
 
-/// What sends the mails that tell members; `None` without a server. A mail that could not be ended by its reader is not
+/// What sends the mails that notify members; `None` without a server. A mail that could not be ended by its reader is not
 /// sent: without the address of this installation there is none either.
 pub(super) fn sender(state: &AppState) -> Option<MailSender<dyn Tables>> {
     let mailer = state.mailer.clone()?;
     let Some(public_url) = &state.config.public_url else {
-        tracing::warn!("Members are not mailed what they are told: public_url is not set");
+        let setting = "public_url";
+        tracing::warn!(setting, "Members are mailed nothing: setting {setting} is missing");
         return None;
     };
     Some(MailSender {

@@ -41,11 +41,11 @@ use crate::domain::row::WeightsByType;
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
+use crate::jobs::notify::EventNotifier;
 use crate::jobs::push::{PushMetrics, Pusher};
-use crate::jobs::tell::EventTeller;
 use crate::jobs::{
     deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
-    keep_refused_texts, push, rank_again, send_mails, share_read_counts, sweep, sweep_media, tell,
+    keep_refused_texts, notify, push, rank_again, send_mails, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::avatars::AvatarService;
@@ -324,7 +324,7 @@ impl Process {
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(erase_members::run(Arc::downgrade(state)));
-            self.start_telling();
+            self.start_notifying();
             let sender = Arc::new(WebhookClient::new(state.config.webhooks.allow_private));
             self.spawn(deliver_webhooks::run(Arc::downgrade(state), sender));
         }
@@ -335,11 +335,11 @@ impl Process {
         Ok(())
     }
 
-    /// Starts what tells members of what happened.
-    fn start_telling(&self) {
+    /// Starts what notifies members of what happened.
+    fn start_notifying(&self) {
         let state = &self.state;
         let sender = mail::sender(state).map(Arc::new);
-        let teller = Arc::new(EventTeller {
+        let notifier = Arc::new(EventNotifier {
             tables: state.tables.clone(),
             webhooks: state.tables.clone(),
             erased_members: state.erased_members.clone(),
@@ -349,7 +349,7 @@ impl Process {
             name: hex::encode(rand::random::<[u8; 8]>()),
         });
         for database in 0..state.change_feed.databases() {
-            self.spawn(tell::run(teller.clone(), database));
+            self.spawn(notify::run(notifier.clone(), database));
             if let Some(sender) = &sender {
                 self.spawn(send_mails::run(sender.clone(), database));
             }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 /// An address of at most 254 bytes (RFC 5321, section 4.5.3.1), in lower case.
 ///
-/// Servers may tell `Ann@` from `ann@`, and none does: two accounts of one mailbox would be the worse mistake.
+/// Servers may notify `Ann@` from `ann@`, and none does: two accounts of one mailbox would be the worse mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EmailAddress(String);
 

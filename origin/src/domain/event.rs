@@ -1,19 +1,17 @@
-//! Events: what happened to a comment that members, moderators or other programs are told of.
+//! Events: what happened to a comment that members, moderators or other programs are notified of.
 //!
 //! Pure data. The fold makes them, and they are rows of a queue in the transaction of what caused them. Not here: who is
-//! told.
+//! notified.
 //!
 //! Promise: the id of an event is made of what happened, so an operation that is applied again, because its database
 //! has gone back, makes the same event again. Two events of one millisecond have the same id with a probability of one
 //! in four million: what has to be apart is keyed by the comment, too.
 
 use gailou_shared::id::{CommentId, EventId, MemberId};
-use gailou_shared::wire::CommentState;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::columns::{StoredEnum, damaged};
 use crate::domain::damaged_data::Result;
-use crate::domain::operation::CommentChange;
 use crate::domain::review::Decision;
 
 /// What happened.
@@ -57,35 +55,10 @@ impl Event {
     }
 }
 
-impl EventKind {
-    /// What a moderator's change of a comment is; `None` for one that nothing is told of.
-    pub(crate) fn of_change(change: &CommentChange, was_waiting: bool) -> Option<Self> {
-        let decision = match change {
-            CommentChange::Approve if !was_waiting => return Some(Self::Dismissed),
-            CommentChange::Undo(_) => return Some(Self::Undone),
-            CommentChange::Approve => Decision::Approve,
-            CommentChange::Reject => Decision::Reject,
-            CommentChange::State(CommentState::Hidden) => Decision::Hide,
-            CommentChange::State(CommentState::Published) => Decision::Restore,
-            CommentChange::State(CommentState::Deleted) => Decision::Delete,
-            CommentChange::Feature(true) => Decision::Feature,
-            CommentChange::Feature(false) => Decision::Unfeature,
-            CommentChange::State(CommentState::Review | CommentState::Rejected)
-            | CommentChange::Edit { .. }
-            | CommentChange::Report(_)
-            | CommentChange::Pin(_)
-            | CommentChange::Erase
-            | CommentChange::DropMedia
-            | CommentChange::Forget { .. } => return None,
-        };
-        Some(Self::Decided(decision))
-    }
-}
-
-/// The number of the first decision; those of [`DECISIONS`] follow it.
+/// The number of the first decision; those of [`DECISIONS_BY_NUMBER`] follow it.
 const FIRST_DECISION_NUMBER: i64 = 16;
 /// Their order is that of their numbers in the tables.
-const DECISIONS: [Decision; 7] = [
+const DECISIONS_BY_NUMBER: [Decision; 7] = [
     Decision::Approve,
     Decision::Reject,
     Decision::Hide,
@@ -104,14 +77,16 @@ impl StoredEnum for EventKind {
             Self::Dismissed => 3,
             Self::Undone => 4,
             Self::Decided(decision) => {
-                let place = DECISIONS.iter().position(|of| *of == decision).unwrap_or(DECISIONS.len());
+                let place =
+                    DECISIONS_BY_NUMBER.iter().position(|of| *of == decision).unwrap_or(DECISIONS_BY_NUMBER.len());
                 FIRST_DECISION_NUMBER + place as i64
             }
         }
     }
 
     fn from_number(number: i64) -> Result<Self> {
-        let decision = usize::try_from(number - FIRST_DECISION_NUMBER).ok().and_then(|place| DECISIONS.get(place));
+        let decision =
+            usize::try_from(number - FIRST_DECISION_NUMBER).ok().and_then(|place| DECISIONS_BY_NUMBER.get(place));
         match (number, decision) {
             (0, _) => Ok(Self::Published),
             (1, _) => Ok(Self::Held),
@@ -152,10 +127,10 @@ mod tests {
 
     #[test]
     fn each_kind_has_a_number_of_its_own() {
-        assert_eq!(DECISIONS.len(), Decision::VARIANTS.len());
+        assert_eq!(DECISIONS_BY_NUMBER.len(), Decision::VARIANTS.len());
         let kinds =
             [EventKind::Published, EventKind::Held, EventKind::Reported, EventKind::Dismissed, EventKind::Undone];
-        for kind in kinds.into_iter().chain(DECISIONS.map(EventKind::Decided)) {
+        for kind in kinds.into_iter().chain(DECISIONS_BY_NUMBER.map(EventKind::Decided)) {
             assert_eq!(EventKind::from_number(kind.number()).unwrap(), kind);
         }
         assert!(EventKind::from_number(5).is_err() && EventKind::from_number(23).is_err());

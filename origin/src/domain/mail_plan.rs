@@ -1,4 +1,4 @@
-//! When a member is mailed what they are told: at once, once a day, or never; and when a mail is sent again that was not
+//! When a member is mailed what they are notified: at once, once a day, or never; and when a mail is sent again that was not
 //! taken.
 //!
 //! Pure. Not here: what is in a mail.

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_an_address_and_has_chosen_nothing_is_told_of_each_event() {
+    fn who_has_an_address_and_has_chosen_nothing_is_notified_of_each_event() {
         let mut contact = MemberContact::default();
         assert_eq!(contact.notify(), NotifyChoice::Never);
         ContactPatch { email: EmailAddress::parse("ann@example.com"), ..ContactPatch::default() }.apply(&mut contact);

@@ -1,6 +1,6 @@
-//! Notifications: who is told of an event, and why.
+//! Notifications: who is notified of an event, and why.
 //!
-//! Pure. Promise: a member is told of one event at most once, and none of what they did themselves.
+//! Pure. Promise: a member is notified of one event at most once, and none of what they did themselves.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::domain::row::CommentRow;
 /// Notifications of a member that are kept, the newest ones: 60 bytes and an entry of an index each, 100 kB in all.
 pub const MAX_NOTIFICATIONS: usize = 1_000;
 
-/// Why a member is told.
+/// Why a member is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationReason {
     Reply,
@@ -57,7 +57,7 @@ pub struct StoredNotification {
     pub is_read: bool,
 }
 
-/// Who is told of an event of this comment. Members of an import cannot read, and are told nothing.
+/// Who is notified of an event of this comment. Members of an import cannot read, and are notified nothing.
 pub fn notifications_of(event: &Event, comment: &CommentRow) -> Vec<NewNotification> {
     let author = comment.author.id;
     let of = |member, reason| new_notification(event, member, reason);
@@ -159,8 +159,13 @@ mod tests {
         MemberRef { id: MemberId::new(id).unwrap(), name: "name".into() }
     }
 
-    /// Who is told what of a comment by member 7.
-    fn told(kind: EventKind, actor: u64, reply_to: Option<u64>, mentions: &[u64]) -> Vec<(u64, NotificationReason)> {
+    /// Who is notified what of a comment by member 7.
+    fn notified(
+        kind: EventKind,
+        actor: u64,
+        reply_to: Option<u64>,
+        mentions: &[u64],
+    ) -> Vec<(u64, NotificationReason)> {
         let path = Path::root(CommentId::from_parts(NOW, Slot::FIRST, 0, 0));
         let row = comment_row(&SubjectKey::new("article", "a").unwrap(), path, "text");
         let author = gailou_shared::wire::Author { id: MemberId::new(7).unwrap(), ..row.author };
@@ -171,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn answered_and_mentioned_members_are_told_once_and_the_author_never() {
+    fn answered_and_mentioned_members_are_notified_once_and_the_author_never() {
         use NotificationReason::{Mention, Reply};
-        let published = |reply_to, mentions: &[u64]| told(EventKind::Published, 0, reply_to, mentions);
+        let published = |reply_to, mentions: &[u64]| notified(EventKind::Published, 0, reply_to, mentions);
         assert_eq!(published(Some(8), &[9, 8, 9, 7]), [(8, Reply), (9, Mention)]);
         assert_eq!(published(Some(7), &[7]), []);
         assert_eq!(published(None, &[9]), [(9, Mention)]);
@@ -185,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn author_is_told_of_the_decisions_of_others() {
+    fn author_is_notified_of_the_decisions_of_others() {
         let reason = NotificationReason::Decision;
-        for (decision, is_told) in [
+        for (decision, is_notified) in [
             (Decision::Approve, true),
             (Decision::Reject, true),
             (Decision::Hide, true),
@@ -196,12 +201,12 @@ mod tests {
             (Decision::Restore, false),
             (Decision::Unfeature, false),
         ] {
-            let expected = if is_told { vec![(7, reason(decision))] } else { vec![] };
-            assert_eq!(told(EventKind::Decided(decision), 9, Some(8), &[8]), expected);
-            assert_eq!(told(EventKind::Decided(decision), 7, Some(8), &[8]), []);
+            let expected = if is_notified { vec![(7, reason(decision))] } else { vec![] };
+            assert_eq!(notified(EventKind::Decided(decision), 9, Some(8), &[8]), expected);
+            assert_eq!(notified(EventKind::Decided(decision), 7, Some(8), &[8]), []);
         }
         for kind in [EventKind::Held, EventKind::Reported, EventKind::Dismissed, EventKind::Undone] {
-            assert_eq!(told(kind, 9, Some(8), &[8]), []);
+            assert_eq!(notified(kind, 9, Some(8), &[8]), []);
         }
     }
 

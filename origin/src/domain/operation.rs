@@ -10,9 +10,11 @@ use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReviewReason, Subje
 use gailou_shared::word_filter::Term;
 
 use crate::domain::audit::AuditEntry;
+use crate::domain::event::EventKind;
 use crate::domain::member_standing::{MemberStanding, StandingPatch, member_slot};
 use crate::domain::name_digest::NameDigest;
-use crate::domain::review::NewReport;
+
+use crate::domain::review::{Decision, NewReport};
 use crate::domain::row::{NewCommentRow, StoredSettingChanges};
 use crate::domain::webhook::WebhookRow;
 
@@ -199,6 +201,31 @@ pub enum CommentChange {
         member: MemberId,
         is_shown: bool,
     },
+}
+
+impl CommentChange {
+    /// What the change is as an event; `None` for one that nothing is notified of. `was_waiting`: a moderator was to decide.
+    pub(crate) fn event_kind(&self, was_waiting: bool) -> Option<EventKind> {
+        let decision = match self {
+            Self::Approve if !was_waiting => return Some(EventKind::Dismissed),
+            Self::Undo(_) => return Some(EventKind::Undone),
+            Self::Approve => Decision::Approve,
+            Self::Reject => Decision::Reject,
+            Self::State(CommentState::Hidden) => Decision::Hide,
+            Self::State(CommentState::Published) => Decision::Restore,
+            Self::State(CommentState::Deleted) => Decision::Delete,
+            Self::Feature(true) => Decision::Feature,
+            Self::Feature(false) => Decision::Unfeature,
+            Self::State(CommentState::Review | CommentState::Rejected)
+            | Self::Edit { .. }
+            | Self::Report(_)
+            | Self::Pin(_)
+            | Self::Erase
+            | Self::DropMedia
+            | Self::Forget { .. } => return None,
+        };
+        Some(EventKind::Decided(decision))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

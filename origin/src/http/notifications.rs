@@ -1,4 +1,4 @@
-//! `/v1/me/notifications`: what the reader is told of.
+//! `/v1/me/notifications`: what the reader is notified of.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::http::state::HttpState;
 use crate::service::notifications;
 use crate::state::AppState;
 
-/// What the reader is told of.
+/// What the reader is notified of.
 ///
 /// Answers to their comments, comments that mention them, and what moderators decided about theirs, newest first. The
 /// newest 1,000 are kept.

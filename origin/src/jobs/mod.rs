@@ -18,6 +18,7 @@ pub mod invalidate_changed;
 #[cfg(feature = "cluster")]
 pub mod keep_node_lease;
 pub mod keep_refused_texts;
+pub mod notify;
 pub mod pass_rewinds;
 pub mod persist;
 pub mod push;
@@ -28,6 +29,5 @@ pub mod send_mails;
 pub mod share_read_counts;
 pub mod sweep;
 pub mod sweep_media;
-pub mod tell;
 #[cfg(feature = "cluster")]
 pub mod warm;

@@ -1,4 +1,4 @@
-//! What a member is told of: answers, mentions and decisions, with the comments as the member may see them today.
+//! What a member is notified of: answers, mentions and decisions, with the comments as the member may see them today.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use crate::state::AppState;
 /// The comments of a page, in bytes of JSON; what is beside each of a hundred takes 200.
 const MAX_NOTIFIED_BYTES: usize = limits::MAX_LIST_BYTES - 24 * 1024;
 
-/// A page of what a member is told of, newest first, and how much of everything they have not read.
+/// A page of what a member is notified of, newest first, and how much of everything they have not read.
 ///
 /// # Errors
 /// [`ServiceError::BadCursor`], or the store's.
@@ -108,7 +108,7 @@ async fn view(
     Ok(stored.iter().map(of).collect())
 }
 
-/// The comment that a member is told of; `None` where they may not see it.
+/// The comment that a member is notified of; `None` where they may not see it.
 fn notified_comment(app: &AppState, reader: MemberId, reason: NotificationReason, row: &CommentRow) -> Option<Comment> {
     // A comment whose type is not configured any more is left out.
     let threading = app.threading_of(row.subject.kind(), row.mode)?;

@@ -61,7 +61,7 @@ pub(crate) struct FoldTables {
     pub(crate) queue_counts: BTreeMap<Slot, (i64, i64)>,
     pub(crate) reports: BTreeSet<(CommentId, MemberId)>,
     pub(crate) undos: BTreeMap<AuditId, (CommentId, UndoRecord)>,
-    /// What is told of, in the order of the operations.
+    /// What is notified of, in the order of the operations.
     pub(crate) events: Vec<Event>,
     /// What happened in each minute.
     pub(crate) activity: BTreeMap<u64, ActivityPoint>,

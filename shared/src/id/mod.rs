@@ -188,7 +188,7 @@ impl From<CommentId> for WebhookId {
 }
 
 decimal_id! {
-    /// Something that happened to a comment, and what a member is told of it: the time as in the id of a comment, then
+    /// Something that happened to a comment, and what a member is notified of it: the time as in the id of a comment, then
     /// bits that are a hash of what happened.
     EventId
 }

@@ -9,7 +9,7 @@ use crate::id::MemberId;
 use crate::token::Role;
 use crate::wire::{Comment, ListPageInfo};
 
-/// How often a member is told by mail of what concerns them.
+/// How often a member is notified by mail of what concerns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! What a member is told of.
+//! What a member is notified of.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::EventId;
 use crate::wire::{Comment, ListPageInfo, MemberRef};
 
-/// Why a member is told of a comment.
+/// Why a member is notified of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -21,13 +21,13 @@ pub enum NotificationKind {
     Decision,
 }
 
-/// Something that a member is told of.
+/// Something that a member is notified of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Notification {
     /// Its id: a larger one is newer.
     pub id: EventId,
-    /// Why they are told.
+    /// Why they are notified.
     pub kind: NotificationKind,
     /// What was decided: `approve`, `reject`, `hide`, `delete` or `feature`; of a decision alone.
     #[cfg_attr(feature = "openapi", schema(required))]
@@ -45,11 +45,11 @@ pub struct Notification {
     pub read: bool,
 }
 
-/// A page of what a member is told of, newest first.
+/// A page of what a member is notified of, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotificationPage {
-    /// What they are told of.
+    /// What they are notified of.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     pub data: Vec<Notification>,
     /// Its place in the list.

@@ -61,9 +61,9 @@ async fn answer_is_mailed_with_its_building_and_one_click_ends_the_mails() {
     }
     assert_eq!(change(&origin, &ann, ContactPatch::default()).await, NotifyChoice::Never);
     let third = origin.reply(&bob, &root, "the third").await;
-    let told = || async { origin.request("GET /v1/me/notifications").by(&ann).send().await.expect(200) };
-    let told = poll_until(told, |told| told["unread"] == 3).await;
-    assert_eq!(told["unread"], 3, "{} {} {}", id(&reply), id(&second), id(&third));
+    let notified = || async { origin.request("GET /v1/me/notifications").by(&ann).send().await.expect(200) };
+    let notified = poll_until(notified, |notified| notified["unread"] == 3).await;
+    assert_eq!(notified["unread"], 3, "{} {} {}", id(&reply), id(&second), id(&third));
     // Who is mailed again is mailed of what follows alone.
     change(&origin, &ann, ContactPatch { notify: Some(NotifyChoice::Each), ..ContactPatch::default() }).await;
     origin.reply(&bob, &root, "the fourth").await;

@@ -1,4 +1,4 @@
-//! What members are told of: answers, mentions, decisions.
+//! What members are notified of: answers, mentions, decisions.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{TestMember, TestOrigin, ann, bob, id, member, moderator, poll_until, with_cursor};
 use serde_json::{Value, json};
 
-const SUBJECT: &str = "article/told";
+const SUBJECT: &str = "article/notified";
 const PATH: &str = "/v1/me/notifications";
 
 async fn page(origin: &TestOrigin, of: &TestMember, path: &str) -> Value {
     origin.request(&format!("GET {path}")).by(of).send().await.expect(200)
 }
 
-/// What a member is told of, newest first, once it is so much.
+/// What a member is notified of, newest first, once it is so much.
 async fn notifications(origin: &TestOrigin, of: &TestMember, count: usize) -> Vec<Value> {
     origin.wait_until_persisted().await;
     let read = || async { page(origin, of, PATH).await["data"].as_array().unwrap().clone() };
@@ -34,24 +34,24 @@ async fn mark(origin: &TestOrigin, of: &TestMember, up_to: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answered_and_mentioned_members_are_told_once() {
+async fn answered_and_mentioned_members_are_notified_once() {
     let origin = TestOrigin::start().await;
     let (ann, bob, guest) = (ann(), bob(), origin.register_guest("Gus").await);
     let root = origin.post(&ann, SUBJECT, "root").await;
     let reply = origin.reply(&bob, &root, "reply").await;
-    // An answer that also mentions is one answer; members are not told of what they did themselves.
+    // An answer that also mentions is one answer; members are not notified of what they did themselves.
     let body = json!({"content": "both", "parent_id": id(&reply), "mentions": [bob.id, ann.id, guest.id, "999"]});
     let both = origin.try_post(&guest, SUBJECT, &body).await.expect(201);
     let own = origin.reply(&ann, &root, "own").await;
     let of_guest = origin.reply(&ann, &both, "to the guest").await;
 
-    let told = notifications(&origin, &bob, 1).await;
-    assert_eq!(kinds(&told), [("reply", id(&both))]);
-    assert_eq!(told[0]["actor"], json!({"id": guest.id, "name": "Gus"}));
-    assert_eq!((&told[0]["read"], &told[0]["action"]), (&json!(false), &Value::Null));
-    assert_eq!(told[0]["comment"]["content"], "both");
-    let told = notifications(&origin, &ann, 2).await;
-    let mut found = kinds(&told);
+    let notified = notifications(&origin, &bob, 1).await;
+    assert_eq!(kinds(&notified), [("reply", id(&both))]);
+    assert_eq!(notified[0]["actor"], json!({"id": guest.id, "name": "Gus"}));
+    assert_eq!((&notified[0]["read"], &notified[0]["action"]), (&json!(false), &Value::Null));
+    assert_eq!(notified[0]["comment"]["content"], "both");
+    let notified = notifications(&origin, &ann, 2).await;
+    let mut found = kinds(&notified);
     found.sort_unstable();
     let mut expected = [("mention", id(&both)), ("reply", id(&reply))];
     expected.sort_unstable();
@@ -63,7 +63,7 @@ async fn answered_and_mentioned_members_are_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn held_comment_is_told_of_when_it_is_published_and_a_hidden_one_is_not_shown() {
+async fn held_comment_is_notified_of_when_it_is_published_and_a_hidden_one_is_not_shown() {
     let origin = TestOrigin::start().await;
     origin.load_terms(&[("moonquake", TermAction::Review)]).await;
     let (ann, bob) = (ann(), bob());
@@ -75,9 +75,9 @@ async fn held_comment_is_told_of_when_it_is_published_and_a_hidden_one_is_not_sh
     origin.advance(Duration::from_millis(5));
     origin.decide(&moderator(), &held, "approve").await.expect(200);
     assert_eq!(kinds(&notifications(&origin, &ann, 2).await), [("reply", id(&held)), ("reply", id(&plain))]);
-    let told = notifications(&origin, &bob, 1).await;
-    assert_eq!(kinds(&told), [("decision", id(&held))]);
-    assert_eq!((&told[0]["action"], &told[0]["actor"]), (&json!("approve"), &Value::Null));
+    let notified = notifications(&origin, &bob, 1).await;
+    assert_eq!(kinds(&notified), [("decision", id(&held))]);
+    assert_eq!((&notified[0]["action"], &notified[0]["actor"]), (&json!("approve"), &Value::Null));
 
     // What is no longer to be seen is not shown to others; its author sees what became of it.
     origin.advance(Duration::from_millis(5));
@@ -86,18 +86,18 @@ async fn held_comment_is_told_of_when_it_is_published_and_a_hidden_one_is_not_sh
     let shown = || async { notifications(&origin, &ann, 2).await };
     let gone = poll_until(shown, |found| kinds(found) == [("reply", "-"), ("reply", "-")]).await;
     assert!(gone.iter().all(|row| row["comment"].is_null() && row["actor"].is_null()), "{gone:?}");
-    let told = notifications(&origin, &bob, 2).await;
-    assert_eq!((&told[0]["action"], &told[0]["comment"]["state"]), (&json!("hide"), &json!("hidden")));
-    assert_eq!(told[0]["comment"]["content"], "moonquake");
+    let notified = notifications(&origin, &bob, 2).await;
+    assert_eq!((&notified[0]["action"], &notified[0]["comment"]["state"]), (&json!("hide"), &json!("hidden")));
+    assert_eq!(notified[0]["comment"]["content"], "moonquake");
     origin.advance(Duration::from_millis(5));
     origin.decide(&moderator(), &held, "delete").await.expect(200);
-    let told = notifications(&origin, &bob, 3).await;
-    let comment = &told[0]["comment"];
+    let notified = notifications(&origin, &bob, 3).await;
+    let comment = &notified[0]["comment"];
     assert_eq!(
-        (&told[0]["action"], &comment["state"], &comment["content"]),
+        (&notified[0]["action"], &comment["state"], &comment["content"]),
         (&json!("delete"), &json!("deleted"), &json!(""))
     );
-    // A moderator is not told of what they decide about their own.
+    // A moderator is not notified of what they decide about their own.
     let own = origin.post(&moderator(), SUBJECT, "own").await;
     origin.decide(&moderator(), &own, "feature").await.expect(200);
     let other = origin.reply(&bob, &own, "after it").await;
@@ -142,18 +142,18 @@ async fn list_is_walked_and_marked_up_to_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn erasure_removes_what_a_member_was_told_and_their_name() {
+async fn erasure_removes_what_a_member_was_notified_and_their_name() {
     let origin = TestOrigin::start().await;
     let (ann, bob) = (ann(), member(21));
     let root = origin.post(&ann, SUBJECT, "root").await;
     let reply = origin.reply(&bob, &root, "reply").await;
     origin.reply(&ann, &reply, "back").await;
     assert_eq!(notifications(&origin, &ann, 1).await[0]["actor"]["id"], bob.id.as_str());
-    let told = notifications(&origin, &bob, 1).await;
+    let notified = notifications(&origin, &bob, 1).await;
     let data = origin.request("GET /v1/me/export").by(&bob).send().await.expect(200);
     let exported = json!([{
-        "id": told[0]["id"], "kind": "reply", "action": null, "comment_id": told[0]["comment"]["id"],
-        "created_at": told[0]["created_at"], "read": false,
+        "id": notified[0]["id"], "kind": "reply", "action": null, "comment_id": notified[0]["comment"]["id"],
+        "created_at": notified[0]["created_at"], "read": false,
     }]);
     assert_eq!(data["notifications"], exported);
     origin.request("DELETE /v1/me").by(&bob).send().await.expect(204);

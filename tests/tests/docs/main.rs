@@ -152,7 +152,9 @@ fn assert_same<T: Ord + std::fmt::Debug>(code: &BTreeSet<T>, runbook: &BTreeSet<
 fn every_metric_has_a_row() {
     let rows = metrics(&read("docs/operations.md"), "\n| `");
     assert!(!rows.is_empty());
-    assert_same(&metrics(&origin_code(), "\""), &rows);
+    // The names of cookies begin like those of metrics.
+    let code = origin_code().replace("_COOKIE: &str = \"", "");
+    assert_same(&metrics(&code, "\""), &rows);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The program is killed while it sends mail: nothing is told never, and what is told again is the same mail.
+//! The program is killed while it sends mail: nothing is notified never, and what is notified again is the same mail.
 
 use std::path::Path;
 

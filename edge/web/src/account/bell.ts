@@ -97,7 +97,7 @@ export class Bell {
   #item({ kind, actor, comment, created_at, read }: Notification, close: () => void): HTMLElement {
     const { locale, subject, text } = this.#host;
     const name = actor?.name || text.anonymous;
-    const sentence = kind === 'decision' ? text.decided : text.told[kind](name);
+    const sentence = kind === 'decision' ? text.decided : text.notified[kind](name);
     const isHere = comment && subjectNameOf(comment.subject) === subject;
     const excerpt = comment ? excerptOf(comment.content) : text.gone;
     return h(

@@ -55,9 +55,9 @@ export const en = {
     unread === 0
       ? 'Notifications'
       : `${unread} unread ${plural(unread, 'notification', 'notifications')}`,
-  noNotifications: 'Nothing yet. You are told here of replies and mentions.',
+  noNotifications: 'Nothing yet. You are notified here of replies and mentions.',
   loadOlder: 'Show older ones',
-  told: {
+  notified: {
     reply: (name: string) => `${name} replied to you`,
     mention: (name: string) => `${name} mentioned you`,
   },

@@ -53,7 +53,7 @@ export const zh: Strings = {
   notifications: (unread) => (unread === 0 ? '通知' : `${unread} 条未读通知`),
   noNotifications: '还没有通知。有人回复或提到您时会显示在这里。',
   loadOlder: '查看更早的通知',
-  told: {
+  notified: {
     reply: (name) => `${name} 回复了您`,
     mention: (name) => `${name} 提到了您`,
   },

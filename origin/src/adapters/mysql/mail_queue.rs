@@ -1,4 +1,4 @@
-//! What members are to be mailed: rows of what they are told that have a moment for it, in the databases of their slots.
+//! What members are to be mailed: rows of what they are notified that have a moment for it, in the databases of their slots.
 
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;

@@ -1,4 +1,4 @@
-//! What members are told of, in the databases of their slots.
+//! What members are notified of, in the databases of their slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 

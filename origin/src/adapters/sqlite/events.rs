@@ -14,7 +14,7 @@ use crate::ports::store::{EventBacklog, EventQueues, QueuedEvent, Result};
 /// Events that one transaction removes, so that others need not wait for it.
 const EVENTS_PER_DELETE: u64 = 5_000;
 
-/// Writes what members, moderators and other programs are to be told of.
+/// Writes what members, moderators and other programs are to be notified of.
 pub(super) fn write_events(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
     let sql = format!(
         "INSERT INTO event (id, at, comment_id, kind, actor_id, queued_at) VALUES (?1, ?2, ?3, ?4, ?5, {SQLITE_NOW})"

@@ -1,4 +1,4 @@
-//! What members are told of.
+//! What members are notified of.
 
 use std::collections::BTreeSet;
 

@@ -146,7 +146,7 @@ impl<'b> BatchFold<'b> {
         self.subjects[subject].changed |= is_public;
         if let (Some(audit), Some(mut undo)) = (audit, before) {
             let was_waiting = undo.state != CommentState::Published || undo.flags & FLAG_HELD_EDIT != 0;
-            let kind = EventKind::of_change(change, was_waiting).filter(|_| is_changed(&undo));
+            let kind = change.event_kind(was_waiting).filter(|_| is_changed(&undo));
             self.changes.events.extend(kind.map(|kind| Event::new(id, kind, Some(audit.actor.id), at)));
             undo.text = undo.text.filter(|before| self.contents.get(&id).is_some_and(|now| now != before));
             self.undos.insert(audit.id, undo.clone());

@@ -57,7 +57,7 @@ pub(crate) struct RowChanges<'b> {
     pub history: Vec<HistoryRow>,
     /// The authors of new comments, each as of the newest of theirs, which is in the history too.
     pub authors: Vec<(CommentId, &'b Author)>,
-    /// What members, moderators and other programs are told of, in the order of the operations.
+    /// What members, moderators and other programs are notified of, in the order of the operations.
     pub events: Vec<Event>,
     /// What happened in each minute, by its begin.
     pub activity: BTreeMap<u64, ActivityPoint>,

@@ -274,7 +274,7 @@ pub(in crate::http) struct MemberData {
     reports: Vec<MemberReport>,
     /// Their texts that the word filter refused, for as long as they are kept.
     rejected: Vec<RefusedText>,
-    /// What they are told of, newest first.
+    /// What they are notified of, newest first.
     notifications: Vec<MemberNotification>,
 }
 
@@ -339,7 +339,7 @@ pub(in crate::http) struct MemberReaction {
 pub(in crate::http) struct MemberNotification {
     /// Its id.
     id: EventId,
-    /// Why they were told.
+    /// Why they were notified.
     kind: NotificationKind,
     /// What was decided; of a decision alone.
     action: Option<String>,

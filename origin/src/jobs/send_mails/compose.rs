@@ -34,7 +34,7 @@ const KEY_CHARACTERS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// One thing that a mail tells of.
+/// One thing that a mail notifies of.
 pub(super) struct MailItem<'a> {
     reason: NotificationReason,
     comment: &'a CommentRow,
@@ -69,7 +69,7 @@ impl<'a> MailItem<'a> {
     }
 }
 
-/// The mail that tells a member of these.
+/// The mail that notifies a member of these.
 pub(super) fn compose(
     due: &DueMail,
     to: EmailAddress,

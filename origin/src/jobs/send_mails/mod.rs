@@ -1,11 +1,11 @@
-//! Sends the mails that tell members of what happened.
+//! Sends the mails that notify members of what happened.
 //!
-//! What is to be mailed is in the rows of what members are told, with the moment for it. This job claims the rows of one
+//! What is to be mailed is in the rows of what members are notified, with the moment for it. This job claims the rows of one
 //! mail for some minutes, sends it, and then records that. A process that dies in between has sent it, or not: another
 //! one sends it again when the claim is over, by the same `Message-ID`, which is made of the rows, so that a mailbox
 //! shows it once. A mail that the server does not take is sent again for a day, and then given up.
 //!
-//! One loop a database. Whoever reads what they are told before it is mailed is not mailed it.
+//! One loop a database. Who has read a notification before it is mailed is not mailed it.
 
 mod compose;
 #[cfg(test)]
@@ -45,7 +45,7 @@ const MAILS_PER_CLAIM: usize = 20;
 const CONCURRENT_MAILS: usize = 4;
 /// Claims of one step: 1,000 mails.
 const MAX_CLAIMS_PER_STEP: usize = 50;
-/// What one mail tells of; of what is beyond them it says how many there are. 60 kB of the longest texts.
+/// What one mail notifies of; of what is beyond them it says how many there are. 60 kB of the longest texts.
 const MAX_ITEMS: usize = 20;
 /// The comments above one that a mail shows.
 const ANCESTORS_SHOWN: usize = 2;
@@ -199,7 +199,7 @@ impl MailContent {
         Ok(Self { comments, subjects })
     }
 
-    /// What a mail tells of: what is not read yet and may be seen.
+    /// What a mail notifies of: what is not read yet and may be seen.
     fn items<S: MailTables + ?Sized>(&self, sender: &MailSender<S>, due: &DueMail) -> Vec<MailItem<'_>> {
         let item = |row: &StoredNotification| {
             let comment = self.comments.get(&row.comment).filter(|comment| is_shown(row, comment))?;
@@ -220,7 +220,7 @@ fn ancestors(comment: &CommentRow) -> impl Iterator<Item = CommentId> {
     comment.path.ids().skip(depth.saturating_sub(1 + ANCESTORS_SHOWN)).take((depth - 1).min(ANCESTORS_SHOWN))
 }
 
-/// Whether a member may see what they are told of.
+/// Whether a member may see what they are notified of.
 fn is_shown(row: &StoredNotification, comment: &CommentRow) -> bool {
     match row.reason {
         NotificationReason::Reply | NotificationReason::Mention | NotificationReason::New => comment.is_visible(),

@@ -1,4 +1,4 @@
-//! The job that sends mails, over SQLite and a mail server that fails as it is told.
+//! The job that sends mails, over SQLite and a mail server that fails as it is notified.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,7 +92,7 @@ impl Mailing {
         self.store.change_contact(member(of), &patch).await.unwrap();
     }
 
-    /// Tells a member of the one comment, to be mailed at this moment.
+    /// Notifies a member of the one comment, to be mailed at this moment.
     async fn notify(&self, of: MemberId, n: u64, reason: NotificationReason, mail_at: Option<u64>) {
         let now = self.sender.clock.now();
         let id = EventId::from_parts(now, n);
@@ -189,6 +189,7 @@ async fn sender_that_dies_before_it_has_noted_a_mail_sends_the_same_mail_again()
     mailing.reply(1).await;
     mailing.be(ServerMood::TakesInSilence);
     tokio::select! {
+        biased;
         () = mailing.step() => panic!("the server never answers"),
         () = async { while mailing.mailer.taken.lock().is_empty() { tokio::task::yield_now().await; } } => {}
     }

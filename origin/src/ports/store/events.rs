@@ -1,4 +1,4 @@
-//! The port to the queues of events: what members, moderators and other programs are to be told of.
+//! The port to the queues of events: what members, moderators and other programs are to be notified of.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The port to what members are to be mailed: a part of the rows of what they are told.
+//! The port to what members are to be mailed: a part of the rows of what they are notified.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The port to what members are told of.
+//! The port to what members are notified of.
 
 use std::fmt::Debug;
 

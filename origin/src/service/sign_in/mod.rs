@@ -182,7 +182,7 @@ mod tests {
     use crate::config::AllowedOrigins;
 
     #[test]
-    fn only_a_named_web_origin_is_told_who_has_signed_in() {
+    fn only_a_named_web_origin_is_notified_who_has_signed_in() {
         let sites = AllowedOrigins::parse(["https://blog.example", "http://localhost:*", "*"]).unwrap();
         let check = |site: &str, expected: bool| {
             assert_eq!(is_web_origin(site) && sites.name(site), expected, "{site:?}");

@@ -60,7 +60,7 @@ async fn check_events(tables: &dyn EventTables, database: usize) {
         events_of(tables, database, &begin).await,
         [of(published, EventKind::Published, None, 0), of(held, EventKind::Held, None, 0)]
     );
-    // What was applied before, and what changes nothing, is told of no more.
+    // What was applied before, and what changes nothing, is notified of no more.
     let restore = || decide(published, 4, CommentChange::State(CommentState::Published));
     assert_eq!(events_of(tables, database, &[new, restore()]).await, []);
     let decided = |decision| EventKind::Decided(decision);
@@ -154,10 +154,10 @@ async fn contract_holds_in_mysql() {
     check_queue(&store, database).await;
     // One process does a job of a database, until it says so no more.
     let claim =
-        async |holder: &'static str, duration_ms| store.claim_job(1, "tell", holder, duration_ms).await.unwrap();
+        async |holder: &'static str, duration_ms| store.claim_job(1, "notify", holder, duration_ms).await.unwrap();
     assert!(claim("a", 60_000).await && claim("a", 60_000).await);
     assert!(!claim("b", 60_000).await);
-    assert!(store.claim_job(0, "tell", "b", 60_000).await.unwrap(), "of another database");
+    assert!(store.claim_job(0, "notify", "b", 60_000).await.unwrap(), "of another database");
     assert!(store.claim_job(1, "send", "b", 60_000).await.unwrap(), "another job");
     assert!(claim("a", 0).await);
     assert!(claim("b", 60_000).await && !claim("a", 60_000).await);

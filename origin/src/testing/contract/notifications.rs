@@ -1,4 +1,4 @@
-//! The contract of what members are told of, on every adapter.
+//! The contract of what members are notified of, on every adapter.
 
 use gailou_shared::id::{CommentId, EventId, MemberId, Slot};
 

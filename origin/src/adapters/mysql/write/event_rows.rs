@@ -1,4 +1,4 @@
-//! What members, moderators and other programs are to be told of: events, written in the batch's transaction.
+//! What members, moderators and other programs are to be notified of: events, written in the batch's transaction.
 
 use gailou_shared::id::MemberId;
 

@@ -1,4 +1,4 @@
-//! The job that tells members, over SQLite, with what fails in front of it.
+//! The job that notifies members, over SQLite, with what fails in front of it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -119,19 +119,19 @@ impl MemberContacts for FaultyTables {
 }
 
 /// Tables, and the job over them.
-struct Telling {
+struct Notifying {
     tables: Arc<FaultyTables>,
     webhooks: Arc<SqliteStore>,
-    teller: EventTeller<FaultyTables>,
+    notifier: EventNotifier<FaultyTables>,
     place: QueuePlace,
 }
 
-impl Telling {
+impl Notifying {
     fn open(folder: &Path) -> Self {
         let store = SqliteStore::open(&folder.join("gailou.db"), Default::default()).unwrap();
         let tables = Arc::new(FaultyTables { store, is_away: false.into(), loses_removal: false.into() });
         let webhooks = Arc::new(SqliteStore::open(&folder.join("webhooks.db"), Default::default()).unwrap());
-        let teller = EventTeller {
+        let notifier = EventNotifier {
             tables: tables.clone(),
             webhooks: webhooks.clone(),
             erased_members: Arc::default(),
@@ -140,7 +140,7 @@ impl Telling {
             clock: ManualClock::at(TEST_START_MS).clock(),
             name: "one".into(),
         };
-        Self { tables, webhooks, teller, place: QueuePlace::default() }
+        Self { tables, webhooks, notifier, place: QueuePlace::default() }
     }
 
     /// Publishes comments, each of which mentions these members.
@@ -155,14 +155,14 @@ impl Telling {
     }
 
     async fn step(&mut self) -> Result<()> {
-        self.teller.step(0, &mut self.place).await
+        self.notifier.step(0, &mut self.place).await
     }
 
     async fn waiting(&self) -> usize {
         self.tables.read_events(0, 0, 100_000).await.unwrap().len()
     }
 
-    /// How much a member is told of.
+    /// How much a member is notified of.
     async fn count(&self, number: u64) -> usize {
         self.tables.list_notifications(member(number), None, 10_000).await.unwrap().len()
     }
@@ -171,56 +171,56 @@ impl Telling {
 #[tokio::test]
 async fn lost_removal_tells_of_nothing_twice() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
-    telling.publish(0..5, &[2, 3]).await;
-    telling.tables.loses_removal.store(true, Ordering::Relaxed);
-    assert!(telling.step().await.is_err());
-    assert_eq!((telling.waiting().await, telling.count(2).await, telling.count(3).await), (5, 5, 5));
-    let last = telling.tables.list_notifications(member(2), None, 1).await.unwrap()[0].id;
-    telling.tables.mark_read(member(2), last).await.unwrap();
-    telling.step().await.unwrap();
-    assert_eq!((telling.waiting().await, telling.count(2).await, telling.count(3).await), (0, 5, 5));
-    assert_eq!(telling.tables.count_unread(member(2)).await.unwrap(), 0, "what is read stays read");
+    let mut notifying = Notifying::open(folder.path());
+    notifying.publish(0..5, &[2, 3]).await;
+    notifying.tables.loses_removal.store(true, Ordering::Relaxed);
+    assert!(notifying.step().await.is_err());
+    assert_eq!((notifying.waiting().await, notifying.count(2).await, notifying.count(3).await), (5, 5, 5));
+    let last = notifying.tables.list_notifications(member(2), None, 1).await.unwrap()[0].id;
+    notifying.tables.mark_read(member(2), last).await.unwrap();
+    notifying.step().await.unwrap();
+    assert_eq!((notifying.waiting().await, notifying.count(2).await, notifying.count(3).await), (0, 5, 5));
+    assert_eq!(notifying.tables.count_unread(member(2)).await.unwrap(), 0, "what is read stays read");
 }
 
 #[tokio::test]
 async fn database_that_is_away_holds_up_its_own_members_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
-    telling.tables.is_away.store(true, Ordering::Relaxed);
+    let mut notifying = Notifying::open(folder.path());
+    notifying.tables.is_away.store(true, Ordering::Relaxed);
     // More than one read of the queue.
-    telling.publish(0..500, &[3]).await;
-    telling.publish(500..510, &[2]).await;
-    telling.publish(510..511, &[2, 3]).await;
-    assert!(telling.step().await.is_err());
-    assert_eq!((telling.count(2).await, telling.count(3).await), (11, 0));
-    assert_eq!(telling.waiting().await, 501);
-    telling.publish(511..512, &[4]).await;
-    assert!(telling.step().await.is_err());
-    assert_eq!((telling.count(4).await, telling.waiting().await), (1, 501));
-    telling.tables.is_away.store(false, Ordering::Relaxed);
-    telling.step().await.unwrap();
-    assert_eq!((telling.count(2).await, telling.count(3).await, telling.waiting().await), (11, 501, 0));
+    notifying.publish(0..500, &[3]).await;
+    notifying.publish(500..510, &[2]).await;
+    notifying.publish(510..511, &[2, 3]).await;
+    assert!(notifying.step().await.is_err());
+    assert_eq!((notifying.count(2).await, notifying.count(3).await), (11, 0));
+    assert_eq!(notifying.waiting().await, 501);
+    notifying.publish(511..512, &[4]).await;
+    assert!(notifying.step().await.is_err());
+    assert_eq!((notifying.count(4).await, notifying.waiting().await), (1, 501));
+    notifying.tables.is_away.store(false, Ordering::Relaxed);
+    notifying.step().await.unwrap();
+    assert_eq!((notifying.count(2).await, notifying.count(3).await, notifying.waiting().await), (11, 501, 0));
 }
 
 #[tokio::test]
-async fn erased_members_are_told_of_nothing_and_nothing_is_told_of_them() {
+async fn erased_members_are_notified_of_nothing_and_nothing_is_notified_of_them() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
-    telling.publish(0..1, &[2, 3]).await;
-    telling.teller.erased_members.add(member(3));
-    telling.step().await.unwrap();
-    telling.publish(1..2, &[2]).await;
+    let mut notifying = Notifying::open(folder.path());
+    notifying.publish(0..1, &[2, 3]).await;
+    notifying.notifier.erased_members.add(member(3));
+    notifying.step().await.unwrap();
+    notifying.publish(1..2, &[2]).await;
     // The author of every comment here.
-    telling.teller.erased_members.add(member(1));
-    telling.step().await.unwrap();
-    assert_eq!((telling.count(2).await, telling.count(3).await, telling.waiting().await), (1, 0, 0));
+    notifying.notifier.erased_members.add(member(1));
+    notifying.step().await.unwrap();
+    assert_eq!((notifying.count(2).await, notifying.count(3).await, notifying.waiting().await), (1, 0, 0));
 }
 
 #[tokio::test]
 async fn events_stay_until_their_deliveries_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
+    let mut notifying = Notifying::open(folder.path());
     let id = WebhookId::new(7).unwrap();
     let row = WebhookRow {
         id,
@@ -237,46 +237,46 @@ async fn events_stay_until_their_deliveries_are_written() {
     let audit = AuditEntry { id: entry, actor, action: "add_webhook", reason: None, before: None, after: None };
     let audit = Box::new(audit);
     let add = Operation::Webhook { change: WebhookChange::Add(Box::new(row)), audit };
-    telling.webhooks.persist(&[LoggedOperation::new(TEST_START_MS, add)]).await.unwrap();
-    telling.publish(0..3, &[2]).await;
-    telling.webhooks.execute("ALTER TABLE webhook RENAME TO webhook_away");
-    assert!(telling.step().await.is_err());
-    assert_eq!((telling.waiting().await, telling.count(2).await), (3, 3), "members do not wait for it");
-    telling.webhooks.execute("ALTER TABLE webhook_away RENAME TO webhook");
-    telling.tables.loses_removal.store(true, Ordering::Relaxed);
-    assert!(telling.step().await.is_err());
-    telling.step().await.unwrap();
-    let deliveries = telling.webhooks.list_deliveries(id, None, 10).await.unwrap();
-    assert_eq!((telling.waiting().await, telling.count(2).await, deliveries.len()), (0, 3, 3));
+    notifying.webhooks.persist(&[LoggedOperation::new(TEST_START_MS, add)]).await.unwrap();
+    notifying.publish(0..3, &[2]).await;
+    notifying.webhooks.execute("ALTER TABLE webhook RENAME TO webhook_away");
+    assert!(notifying.step().await.is_err());
+    assert_eq!((notifying.waiting().await, notifying.count(2).await), (3, 3), "members do not wait for it");
+    notifying.webhooks.execute("ALTER TABLE webhook_away RENAME TO webhook");
+    notifying.tables.loses_removal.store(true, Ordering::Relaxed);
+    assert!(notifying.step().await.is_err());
+    notifying.step().await.unwrap();
+    let deliveries = notifying.webhooks.list_deliveries(id, None, 10).await.unwrap();
+    assert_eq!((notifying.waiting().await, notifying.count(2).await, deliveries.len()), (0, 3, 3));
 }
 
 #[tokio::test]
 async fn queue_that_is_too_long_loses_its_oldest_events() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
-    telling.publish(0..10, &[2]).await;
+    let mut notifying = Notifying::open(folder.path());
+    notifying.publish(0..10, &[2]).await;
     // As if others had been between them.
     let shift = format!("UPDATE event SET seq = seq + {} WHERE seq > 4", MAX_QUEUED_EVENTS - 1);
-    telling.tables.store.execute(&shift);
-    telling.step().await.unwrap();
+    notifying.tables.store.execute(&shift);
+    notifying.step().await.unwrap();
     // Of a million and nine numbers the first nine are gone.
-    assert_eq!((telling.count(2).await, telling.waiting().await), (6, 0));
+    assert_eq!((notifying.count(2).await, notifying.waiting().await), (6, 0));
 }
 
 #[tokio::test]
 async fn members_are_mailed_as_they_have_chosen_and_the_owner_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let mut telling = Telling::open(folder.path());
-    telling.teller.mails_owner = true;
-    let store = &telling.tables.store;
+    let mut notifying = Notifying::open(folder.path());
+    notifying.notifier.mails_owner = true;
+    let store = &notifying.tables.store;
     for (of, notify) in [(2, None), (3, Some(NotifyChoice::Daily)), (4, Some(NotifyChoice::Never))] {
         let email = EmailAddress::parse(&format!("m{of}@example.com"));
         store.change_contact(member(of), &ContactPatch { email, notify, language: None }).await.unwrap();
     }
     // Member 5 has no address.
-    telling.publish(0..3, &[2, 3, 4, 5]).await;
-    telling.step().await.unwrap();
-    let store = &telling.tables.store;
+    notifying.publish(0..3, &[2, 3, 4, 5]).await;
+    notifying.step().await.unwrap();
+    let store = &notifying.tables.store;
     let due = async |now: u64| {
         let mails = store.claim_mails(0, now, now + 1_000_000_000, 10).await.unwrap();
         mails.into_iter().map(|mail| (mail.member, mail.rows.len(), mail.tries)).collect::<BTreeSet<_>>()
@@ -285,17 +285,17 @@ async fn members_are_mailed_as_they_have_chosen_and_the_owner_at_once() {
     assert_eq!(due(TEST_START_MS + 86_400_000).await, BTreeSet::from([(member(3), 3, 1)]));
 }
 
-/// The post writes one row, whatever waits and however many are told of it.
+/// The post writes one row, whatever waits and however many are notified of it.
 #[tokio::test]
 async fn post_is_as_fast_while_ten_thousand_events_wait() {
     const POSTS: u64 = 60;
     let folder = tempfile::tempdir().unwrap();
-    let telling = Telling::open(folder.path());
+    let notifying = Notifying::open(folder.path());
     let median = async |first: u64, mentions: &[u64]| {
         let mut times = Vec::new();
         for number in first..first + POSTS {
             let begun = Instant::now();
-            telling.publish(number..number + 1, mentions).await;
+            notifying.publish(number..number + 1, mentions).await;
             times.push(begun.elapsed());
         }
         times.sort_unstable();
@@ -303,8 +303,8 @@ async fn post_is_as_fast_while_ten_thousand_events_wait() {
     };
     let alone = median(0, &[]).await;
     let all: Vec<u64> = (2..22).collect();
-    telling.publish(1_000..11_000, &all[..1]).await;
-    assert!(telling.waiting().await >= 10_000);
+    notifying.publish(1_000..11_000, &all[..1]).await;
+    assert!(notifying.waiting().await >= 10_000);
     let behind = median(20_000, &all).await;
     eprintln!("a post took {alone:?} with an empty queue, {behind:?} with 10,000 events and 20 recipients");
     assert!(behind < alone * 2 + Duration::from_millis(5), "{behind:?} instead of {alone:?}");

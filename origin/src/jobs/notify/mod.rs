@@ -1,4 +1,4 @@
-//! Tells members and webhooks of what happened: turns events into rows of what they are told.
+//! Notifies members and webhooks of what happened: turns events into rows of what they are notified.
 //!
 //! The tables write an event with what caused it, in the same transaction, so none is missed. This job reads the
 //! comments of the events, writes the rows that they lead to, and then removes the events. What it writes is keyed by
@@ -33,7 +33,7 @@ use crate::state::erased_members::ErasedMembers;
 /// How often a queue is read.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long after a failure it is read again: what is left is read as a whole.
-const TELL_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+const NOTIFY_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// Events that are read at once, with their comments: 4 MB of the longest texts.
 const EVENTS_PER_READ: usize = 200;
 /// Reads of one step: with a step every 500 ms, 20,000 events a second.
@@ -41,9 +41,9 @@ const MAX_READS_PER_STEP: usize = 50;
 /// Most events of a queue: 100 MB. Beyond them the oldest are given up.
 pub const MAX_QUEUED_EVENTS: u64 = 1_000_000;
 /// The name of this job.
-const TELL_JOB: &str = "tell";
+const NOTIFY_JOB: &str = "notify";
 /// For how long a process does the job without saying so again. Another one takes over later.
-const TELL_LEASE_MS: u64 = 15_000;
+const NOTIFY_LEASE_MS: u64 = 15_000;
 
 /// Notifications that this process has written.
 const NOTIFICATION_COUNT: &str = "gailou_notifications_total";
@@ -53,13 +53,13 @@ const QUEUED_COUNT: &str = "gailou_event_queue_events";
 const QUEUE_AGE: &str = "gailou_event_queue_age_seconds";
 
 /// What the job reads and writes.
-pub trait TellTables: CommentReader + EventQueues + MemberContacts + Notifications {}
+pub trait NotifierTables: CommentReader + EventQueues + MemberContacts + Notifications {}
 
-impl<T: CommentReader + EventQueues + MemberContacts + Notifications + ?Sized> TellTables for T {}
+impl<T: CommentReader + EventQueues + MemberContacts + Notifications + ?Sized> NotifierTables for T {}
 
-/// Turns the events of an installation into what members are told.
+/// Turns the events of an installation into what members are notified.
 #[derive(Debug)]
-pub struct EventTeller<S: ?Sized> {
+pub struct EventNotifier<S: ?Sized> {
     pub tables: Arc<S>,
     /// Where deliveries to webhooks are written.
     pub webhooks: Arc<dyn WebhookRows>,
@@ -80,9 +80,9 @@ pub struct QueuePlace {
     after: u64,
 }
 
-/// Tells of the events of one database for as long as it is polled.
-pub async fn run<S: TellTables + ?Sized>(teller: Arc<EventTeller<S>>, database: usize) {
-    describe_gauge!(QUEUED_COUNT, "Events of a database that members are not told of yet.");
+/// Notifies of the events of one database for as long as it is polled.
+pub async fn run<S: NotifierTables + ?Sized>(notifier: Arc<EventNotifier<S>>, database: usize) {
+    describe_gauge!(QUEUED_COUNT, "Events of a database that members are not notified of yet.");
     describe_gauge!(QUEUE_AGE, "How long the oldest of them has waited.");
     describe_counter!(NOTIFICATION_COUNT, "Notifications that this process has written.");
     let mut tick = tokio::time::interval(EVENT_POLL_INTERVAL);
@@ -90,35 +90,34 @@ pub async fn run<S: TellTables + ?Sized>(teller: Arc<EventTeller<S>>, database: 
     let (outage, mut place) = (OutageLog::default(), QueuePlace::default());
     loop {
         tick.tick().await;
-        match teller.step(database, &mut place).await {
-            Ok(()) => {
-                outage.end(|| tracing::info!(database, "Members are told of the events of database {database} again"))
-            }
+        match notifier.step(database, &mut place).await {
+            Ok(()) => outage
+                .end(|| tracing::info!(database, "Members are notified of the events of database {database} again")),
             Err(error) => {
                 outage.begin(|| {
-                    let retry_s = TELL_RETRY_INTERVAL.as_secs();
-                    tracing::warn!(database, retry_s, %error, "Could not tell members of the events of database {database}; retrying every {retry_s} s");
+                    let retry_s = NOTIFY_RETRY_INTERVAL.as_secs();
+                    tracing::warn!(database, retry_s, %error, "Could not notify members of the events of database {database}; retrying every {retry_s} s");
                 });
-                sleep(TELL_RETRY_INTERVAL).await;
+                sleep(NOTIFY_RETRY_INTERVAL).await;
             }
         }
     }
 }
 
-impl<S: TellTables + ?Sized> EventTeller<S> {
-    /// Tells of what waits, or of a part of much.
+impl<S: NotifierTables + ?Sized> EventNotifier<S> {
+    /// Notifies of what waits, or of a part of much.
     ///
     /// # Errors
     /// The first of the tables. What could be written is written, and what could not is still in the queue.
     pub async fn step(&self, database: usize, place: &mut QueuePlace) -> Result<()> {
-        if !self.tables.claim_job(database, TELL_JOB, &self.name, TELL_LEASE_MS).await? {
+        if !self.tables.claim_job(database, NOTIFY_JOB, &self.name, NOTIFY_LEASE_MS).await? {
             return Ok(());
         }
         self.bound_queue(database).await?;
         let mut failed = Ok(());
         for _ in 0..MAX_READS_PER_STEP {
             let events = self.tables.read_events(database, place.after, EVENTS_PER_READ).await?;
-            failed = failed.and(self.tell(database, &events).await);
+            failed = failed.and(self.notify(database, &events).await);
             let is_end = events.len() < EVENTS_PER_READ;
             place.after = events.last().filter(|_| !is_end).map_or(0, |last| last.seq);
             if is_end {
@@ -139,7 +138,7 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
             tracing::warn!(
                 database,
                 surplus,
-                "Too many events wait in database {database}; members are not told of the {surplus} oldest"
+                "Too many events wait in database {database}; members are not notified of the {surplus} oldest"
             );
             self.tables.clear_events(database, backlog.first + surplus - 1).await?;
         }
@@ -147,7 +146,7 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
     }
 
     /// Writes what these events lead to, and removes those of which everything is written.
-    async fn tell(&self, database: usize, events: &[QueuedEvent]) -> Result<()> {
+    async fn notify(&self, database: usize, events: &[QueuedEvent]) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -155,7 +154,7 @@ impl<S: TellTables + ?Sized> EventTeller<S> {
         let rows = self.tables.read_comments(&ids.into_iter().collect::<Vec<_>>()).await?;
         let mut new = Vec::new();
         for QueuedEvent { event, .. } in events {
-            // A comment without a row, or of an erased author, is not told of.
+            // A comment without a row, or of an erased author, is not notified of.
             let Some(row) = rows.get(&event.comment).filter(|row| !self.is_erased(row.author.id)) else { continue };
             new.extend(notifications_of(event, row).into_iter().filter(|new| !self.is_erased(new.member)));
             new.extend(owner_notification(event).filter(|_| self.mails_owner));
