@@ -119,7 +119,11 @@ async function shoot(page, name) {
 describe('first day', { skip }, () => {
   test('from the first start to a backup that restores', { timeout: 180_000 }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'gailou-first-day.'));
-    t.after(() => rm(folder, { recursive: true, force: true }));
+    // The last to begin is the first to end.
+    const ends = [() => rm(folder, { recursive: true, force: true })];
+    t.after(async () => {
+      for (const end of ends.reverse()) await end();
+    });
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const provider = await startProvider(`${origin}/v1/auth/certified/callback`);
@@ -127,11 +131,11 @@ describe('first day', { skip }, () => {
     const blog = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
       response.end(
-        `<!doctype html><html lang="en"><title>Blog</title><h1>Blog</h1>
+        `<!doctype html><html lang="en"><title>Blog</title><main><h1>Blog</h1></main>
         <script src="${origin}/gailou.js" data-subject="article/first-day" defer></script>`,
       );
     });
-    for (const server of [provider, mail, receiver, blog]) t.after(server.stop);
+    for (const server of [provider, mail, receiver, blog]) ends.push(server.stop);
     const config = join(folder, 'gailou.toml');
     await writeFile(
       config,
@@ -148,11 +152,11 @@ describe('first day', { skip }, () => {
       GAILOU_WEBHOOKS__ALLOW_PRIVATE: 'true',
     };
     const gailou = await startGailou(folder, settings);
-    t.after(gailou.stop);
+    ends.push(gailou.stop);
 
     // The first start prints an address; who opens it is the administrator.
     const owner = await newContext();
-    t.after(() => owner.close());
+    ends.push(() => owner.close());
     const address = await until(
       async () => /(http:\S+\/v1\/auth\/admin\/\S+)/.exec(gailou.log())?.[1],
       Boolean,
@@ -164,8 +168,8 @@ describe('first day', { skip }, () => {
     await shoot(console_, '1-console');
 
     // A site is named in the settings: it may write from then on.
-    await console_.goto(`${origin}/console#/settings`);
-    await console_.getByLabel('Sites that may write').fill(blog.url);
+    await console_.getByRole('link', { name: 'Settings' }).click();
+    await console_.locator('#setting-sites').fill(blog.url);
     await console_.getByRole('button', { name: 'Save' }).first().click();
     await until(
       async () => {
@@ -178,7 +182,7 @@ describe('first day', { skip }, () => {
       (allowed) => allowed === blog.url,
     );
     await shoot(console_, '2-settings');
-    await console_.goto(`${origin}/console#/webhooks`);
+    await console_.getByRole('link', { name: 'Webhooks' }).click();
     await console_.getByLabel('Address').fill(`${receiver.url}/hook`);
     await console_.getByLabel('published').check();
     await console_.getByRole('button', { name: 'Add' }).click();
@@ -187,7 +191,7 @@ describe('first day', { skip }, () => {
 
     // A reader signs in by a link in a mail, and chooses a name with the first comment.
     const first = await newContext();
-    t.after(() => first.close());
+    ends.push(() => first.close());
     const annsPage = await openBlog(first, blog, 'ann');
     await openSignIn(annsPage);
     assert.deepEqual(await violations(annsPage), []);
@@ -213,7 +217,7 @@ describe('first day', { skip }, () => {
 
     // Another one signs in with a provider, and answers.
     const second = await newContext();
-    t.after(() => second.close());
+    ends.push(() => second.close());
     const bobsPage = await openBlog(second, blog, 'bob');
     await openSignIn(bobsPage);
     const popup = bobsPage.waitForEvent('popup');
@@ -233,7 +237,7 @@ describe('first day', { skip }, () => {
 
     // She is notified by mail and by the bell; the webhook has both comments, signed.
     const notified = await mail.mailTo('ann@example.com', answer);
-    assert.match(notified.text, new RegExp(question), 'the comment above it is in the mail');
+    assert.ok(notified.text.includes(question), 'the comment above it is in the mail');
     await annsPage.reload();
     await listIsLoaded(annsPage);
     const bell = annsPage.locator('gailou-comments').getByRole('button', { name: '1 unread' });
@@ -310,7 +314,7 @@ describe('first day', { skip }, () => {
       GAILOU_BIND: '127.0.0.1:0',
       GAILOU_DATA: elsewhere,
     });
-    t.after(restored.stop);
+    ends.push(restored.stop);
     const after = await list(restored.url);
     assert.deepEqual(after.data, before.data);
   });

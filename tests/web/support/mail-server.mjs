@@ -1,5 +1,6 @@
 // A mail server of a test: takes every mail and delivers none.
 
+import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { until } from './console.mjs';
 
@@ -12,9 +13,13 @@ export async function startMailServer() {
     onData(stream, session, done) {
       const chunks = [];
       stream.on('data', (chunk) => chunks.push(chunk));
-      stream.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        mails.push({ to: session.envelope.rcptTo[0].address, headers: headersOf(text), text });
+      stream.on('end', async () => {
+        const { text, headers } = await PostalMime.parse(Buffer.concat(chunks));
+        mails.push({
+          to: session.envelope.rcptTo[0].address,
+          headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
+          text,
+        });
         done();
       });
     },
@@ -34,14 +39,4 @@ export async function startMailServer() {
     },
     stop: () => new Promise((done) => server.close(done)),
   };
-}
-
-function headersOf(text) {
-  const head = text.split('\r\n\r\n')[0].replace(/\r\n[ \t]+/g, ' ');
-  return Object.fromEntries(
-    head.split('\r\n').map((line) => {
-      const at = line.indexOf(':');
-      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()];
-    }),
-  );
 }

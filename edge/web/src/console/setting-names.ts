@@ -5,9 +5,9 @@ import type { Language } from './text.ts';
 type Names = Record<string, readonly [en: string, zh: string]>;
 
 const SECTION_NAMES: Names = {
+  sites: ['Sites that may write', '允许写入的网站'],
   rules: ['Rules', '规则'],
   challenge: ['Challenge for guests', '游客验证'],
-  sites: ['Sites that may write', '允许写入的网站'],
   names: ['Names', '名字'],
   limits: ['Limits', '频率限制'],
   degrade: ['Left out to spare the databases', '降级开关'],
@@ -48,6 +48,14 @@ const SETTING_NAMES: Names = {
   'limits.writes_per_second': ['Writes a second: one server', '每秒写入：单个服务器'],
   'limits.exports_per_hour_member': ['Exports an hour: member', '每小时导出：成员'],
   'limits.guests_per_hour_address': ['New guests an hour: address', '每小时新游客：地址'],
+  'limits.sign_in_mails_per_hour_address': [
+    'Sign-in mails an hour: address',
+    '每小时登录邮件：地址',
+  ],
+  'limits.sign_in_mails_per_hour_mailbox': [
+    'Sign-in mails an hour: mailbox',
+    '每小时登录邮件：邮箱',
+  ],
   'limits.reads_per_minute_address': ['Uncached reads a minute: address', '每分钟未缓存读取：地址'],
   'limits.reads_per_second': ['Uncached reads a second: one server', '每秒未缓存读取：单个服务器'],
 };

@@ -169,7 +169,7 @@ impl Notifying {
 }
 
 #[tokio::test]
-async fn lost_removal_tells_of_nothing_twice() {
+async fn lost_removal_notifies_of_nothing_twice() {
     let folder = tempfile::tempdir().unwrap();
     let mut notifying = Notifying::open(folder.path());
     notifying.publish(0..5, &[2, 3]).await;
