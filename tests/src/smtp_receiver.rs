@@ -15,7 +15,7 @@ use crate::poll_until;
 pub struct ReceivedMail {
     /// To whom the server was asked to deliver it.
     pub to: String,
-    /// Headers and body, lines separated by `\n`.
+    /// Headers and body, lines separated by `\n`; a quoted-printable body is decoded.
     pub text: String,
 }
 
@@ -122,6 +122,13 @@ async fn converse(
                 while let Some(line) = lines.next_line().await?.filter(|line| line != ".") {
                     text.push_str(line.strip_prefix('.').unwrap_or(&line));
                     text.push('\n');
+                }
+                if let Some((head, body)) = text.split_once("\n\n")
+                    && text.contains("quoted-printable")
+                {
+                    let body = quoted_printable::decode(body, quoted_printable::ParseMode::Robust);
+                    let body = body.expect("robust parsing fails on nothing");
+                    text = format!("{head}\n\n{}", String::from_utf8_lossy(&body).replace("\r\n", "\n"));
                 }
                 kept.lock().expect("no test panics with it").push(ReceivedMail { to: to.clone(), text });
                 if is_silent.load(Ordering::Relaxed) {
