@@ -27,6 +27,9 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static("gailou");
 #[error("{0}")]
 pub(super) struct CallFailure(pub(super) Failure);
 
+/// A call on its way.
+type Answering = BoxFuture<'static, Result<Response<Vec<u8>>, CallFailure>>;
+
 /// The client of all providers.
 #[derive(Debug, Clone)]
 pub(super) struct ProviderHttp(HttpsClient);
@@ -37,9 +40,7 @@ impl ProviderHttp {
     }
 
     /// The client as the libraries call it.
-    pub(super) fn caller(
-        &self,
-    ) -> impl Fn(Request<Vec<u8>>) -> BoxFuture<'static, Result<Response<Vec<u8>>, CallFailure>> + use<> {
+    pub(super) fn caller(&self) -> impl Fn(Request<Vec<u8>>) -> Answering + use<> {
         let http = self.clone();
         move |request| {
             let http = http.clone();

@@ -31,7 +31,7 @@ pub async fn begin_visit(app: &AppState, provider: &str, site: &str) -> ServiceR
     check_return_site(app, site)?;
     let state = hex::encode(rand::random::<[u8; 16]>());
     let _place = app.sign_in.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
-    let url = known.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, error))?;
+    let url = known.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, &error))?;
     let visit = ProviderVisit {
         state,
         provider: provider.to_owned(),
@@ -60,7 +60,7 @@ pub async fn end_visit(
     check_return_site(app, &visit.site)?;
     let _place = app.sign_in.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
     let found = known.identify(code, &secrets(app, provider, &visit.state)).await;
-    let found = found.map_err(|error| failed(provider, error))?;
+    let found = found.map_err(|error| failed(provider, &error))?;
     let identity = NewIdentity {
         digest: identity_digest(provider, &found.subject),
         name: found.name,
@@ -82,8 +82,8 @@ fn secrets(app: &AppState, provider: &str, state: &str) -> VisitSecrets {
     }
 }
 
-fn failed(provider: &str, error: ProviderError) -> ServiceError {
-    match &error {
+fn failed(provider: &str, error: &ProviderError) -> ServiceError {
+    match error {
         // A code that a stranger has made up is no reason to look into it.
         ProviderError::Refused(_) => {
             tracing::info!(provider, %error, "A visit to {provider} ended without a sign-in: {error}")
