@@ -80,7 +80,13 @@ async function buildFiles() {
     ],
     plugins: [styleSheetAsText],
   });
-  for (const { path, contents } of outputFiles) {
+  // What the element loads when it is needed.
+  const modules = await esbuild.build({
+    ...OPTIONS,
+    format: 'esm',
+    entryPoints: [{ in: join(SOURCE, 'account/windows.ts'), out: 'account' }],
+  });
+  for (const { path, contents } of [...outputFiles, ...modules.outputFiles]) {
     files.set(relative(DIST, path), Buffer.from(contents));
   }
   return new Map([...files, ...(await buildDocs())]);

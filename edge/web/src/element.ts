@@ -79,6 +79,7 @@ export class GailouComments extends HTMLElement {
     const language = this.getAttribute('lang') || document.documentElement.lang;
     this.#thread = new CommentThread(this, this.#root, {
       base: (this.getAttribute('api') || SCRIPT_ORIGIN).replace(/\/$/, ''),
+      scripts: SCRIPT_ORIGIN,
       subject: this.getAttribute('subject') || '',
       language: language || navigator.language,
       sort: this.getAttribute('sort'),

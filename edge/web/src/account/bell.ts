@@ -1,32 +1,33 @@
-/** The bell: how many notifications are unread, and the newest of them when it is opened. */
+/** The bell: how many notifications are unread. What they are is `notifications.ts`. */
 
-import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Notification } from '../api/wire.ts';
 import { BELL_PATH, h, icon } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { jitter, type Timer } from '../util/time.ts';
-import { AccountDialog } from './dialog.ts';
 
 /** How often an open page asks. */
 const POLL_MS = 120_000;
-/** Characters that are shown of a comment. */
-const EXCERPT_LENGTH = 140;
+
+export interface BellHost extends ThreadContext {
+  readonly account: { openNotifications(): void };
+}
 
 export class Bell {
   readonly node: HTMLButtonElement;
-  readonly #host: ThreadContext;
+  readonly #host: BellHost;
   readonly #count = h('span', { class: 'unread', 'aria-hidden': 'true' });
-  readonly #place: () => HTMLElement;
   #timer: Timer | undefined;
 
-  /** `place` is where its window is put. */
-  constructor(host: ThreadContext, place: () => HTMLElement) {
+  constructor(host: BellHost) {
     this.#host = host;
-    this.#place = place;
     this.node = h(
       'button',
-      { type: 'button', class: 'bell', hidden: true, on: { click: () => this.#open() } },
+      {
+        type: 'button',
+        class: 'bell',
+        hidden: true,
+        on: { click: () => this.#host.account.openNotifications() },
+      },
       icon(BELL_PATH),
       this.#count,
     );
@@ -58,6 +59,11 @@ export class Bell {
     clearTimeout(this.#timer);
   }
 
+  /** Nothing is unread any more. */
+  markRead(): void {
+    this.#show(0, true);
+  }
+
   #show(unread: number, hasAny: boolean): void {
     const { locale, text } = this.#host;
     this.node.hidden = unread === 0 && !hasAny;
@@ -65,53 +71,4 @@ export class Bell {
     this.node.title = text.notifications(unread);
     this.#count.textContent = unread > 0 ? locale.shortNumber(unread) : '';
   }
-
-  async #open(): Promise<void> {
-    const { api, locale, text } = this.#host;
-    const dialog = new AccountDialog(text.notificationsTitle, text.close);
-    const list = h('ol', { class: 'notifications' });
-    const more = h('button', { type: 'button', class: 'button', hidden: true }, text.loadOlder);
-    dialog.body.append(list, more);
-    dialog.open(this.#place());
-    const load = async (cursor?: string) => {
-      try {
-        const { data } = await api.notifications(cursor);
-        list.append(...data.data.map((each) => this.#item(each, () => dialog.close())));
-        const { next } = data.page;
-        more.hidden = next === null;
-        more.onclick = () => load(next ?? undefined);
-        if (list.childElementCount === 0) list.append(h('li', {}, text.noNotifications));
-        const newest = data.data[0];
-        if (!cursor && newest && data.unread > 0) {
-          await api.readNotifications(newest.id);
-          this.#show(0, true);
-        }
-      } catch (problem) {
-        if (!(problem instanceof ApiProblem)) throw problem;
-        dialog.error.textContent = locale.describeProblem(problem);
-      }
-    };
-    await load();
-  }
-
-  #item({ kind, actor, comment, created_at, read }: Notification, close: () => void): HTMLElement {
-    const { locale, subject, text } = this.#host;
-    const name = actor?.name || text.anonymous;
-    const sentence = kind === 'decision' ? text.decided : text.notified[kind](name);
-    const isHere = comment && subjectNameOf(comment.subject) === subject;
-    const excerpt = comment ? excerptOf(comment.content) : text.gone;
-    return h(
-      'li',
-      { class: read ? null : 'is-unread' },
-      h('p', {}, sentence, ' · ', locale.timeAgo(created_at)),
-      isHere
-        ? h('a', { href: `#comment-${comment.id}`, dir: 'auto', on: { click: close } }, excerpt)
-        : h('p', { class: 'excerpt', dir: 'auto' }, excerpt),
-    );
-  }
 }
-
-const excerptOf = (content: string): string => {
-  const chars = [...content];
-  return chars.length > EXCERPT_LENGTH ? `${chars.slice(0, EXCERPT_LENGTH).join('')}…` : content;
-};

@@ -4,6 +4,7 @@ import { ApiProblem } from '../api/problem.ts';
 import type { MailFrequency, Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
+import { accountText } from '../text/account.ts';
 import { AccountDialog } from './dialog.ts';
 import type { AccountSession } from './session.ts';
 
@@ -28,7 +29,7 @@ export interface PanelHost extends ThreadContext {
 /** Shows it; `place` is in the shadow tree. */
 export async function openPanel(host: PanelHost, place: HTMLElement): Promise<void> {
   const { api, locale, text } = host;
-  const dialog = new AccountDialog(text.yourAccount, text.close);
+  const dialog = new AccountDialog(text.yourAccount, accountText(locale).close);
   dialog.open(place);
   try {
     const { data } = await api.me();
@@ -42,11 +43,13 @@ export async function openPanel(host: PanelHost, place: HTMLElement): Promise<vo
 class AccountPanel {
   readonly #host: PanelHost;
   readonly #dialog: AccountDialog;
+  readonly #own: ReturnType<typeof accountText>;
   readonly #note = h('p', { role: 'status' });
 
   constructor(host: PanelHost, dialog: AccountDialog) {
     this.#host = host;
     this.#dialog = dialog;
+    this.#own = accountText(host.locale);
   }
 
   show(me: Me): void {
@@ -95,19 +98,19 @@ class AccountPanel {
     const change = (changes: Partial<Pick<Me, 'notify' | 'language'>>) =>
       this.#try(async () => void (await api.changeMe(changes)), text.saved);
     const frequency = select(
-      text.mailMe(email),
-      FREQUENCIES.map((each) => [each, text.frequencies[each]]),
+      this.#own.mailMe(email),
+      FREQUENCIES.map((each) => [each, this.#own.frequencies[each]]),
       notify,
       (value) => change({ notify: value as MailFrequency }),
     );
-    const languages = select(text.mailLanguage, LANGUAGES, language ?? '', (value) =>
+    const languages = select(this.#own.mailLanguage, LANGUAGES, language ?? '', (value) =>
       change({ language: value }),
     );
     return h('div', { class: 'fields' }, ...frequency, ...languages);
   }
 
   #buttons(): HTMLElement {
-    const { identity, session, text } = this.#host;
+    const { identity, session } = this.#host;
     const signOut = h(
       'button',
       {
@@ -121,7 +124,7 @@ class AccountPanel {
           },
         },
       },
-      identity.kind === 'guest' ? text.forgetGuest : text.signOut,
+      identity.kind === 'guest' ? this.#own.forgetGuest : this.#own.signOut,
     );
     return h(
       'div',
@@ -129,13 +132,13 @@ class AccountPanel {
       h(
         'button',
         { type: 'button', class: 'button', on: { click: () => this.#download() } },
-        text.downloadData,
+        this.#own.downloadData,
       ),
       identity.kind === 'host' ? null : signOut,
       h(
         'button',
         { type: 'button', class: 'button danger', on: { click: () => this.#askToErase() } },
-        text.eraseAll,
+        this.#own.eraseAll,
       ),
     );
   }
@@ -155,10 +158,10 @@ class AccountPanel {
     const confirm = h(
       'button',
       { type: 'button', class: 'button danger', on: { click: () => this.#erase() } },
-      text.eraseForGood,
+      this.#own.eraseForGood,
     );
     this.#dialog.body.replaceChildren(
-      h('p', {}, text.confirmErase),
+      h('p', {}, this.#own.confirmErase),
       h(
         'div',
         { class: 'dialog-foot' },
@@ -177,7 +180,7 @@ class AccountPanel {
     return this.#try(async () => {
       await this.#host.api.eraseMe();
       this.#forgetReader();
-      this.#dialog.body.replaceChildren(h('p', { role: 'status' }, this.#host.text.erased));
+      this.#dialog.body.replaceChildren(h('p', { role: 'status' }, this.#own.erased));
     });
   }
 

@@ -3,6 +3,7 @@
 import { ApiProblem } from '../api/problem.ts';
 import type { SignInProvider } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { accountText } from '../text/account.ts';
 import type { Locale } from '../text/locale.ts';
 import { AccountDialog } from './dialog.ts';
 import type { AccountSession } from './session.ts';
@@ -19,8 +20,9 @@ export function openSignIn(
   place: HTMLElement,
 ): void {
   const { text } = locale;
+  const own = accountText(locale);
   const closed = new AbortController();
-  const dialog = new AccountDialog(text.signIn, text.close, () => closed.abort());
+  const dialog = new AccountDialog(text.signIn, own.close, () => closed.abort());
   const buttons = providers
     .filter(({ kind }) => kind !== 'email')
     .map((provider) =>
@@ -32,11 +34,11 @@ export function openSignIn(
           on: {
             click: () => {
               const isOpen = session.openWindow(provider, () => dialog.close());
-              dialog.error.textContent = isOpen ? '' : text.windowBlocked;
+              dialog.error.textContent = isOpen ? '' : own.windowBlocked;
             },
           },
         },
-        text.signInWith(provider.name),
+        own.signInWith(provider.name),
       ),
     );
   dialog.body.append(...buttons);
@@ -62,7 +64,7 @@ export function openSignIn(
             dialog.error.textContent = '';
             try {
               await session.mailLink(input.value.trim());
-              note.textContent = text.linkSent;
+              note.textContent = own.linkSent;
               window.addEventListener('focus', lookAgain, { signal: closed.signal });
             } catch (problem) {
               if (!(problem instanceof ApiProblem)) throw problem;
@@ -72,9 +74,9 @@ export function openSignIn(
           },
         },
       },
-      h('label', { for: input.id }, text.yourEmail),
+      h('label', { for: input.id }, own.yourEmail),
       input,
-      h('button', { type: 'submit', class: 'button primary' }, text.mailLink),
+      h('button', { type: 'submit', class: 'button primary' }, own.mailLink),
       note,
     );
     return form;

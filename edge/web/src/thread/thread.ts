@@ -4,9 +4,8 @@
  */
 
 import { Bell } from '../account/bell.ts';
-import { openPanel } from '../account/panel.ts';
 import { AccountSession } from '../account/session.ts';
-import { openSignIn } from '../account/sign-in.ts';
+import type * as AccountWindows from '../account/windows.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
@@ -29,6 +28,8 @@ import { Writing } from './writing.ts';
 export interface ThreadSettings {
   /** The address of the server, without a slash at the end. */
   base: string;
+  /** The address of the element's other scripts, without a slash at the end. */
+  scripts: string;
   /** `article/hello`; nothing is loaded while it is empty. */
   subject: string;
   language: string;
@@ -52,7 +53,7 @@ export class CommentThread {
   readonly permalink: Permalink = new Permalink(this);
   readonly live: LiveStream;
   readonly session: AccountSession = new AccountSession(this);
-  readonly bell: Bell = new Bell(this, () => this.frame.section);
+  readonly bell: Bell = new Bell(this);
   readonly roots: RootList;
   /** The open forms; the first one is the form at the top. */
   readonly composers = new Set<Composer>();
@@ -60,6 +61,7 @@ export class CommentThread {
   /** As the server counts, with the reader's own changes since. */
   count = 0;
   readonly #element: HTMLElement;
+  readonly #scripts: string;
   readonly #composer: Composer;
   #info: Partial<Subject> = {};
 
@@ -67,6 +69,7 @@ export class CommentThread {
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
     const { base, subject, language, hostToken } = settings;
     this.#element = element;
+    this.#scripts = settings.scripts;
     this.subject = subject;
     this.sort = parseSort(settings.sort) ?? 'hot';
     this.locale = new Locale(language);
@@ -91,9 +94,24 @@ export class CommentThread {
   /** Signing in, and what is the reader's own. */
   readonly account = {
     canSignIn: async () => (await this.session.providers()).length > 0,
-    openSignIn: async () => openSignIn(this, await this.session.providers(), this.frame.section),
-    openPanel: () => openPanel(this, this.frame.section),
+    openSignIn: async () => {
+      const providers = await this.session.providers();
+      this.#openWindow((windows, place) => windows.openSignIn(this, providers, place));
+    },
+    openPanel: () => this.#openWindow((windows, place) => windows.openPanel(this, place)),
+    openNotifications: () =>
+      this.#openWindow((windows, place) => windows.openNotifications(this, place)),
   };
+
+  async #openWindow(
+    open: (windows: typeof AccountWindows, place: HTMLElement) => void,
+  ): Promise<void> {
+    try {
+      open(await import(`${this.#scripts}/account.js`), this.frame.section);
+    } catch {
+      this.frame.announce(this.text.errors.network);
+    }
+  }
 
   start(): void {
     this.session.start();
