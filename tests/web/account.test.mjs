@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { call, newSubject, postComment } from './support/api.mjs';
+import { call, callUntil, newSubject, postComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
 import { violations } from './support/console.mjs';
 import { BASE, NARROW, skipWithout } from './support/environment.mjs';
@@ -75,7 +75,7 @@ describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await dialog(page).getByRole('button', { name: 'Delete everything…' }).click();
       await dialog(page).getByRole('button', { name: 'Delete everything for good' }).click();
       await assertVisible(dialog(page).getByText('is being deleted'), 'it is said');
-      assert.equal((await call('GET', `/v1/comments/${id}`)).data.content, '');
+      await callUntil(`/v1/comments/${id}`, (answer) => answer.data?.content === '');
       await page.keyboard.press('Escape');
       await assertVisible(mainForm(page).getByLabel('Your name'), 'the reader is unknown again');
     });

@@ -129,7 +129,7 @@ export class Composer {
     this.#isRenaming = isNameless || (this.#isRenaming && kind === 'guest');
     this.#form.asksName = (!member || this.#isRenaming) && !this.#edit;
     postingAs.replaceChildren();
-    if (!member || this.#edit) return;
+    if (!member || this.#edit || this.#isRenaming) return;
     postingAs.append(text.postingAs(member.name || text.anonymous));
     if (kind === 'guest') {
       const change = () => this.#changeName(member.name);
