@@ -22,6 +22,7 @@ RUN npm run --silent build
 # The program: as `build_origin release` of scripts/build.sh. The dependencies and what was compiled before are in
 # caches, so a change of the code compiles the code alone.
 FROM rust:1-bookworm AS program
+SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY migrations migrations

@@ -162,7 +162,7 @@ const PROXIES = {
         ['comments.example {', `http://127.0.0.1:${port} {`],
       ]);
       const file = join(dir, 'Caddyfile');
-      await writeFile(file, `{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n}\n${site}`);
+      await writeFile(file, `{\n\tadmin off\n\tauto_https off\n}\n${site}`);
       const args = ['run', '--adapter', 'caddyfile', '--config', file];
       return start(t, 'caddy', args, { XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir });
     },

@@ -94,7 +94,7 @@ pub fn convert(upload: &[u8]) -> Result<Picture, PictureError> {
 }
 
 /// The picture in these bytes, cut to a square of this many pixels on each side. For pictures of members: at most
-/// [`MAX_SQUARE_PIXELS`] are decoded.
+/// `MAX_SQUARE_PIXELS` are decoded.
 ///
 /// # Errors
 /// See [`PictureError`].

@@ -1,7 +1,7 @@
 //! Signing in to accounts of this installation.
 //!
 //! Who proves an identity, a mailbox or an account at a provider, is signed in to the account that has it, which is
-//! made the first time. What is signed in is a family of refresh tokens ([`session`]); a refresh token is exchanged for a
+//! made the first time. What is signed in is a family of refresh tokens (`session`); a refresh token is exchanged for a
 //! token to write with, which lives for minutes, so that an erased or revoked member is out soon without a list.
 
 mod mail;
