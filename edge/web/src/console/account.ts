@@ -12,10 +12,10 @@ export async function refreshToken(send: typeof fetch = fetch): Promise<string |
   const ask = async (): Promise<string | null> => {
     try {
       const answer = await send('/v1/auth/refresh', { method: 'POST', credentials: 'same-origin' });
-      if (!answer.ok) return null;
+      // A refusal is read too: a body that is not keeps its connection.
       const body: unknown = await answer.json();
       const token = (body as { token?: unknown } | null)?.token;
-      return typeof token === 'string' ? token : null;
+      return answer.ok && typeof token === 'string' ? token : null;
     } catch {
       return null;
     }
