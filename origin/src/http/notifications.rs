@@ -2,24 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::request::Parts;
 use gailou_shared::content::parse_object;
-use gailou_shared::cursor::Cursor;
 use gailou_shared::id::EventId;
-use gailou_shared::limits;
 use gailou_shared::wire::{FieldError, NotificationPage};
-use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::admin::{PrivateAnswer, private};
-use crate::http::extract::{AuthenticatedMember, CountedRead, JsonBody, LimitedMember, QueryParameters, ReadMarks};
+use crate::http::extract::{AuthenticatedMember, CountedRead, JsonBody, LimitedMember, PlainPageQuery, ReadMarks};
 use crate::http::openapi::bodies::ReadMark;
-use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals};
 use crate::http::problem::Refusal;
-use crate::http::state::HttpState;
 use crate::service::notifications;
 use crate::state::AppState;
 
@@ -29,7 +22,7 @@ use crate::state::AppState;
 /// newest 1,000 are kept.
 #[utoipa::path(
     get, path = "/v1/me/notifications", tag = "me",
-    params(NotificationsQuery),
+    params(PlainPageQuery),
     responses((status = 200, description = "A page of notifications.", body = NotificationPage), MemberRefusals),
     security(("bearer" = [])),
 )]
@@ -37,7 +30,7 @@ pub(super) async fn list_notifications(
     State(app): State<Arc<AppState>>,
     AuthenticatedMember(reader): AuthenticatedMember,
     _: CountedRead,
-    query: NotificationsQuery,
+    query: PlainPageQuery,
 ) -> PrivateAnswer<NotificationPage> {
     let _place = app.reads.admit().await?;
     private(notifications::list(&app, &reader, query.limit, query.cursor).await?)
@@ -66,28 +59,4 @@ fn parse_up_to(body: &[u8]) -> Result<EventId, Vec<FieldError>> {
     let fields = parse_object(body)?;
     let up_to = fields.get("up_to").and_then(|value| value.as_str()?.parse().ok());
     up_to.ok_or_else(|| vec![FieldError::new("up_to", "must be the id of a notification")])
-}
-
-/// The requested page.
-#[derive(Debug)]
-pub(super) struct NotificationsQuery {
-    limit: usize,
-    cursor: Option<Cursor>,
-}
-
-impl FromRequestParts<HttpState> for NotificationsQuery {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let query = QueryParameters::from_request_parts(parts, state).await?;
-        let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
-        Ok(Self { limit, cursor: query.cursor(&state.app)? })
-    }
-}
-
-impl IntoParams for NotificationsQuery {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![parameters::page_size(), parameters::cursor("`page.next` of the page before.")]
-    }
 }

@@ -44,7 +44,7 @@ export class Bell {
     }
     if (!document.hidden) {
       try {
-        const { data } = await api.notifications();
+        const { data } = await api.notifications({ limit: 1 });
         if (identity.token === token) this.#show(data.unread, data.data.length > 0);
       } catch (problem) {
         // It is shown where it is known: a page is whole without it.

@@ -29,7 +29,7 @@ export async function openNotifications(
   dialog.open(place);
   const load = async (cursor?: string) => {
     try {
-      const { data } = await api.notifications(cursor);
+      const { data } = await api.notifications(cursor ? { cursor } : {});
       list.append(...data.data.map((each) => item(host, each, () => dialog.close())));
       const { next } = data.page;
       more.hidden = next === null;

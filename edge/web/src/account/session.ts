@@ -77,13 +77,13 @@ export class AccountSession {
     const server = new URL(api.base, location.href).origin;
     const listening = new AbortController();
     const { signal } = listening;
-    const onMessage = async ({ origin, source, data }: MessageEvent) => {
+    const onMessage = ({ origin, source, data }: MessageEvent) => {
       const message = data as Partial<SignedInMessage> | null;
       if (origin !== server || source !== opened || message?.type !== 'gailou:signed-in') return;
       const { token, expires_at } = message;
       if (!token || !expires_at) return;
       listening.abort();
-      await this.#begin({ token, expires_at });
+      this.#begin({ token, expires_at });
       onSignedIn();
     };
     window.addEventListener('message', onMessage, { signal });
@@ -102,7 +102,7 @@ export class AccountSession {
     if (identity.session) return true;
     try {
       const { data } = await api.refreshSession();
-      await this.#begin(data);
+      this.#begin(data);
       return true;
     } catch (problem) {
       if (problem instanceof ApiProblem) return false;
@@ -128,19 +128,10 @@ export class AccountSession {
     await api.endSession().catch(() => null);
   }
 
-  /** What the reader wrote as a guest of this browser becomes theirs. */
-  async #begin(session: Session): Promise<void> {
-    const { api, identity, reader } = this.#host;
+  #begin(session: Session): void {
+    const { identity, reader } = this.#host;
     identity.keepSession(session);
     this.#scheduleRefresh();
-    const { guest } = identity;
-    if (guest) {
-      // A guest that cannot be merged stays as it is: nothing is lost.
-      await api.mergeGuest(guest.token).then(
-        () => identity.dropGuest(),
-        () => null,
-      );
-    }
     reader.onIdentityChange();
   }
 

@@ -128,11 +128,6 @@ export class ApiClient {
     return this.#send('PATCH', '/v1/me', { body });
   }
 
-  /** Gives the reader what a guest has written. */
-  mergeGuest(guestToken: string): Promise<ApiAnswer<Me>> {
-    return this.#send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
-  }
-
   /** Everything that is stored of the reader. */
   exportMe(): Promise<ApiAnswer<unknown>> {
     return this.#send('GET', '/v1/me/export');
@@ -142,9 +137,8 @@ export class ApiClient {
     return this.#send('DELETE', '/v1/me');
   }
 
-  notifications(cursor?: string): Promise<ApiAnswer<Notifications>> {
-    const query = cursor ? `?${new URLSearchParams({ cursor })}` : '';
-    return this.#send('GET', `/v1/me/notifications${query}`);
+  notifications(query: { limit?: number; cursor?: string }): Promise<ApiAnswer<Notifications>> {
+    return this.#send('GET', `/v1/me/notifications?${encodeQuery(query)}`);
   }
 
   /** Marks this notification as read, and all older ones. */
@@ -239,10 +233,9 @@ export class ApiClient {
   }
 }
 
-function encodeQuery({ sort, limit, cursor }: ListQuery): string {
-  const query = new URLSearchParams({ sort, limit: String(limit) });
-  if (cursor) query.set('cursor', cursor);
-  return query.toString();
+function encodeQuery(query: object): string {
+  const entries = Object.entries(query).map(([name, value]) => [name, String(value)]);
+  return new URLSearchParams(entries).toString();
 }
 
 const isOfHiddenSubject = (data: unknown) =>

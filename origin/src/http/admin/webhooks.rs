@@ -3,27 +3,20 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::request::Parts;
 use gailou_shared::content::parse_object;
-use gailou_shared::cursor::Cursor;
 use gailou_shared::id::WebhookId;
-use gailou_shared::limits;
 use gailou_shared::wire::{
     FieldError, Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookEvent, WebhookList, WebhookTemplate,
 };
 use serde_json::Value;
-use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::admin::{PrivateAnswer, private};
-use crate::http::extract::{Admin, AdminRead, JsonBody, PathDelivery, PathId, QueryParameters, UnreadBody};
+use crate::http::extract::{Admin, AdminRead, JsonBody, PathDelivery, PathId, PlainPageQuery, UnreadBody};
 use crate::http::openapi::bodies::WebhookRequest;
-use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{BodyRefusals, Conflict, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
-use crate::http::state::HttpState;
 use crate::service::webhooks::{self, NewWebhook};
 use crate::state::AppState;
 
@@ -95,7 +88,7 @@ pub(in crate::http) async fn remove_webhook(
 /// Only admins may. The newest comes first; they are kept for 7 days.
 #[utoipa::path(
     get, path = "/v1/admin/webhooks/{id}/deliveries", tag = "admin",
-    params(PathId<WebhookId>, DeliveriesQuery),
+    params(PathId<WebhookId>, PlainPageQuery),
     responses(
         (status = 200, description = "A page of the deliveries.", body = WebhookDeliveryPage),
         MemberRefusals, NotFound,
@@ -106,7 +99,7 @@ pub(in crate::http) async fn list_deliveries(
     State(app): State<Arc<AppState>>,
     _: AdminRead,
     PathId(id): PathId<WebhookId>,
-    query: DeliveriesQuery,
+    query: PlainPageQuery,
 ) -> PrivateAnswer<WebhookDeliveryPage> {
     let _place = app.reads.admit().await?;
     private(webhooks::list_deliveries(&app, id, query.limit, query.cursor).await?)
@@ -128,30 +121,6 @@ pub(in crate::http) async fn retry_delivery(
     PathDelivery { webhook, delivery }: PathDelivery,
 ) -> Result<Json<WebhookDelivery>, Refusal> {
     Ok(Json(webhooks::retry(&app, webhook, &delivery).await?))
-}
-
-/// The requested page of the deliveries.
-#[derive(Debug)]
-pub(in crate::http) struct DeliveriesQuery {
-    limit: usize,
-    cursor: Option<Cursor>,
-}
-
-impl FromRequestParts<HttpState> for DeliveriesQuery {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let query = QueryParameters::from_request_parts(parts, state).await?;
-        let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
-        Ok(Self { limit, cursor: query.cursor(&state.app)? })
-    }
-}
-
-impl IntoParams for DeliveriesQuery {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![parameters::page_size(), parameters::cursor("`page.next` of the page before.")]
-    }
 }
 
 /// The webhook in a body, or every field that is wrong.

@@ -12,6 +12,7 @@ mod idempotency_header;
 mod if_match;
 mod list_query;
 mod member;
+mod page_query;
 mod path;
 mod query;
 mod rate_limit;
@@ -24,6 +25,7 @@ pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use if_match::IfMatch;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead};
+pub(super) use page_query::PlainPageQuery;
 pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{

@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId};
 use metrics::{counter, describe_counter, describe_gauge, gauge};
-use tokio::time::{MissedTickBehavior, sleep};
+use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use crate::clock::Clock;
 use crate::domain::event::Event;
@@ -78,6 +78,8 @@ pub struct EventNotifier<S: ?Sized> {
 pub struct QueuePlace {
     /// The number of the last event that was read in this pass.
     after: u64,
+    /// Until when this process need not say again that it does the job.
+    claimed_until: Option<Instant>,
 }
 
 /// Notifies of the events of one database for as long as it is polled.
@@ -110,7 +112,7 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
     /// # Errors
     /// The first of the tables. What could be written is written, and what could not is still in the queue.
     pub async fn step(&self, database: usize, place: &mut QueuePlace) -> Result<()> {
-        if !self.tables.claim_job(database, NOTIFY_JOB, &self.name, NOTIFY_LEASE_MS).await? {
+        if !self.has_job(database, place).await? {
             return Ok(());
         }
         self.bound_queue(database).await?;
@@ -125,6 +127,16 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
             }
         }
         failed
+    }
+
+    /// Whether this process does the job of the database. It says so again long before another one may take over.
+    async fn has_job(&self, database: usize, place: &mut QueuePlace) -> Result<bool> {
+        let now = Instant::now();
+        if place.claimed_until.is_none_or(|until| until <= now) {
+            let is_claimed = self.tables.claim_job(database, NOTIFY_JOB, &self.name, NOTIFY_LEASE_MS).await?;
+            place.claimed_until = is_claimed.then(|| now + Duration::from_millis(NOTIFY_LEASE_MS / 3));
+        }
+        Ok(place.claimed_until.is_some())
     }
 
     /// Gives up the oldest events of a queue that is too long.
