@@ -15,6 +15,7 @@
 # the server accepts TLS, too: MariaDB and MySQL on the same port, the others on TLS_PORT. There Kafka wants a
 # login by PLAIN or SCRAM-SHA-512, of KAFKA_USER with KAFKA_PASSWORD.
 # With the variable BINLOG, MariaDB and MySQL write a binary log, as for a replica.
+# KAFKA_SESSION_MS is how long Kafka's controller waits for a broker that is silent; 9 s without it.
 # `scripts/setup.sh services` installs the programs. The servers have no passwords, and not all of them
 # survive a power cut: do not use them in production.
 set -eu
@@ -76,7 +77,7 @@ redis() {
 }
 
 kafka() {
-    controller=$1 advertised=${2:-$port}
+    controller=$1 advertised=${2:-$port} session=${KAFKA_SESSION_MS:-9000}
     listeners=PLAINTEXT://127.0.0.1:$port advertised_listeners=PLAINTEXT://127.0.0.1:$advertised
     if [ -n "$tls_dir" ]; then
         listeners=$listeners,SASL_SSL://127.0.0.1:$tls_port
@@ -103,8 +104,8 @@ share.coordinator.state.topic.min.isr=1
 # A consumer group starts at once, and the broker removes a killed member after 1 s.
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
-# A killed broker is back after 3.5 s instead of 11 s.
-broker.session.timeout.ms=2000
+# A controller that thinks its broker dead takes all partitions from it: on a busy machine a short time is no evidence.
+broker.session.timeout.ms=$session
 broker.heartbeat.interval.ms=500
 PROPERTIES
     if [ -n "$tls_dir" ]; then

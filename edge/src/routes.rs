@@ -62,9 +62,12 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/auth/providers", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/auth/email", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/auth/refresh", post(checked(RouteRule::SIGN_IN)))
-        .route("/v1/auth/session", delete(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/session", post(checked(RouteRule::SIGN_IN)).merge(delete(checked(RouteRule::SIGN_IN))))
         .route("/v1/auth/{provider}", get(checked(RouteRule::SIGN_IN)))
-        .route("/v1/auth/{provider}/callback", get(checked(RouteRule::SIGN_IN)))
+        .route(
+            "/v1/auth/{provider}/callback",
+            get(checked(RouteRule::SIGN_IN)).merge(post(checked(RouteRule::SIGN_IN))),
+        )
         .route(
             "/v1/me",
             get(checked(RouteRule::MEMBER_CALL))

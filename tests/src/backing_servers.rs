@@ -29,6 +29,9 @@ const SERVICE_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/se
 /// How long a server may take to accept connections: all may start at once on two busy processors.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// How long Kafka's controller waits for a silent broker: with it, a killed one is back after 3.5 s instead of 11 s.
+const BROKER_SESSION: Duration = Duration::from_secs(2);
+
 /// The pause between two attempts to connect to a server that starts.
 const STARTUP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -167,6 +170,7 @@ impl BackingServer {
         if self.has_binlog {
             command.env("BINLOG", "1");
         }
+        command.env("KAFKA_SESSION_MS", BROKER_SESSION.as_millis().to_string());
         let mut process = ChildProcess::spawn(&command, log(), log());
         let started = Instant::now();
         while !accepts_connections(self.port) {

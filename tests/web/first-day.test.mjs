@@ -5,65 +5,31 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Provider } from 'oidc-provider';
 import { skip, startGailou } from '../edge/gailou.mjs';
 import { newContext } from './support/browser.mjs';
 import { until, violations } from './support/console.mjs';
 import { WAIT_MS } from './support/environment.mjs';
 import { startMailServer } from './support/mail-server.mjs';
 import { assertVisible, listIsLoaded, newText } from './support/page.mjs';
+import {
+  article,
+  composer,
+  dialog,
+  freePort,
+  logIn,
+  openBlog,
+  openSignIn,
+  post,
+  providerSettings,
+  serve,
+  startProvider,
+} from './support/sign-in.mjs';
 
 const run = promisify(execFile);
-const CLIENT = {
-  client_id: 'gailou',
-  client_secret: 'the secret of the client, of some length',
-};
-
-/** Starts a server of this machine; `answer` gets each request with its body. */
-async function serve(answer) {
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    answer(request, response, Buffer.concat(chunks).toString('utf8'));
-  });
-  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-  const stop = () => {
-    server.closeAllConnections();
-    return new Promise((done) => server.close(done));
-  };
-  return { url: `http://127.0.0.1:${server.address().port}`, stop };
-}
-
-/** A certified provider with its own windows for logging in and agreeing. */
-async function startProvider(callback) {
-  let handle;
-  const server = createServer((request, response) => handle(request, response));
-  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-  const issuer = `http://127.0.0.1:${server.address().port}`;
-  const provider = new Provider(issuer, {
-    clients: [
-      { ...CLIENT, redirect_uris: [callback], token_endpoint_auth_method: 'client_secret_basic' },
-    ],
-    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
-    pkce: { required: () => true },
-    cookies: { keys: ['a key of the test'] },
-    findAccount: (_, id) => ({
-      accountId: id,
-      claims: () => ({ sub: id, name: id, email: `${id}@example.com`, email_verified: true }),
-    }),
-  });
-  handle = provider.callback();
-  const stop = () => {
-    server.closeAllConnections();
-    return new Promise((done) => server.close(done));
-  };
-  return { issuer, stop };
-}
 
 /** A receiver of webhooks. */
 async function startReceiver() {
@@ -73,40 +39,6 @@ async function startReceiver() {
     response.writeHead(204).end();
   });
   return { ...server, received };
-}
-
-async function freePort() {
-  const server = await serve(() => {});
-  await server.stop();
-  return Number(new URL(server.url).port);
-}
-
-const composer = (page) => page.locator('gailou-comments section > form.composer');
-const dialog = (page) => page.locator('gailou-comments dialog[open]');
-const article = (page, text) =>
-  page
-    .locator('gailou-comments [data-id]:not([data-id^="sending"])')
-    .filter({ hasText: text })
-    .last();
-
-async function openBlog(context, blog, lang) {
-  const page = await context.newPage();
-  page.setDefaultTimeout(WAIT_MS);
-  await page.goto(`${blog.url}/?${lang}`);
-  await listIsLoaded(page);
-  return page;
-}
-
-/** Opens the choice of how to sign in. */
-async function openSignIn(page) {
-  await composer(page).locator('textarea').focus();
-  await composer(page).getByRole('button', { name: 'Sign in' }).click();
-  await dialog(page).waitFor();
-}
-
-async function post(form, text) {
-  await form.locator('textarea').fill(text);
-  await form.locator('button[type="submit"]').click();
 }
 
 /** E2E_SHOTS names a folder for pictures of each step. */
@@ -137,11 +69,7 @@ describe('first day', { skip }, () => {
     });
     for (const server of [provider, mail, receiver, blog]) ends.push(server.stop);
     const config = join(folder, 'gailou.toml');
-    await writeFile(
-      config,
-      `[[auth.providers]]\nid = "certified"\nname = "Certified"\nkind = "oidc"\nissuer = "${provider.issuer}"\n` +
-        `client_id = "${CLIENT.client_id}"\nclient_secret = "${CLIENT.client_secret}"\n`,
-    );
+    await writeFile(config, providerSettings(provider));
     const settings = {
       GAILOU_CONFIG: config,
       GAILOU_BIND: `127.0.0.1:${port}`,
@@ -203,6 +131,12 @@ describe('first day', { skip }, () => {
     const opened = await first.newPage();
     await opened.goto(/http\S+\/v1\/auth\/email\/\S+/.exec(invitation)[0]);
     await shoot(opened, '5-link');
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.waitForURL(`${blog.url}/?ann`);
+    await assertVisible(
+      composer(opened).getByRole('button', { name: 'Your account' }),
+      'here, too',
+    );
     await opened.close();
     await annsPage.bringToFront();
     // A browser without a screen does not say that a window has the focus again.
@@ -223,10 +157,7 @@ describe('first day', { skip }, () => {
     const popup = bobsPage.waitForEvent('popup');
     await dialog(bobsPage).getByRole('button', { name: 'Sign in with Certified' }).click();
     const windowOfProvider = await popup;
-    await windowOfProvider.locator('input[name="login"]').fill('bob');
-    await windowOfProvider.locator('input[name="password"]').fill('any');
-    await windowOfProvider.locator('button[type="submit"]').click();
-    await windowOfProvider.getByRole('button', { name: 'Continue' }).click();
+    await logIn(windowOfProvider, 'bob');
     await dialog(bobsPage).waitFor({ state: 'detached' });
     await assertVisible(composer(bobsPage).getByText('Posting as bob'), 'the provider’s name');
     await article(bobsPage, question).getByRole('button', { name: 'Reply' }).click();

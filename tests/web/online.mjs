@@ -13,3 +13,4 @@ import './console.mjs';
 import './challenge.test.mjs';
 import './sites.test.mjs';
 import './first-day.test.mjs';
+import './two-sites.test.mjs';

@@ -404,7 +404,9 @@ fn cookies_of_the_origin_pass_where_readers_sign_in_and_nowhere_else() {
         assert_eq!((received, answer.headers.contains_key("set-cookie")), (expected, passes), "{method} {uri}");
     };
     check("POST", "/v1/auth/refresh", true);
+    check("POST", "/v1/auth/session", true);
     check("DELETE", "/v1/auth/session", true);
+    check("POST", "/v1/auth/email/callback?token=t", true);
     check("GET", "/v1/auth/github?site=https://blog.example", true);
     check("GET", "/v1/auth/github/callback?code=c&state=s", true);
     check("GET", "/v1/auth/providers", false);

@@ -1,16 +1,18 @@
 //! A provider that speaks OpenID Connect: the authorization code flow with PKCE (S256), a nonce, and an ID token whose
 //! signature, issuer, audience and time are verified.
 //!
-//! What the provider says of itself is read when it is first needed, and again after an hour: keys change.
+//! What the provider says of itself is read when it is first needed, and again after an hour, or when a signature is of a
+//! key that it does not name: keys change. While it cannot be read, what was read before counts.
 
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata, CoreUserInfoClaims};
 use openidconnect::{
-    AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EndUserEmail, EndUserName, EndUserPictureUrl,
+    AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, DiscoveryError, EndUserEmail,
+    EndUserName, EndUserPictureUrl,
     EndUserUsername, IssuerUrl, LocalizedClaim, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
-    RedirectUrl, RequestTokenError, Scope, SubjectIdentifier, TokenResponse as _, UserInfoError,
+    RedirectUrl, RequestTokenError, Scope, SubjectIdentifier, TokenResponse as _,
 };
 use tokio::sync::Mutex;
 
@@ -22,6 +24,10 @@ use crate::ports::identity_provider::{IdentityProvider, ProviderError, ProviderI
 
 /// How long the provider's description of itself counts.
 const METADATA_TTL: Duration = Duration::from_secs(3_600);
+/// The same where a signature fits none of its keys: whoever sends such ones makes no request for each.
+const KEYS_TTL: Duration = Duration::from_secs(60);
+/// How long it is not asked again after it did not answer.
+const METADATA_RETRY_PAUSE: Duration = Duration::from_secs(30);
 
 /// A provider at its issuer's address.
 #[derive(Debug)]
@@ -31,7 +37,16 @@ pub struct OidcProvider {
     client_id: ClientId,
     client_secret: Option<ClientSecret>,
     /// Held while it is read: it is read once, however many wait for it.
-    metadata: Mutex<Option<(Instant, CoreProviderMetadata)>>,
+    description: Mutex<Description>,
+}
+
+/// What a provider says of itself.
+#[derive(Debug, Default)]
+struct Description {
+    metadata: Option<CoreProviderMetadata>,
+    /// When it was asked, and why that failed.
+    asked_at: Option<Instant>,
+    failure: Option<Failure>,
 }
 
 impl OidcProvider {
@@ -46,23 +61,32 @@ impl OidcProvider {
             issuer: IssuerUrl::new(issuer).map_err(Failure::with_causes)?,
             client_id: ClientId::new(settings.client_id.clone()),
             client_secret: settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose().to_owned())),
-            metadata: Mutex::default(),
+            description: Mutex::default(),
         })
     }
 
-    async fn metadata(&self) -> Result<CoreProviderMetadata, ProviderError> {
-        let mut known = self.metadata.lock().await;
-        if let Some((_, metadata)) = known.as_ref().filter(|(at, _)| at.elapsed() < METADATA_TTL) {
-            return Ok(metadata.clone());
+    /// What it says of itself, asked again where that is older.
+    async fn metadata(&self, max_age: Duration) -> Result<CoreProviderMetadata, ProviderError> {
+        let mut known = self.description.lock().await;
+        let max_age = if known.failure.is_some() { METADATA_RETRY_PAUSE } else { max_age };
+        if known.asked_at.is_none_or(|at| at.elapsed() >= max_age) {
+            let found = self.discover().await;
+            known.asked_at = Some(Instant::now());
+            match found {
+                Ok(found) => (known.metadata, known.failure) = (Some(found), None),
+                Err(failure) => known.failure = Some(failure),
+            }
         }
+        let failure = || known.failure.clone().unwrap_or_else(|| "it has not said what it is".into());
+        known.metadata.clone().ok_or_else(|| ProviderError::Away(failure()))
+    }
+
+    async fn discover(&self) -> Result<CoreProviderMetadata, Failure> {
         let http = self.http.caller();
-        let found =
-            CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await.map_err(|error| match error {
-                DiscoveryError::Request(CallFailure(failure)) => ProviderError::Away(failure),
-                other => ProviderError::Away(Failure::with_causes(Described(other.to_string()))),
-            })?;
-        *known = Some((Instant::now(), found.clone()));
-        Ok(found)
+        CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await.map_err(|error| match error {
+            DiscoveryError::Request(CallFailure(failure)) => failure,
+            other => Failure::with_causes(Described(other.to_string())),
+        })
     }
 }
 
@@ -78,7 +102,7 @@ fn refused(error: impl std::fmt::Display) -> ProviderError {
 #[async_trait]
 impl IdentityProvider for OidcProvider {
     async fn authorize_url(&self, visit: &VisitSecrets) -> Result<String, ProviderError> {
-        let metadata = self.metadata().await?;
+        let metadata = self.metadata(METADATA_TTL).await?;
         let redirect = RedirectUrl::new(visit.redirect_url.clone()).map_err(refused)?;
         let client = CoreClient::from_provider_metadata(metadata, self.client_id.clone(), self.client_secret.clone())
             .set_redirect_uri(redirect);
@@ -97,10 +121,12 @@ impl IdentityProvider for OidcProvider {
     }
 
     async fn identify(&self, code: String, visit: &VisitSecrets) -> Result<ProviderIdentity, ProviderError> {
-        let metadata = self.metadata().await?;
         let redirect = RedirectUrl::new(visit.redirect_url.clone()).map_err(refused)?;
-        let client = CoreClient::from_provider_metadata(metadata, self.client_id.clone(), self.client_secret.clone())
-            .set_redirect_uri(redirect);
+        let client_of = |metadata| {
+            CoreClient::from_provider_metadata(metadata, self.client_id.clone(), self.client_secret.clone())
+                .set_redirect_uri(redirect.clone())
+        };
+        let mut client = client_of(self.metadata(METADATA_TTL).await?);
         let http = self.http.caller();
         let exchange = client.exchange_code(AuthorizationCode::new(code)).map_err(refused)?;
         let exchange = exchange.set_pkce_verifier(PkceCodeVerifier::new(visit.pkce_verifier.clone()));
@@ -111,7 +137,12 @@ impl IdentityProvider for OidcProvider {
         })?;
         let token = answer.id_token().ok_or_else(|| refused("its answer has no ID token"))?;
         let nonce = Nonce::new(visit.nonce.clone());
-        let claims = token.claims(&client.id_token_verifier(), &nonce).map_err(refused)?;
+        let mut claims = token.claims(&client.id_token_verifier(), &nonce);
+        if matches!(claims, Err(ClaimsVerificationError::SignatureVerification(_))) {
+            client = client_of(self.metadata(KEYS_TTL).await?);
+            claims = token.claims(&client.id_token_verifier(), &nonce);
+        }
+        let claims = claims.map_err(refused)?;
         if let Some(expected) = claims.access_token_hash() {
             let signing = token.signing_alg().map_err(refused)?;
             let verifier = client.id_token_verifier();
@@ -136,10 +167,9 @@ impl IdentityProvider for OidcProvider {
         if is_whole {
             return Ok(identity);
         }
-        let said: CoreUserInfoClaims = request.request_async(&http).await.map_err(|error| match error {
-            UserInfoError::Request(CallFailure(failure)) => ProviderError::Away(failure),
-            other => refused(other),
-        })?;
+        // Who it is, the ID token has proved.
+        let said: Result<CoreUserInfoClaims, _> = request.request_async(&http).await;
+        let Ok(said) = said else { return Ok(identity) };
         let added = self::identity(
             &subject,
             said.name(),

@@ -1,15 +1,16 @@
 //! The mail server, by SMTP.
 //!
-//! A connection is kept for the next mail. Nothing is repeated here, and no call is made while the server does not
-//! answer. No log line has a mail, an address of a reader, or the password.
+//! Each mail has a connection of its own, so that no answer is taken for that to another mail. Nothing is repeated here,
+//! and no call is made while the server does not answer. No log line has a mail, an address of a reader, or the password.
 
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart, SinglePart};
-use lettre::transport::smtp::{self, PoolConfig};
+use lettre::transport::smtp;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::circuit_breaker::CircuitBreaker;
@@ -18,18 +19,23 @@ use crate::ports::failure::Failure;
 use crate::ports::mailer::{Mail, MailError, Mailer};
 use crate::telemetry::measure_call;
 
-/// How long one step of the protocol may take.
-const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a mail may take: a connection, a handshake, and the five steps of a mail, none of which is slow for long.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections to the server; further mails wait for one, as long as [`SEND_TIMEOUT`].
-const MAX_CONNECTIONS: u32 = 4;
-/// How long an idle connection is kept: servers close theirs after five minutes or later.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Connections to the server.
+const MAX_CONNECTIONS: usize = 4;
+/// How long a mail waits for one.
+const CONNECTION_WAIT: Duration = Duration::from_secs(30);
+/// The answers that are about us and not about the mail (RFC 4954, 5321, 7504): the password, its kind, no encryption, a
+/// server that takes no mails.
+const ACCOUNT_REFUSALS: [&str; 5] = ["521", "530", "534", "535", "538"];
 
 /// A mail server at an address.
 pub struct SmtpMailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
+    /// One for each connection.
+    places: Semaphore,
     from: Mailbox,
     /// The address without the account.
     server: String,
@@ -54,9 +60,9 @@ impl SmtpMailer {
         let host = uri.host().unwrap_or_default();
         let server = uri.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(Failure::with_causes)?;
-        let pool = PoolConfig::new().max_size(MAX_CONNECTIONS).idle_timeout(IDLE_TIMEOUT);
         Ok(Self {
-            transport: transport.timeout(Some(STEP_TIMEOUT)).pool_config(pool).build(),
+            transport: transport.timeout(Some(CONNECT_TIMEOUT)).build(),
+            places: Semaphore::new(MAX_CONNECTIONS),
             from: Mailbox::new(None, from),
             breaker: CircuitBreaker::new("mail", &server),
             server,
@@ -115,8 +121,10 @@ fn no_answer() -> Failure {
 /// is kept.
 fn failure(error: &smtp::Error) -> MailError {
     if let Some(code) = error.status() {
+        let code = code.to_string();
         let said: Failure = format!("the server answered {code}").into();
-        return if error.is_permanent() { MailError::Refused(said) } else { MailError::Away(said) };
+        let is_about_mail = error.is_permanent() && !ACCOUNT_REFUSALS.contains(&code.as_str());
+        return if is_about_mail { MailError::Refused(said) } else { MailError::Away(said) };
     }
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     MailError::Away(causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")).into())
@@ -126,13 +134,19 @@ fn failure(error: &smtp::Error) -> MailError {
 impl Mailer for SmtpMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
         let message = self.message(mail)?;
+        let Ok(Ok(_place)) = timeout(CONNECTION_WAIT, self.places.acquire()).await else {
+            return Err(MailError::Away("too many mails are on their way".into()));
+        };
         if !self.breaker.try_call(Instant::now()) {
             return Err(MailError::Away("it did not answer a moment ago".into()));
         }
         let sent = measure_call("mail", "send", timeout(SEND_TIMEOUT, self.transport.send(message))).await;
         let sent = match sent {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err((error.status().is_some(), failure(&error))),
+            Ok(Err(error)) => {
+                let answered = error.status().is_some_and(|code| !ACCOUNT_REFUSALS.contains(&&*code.to_string()));
+                Err((answered, failure(&error)))
+            }
             Err(_) => Err((false, MailError::Away(no_answer()))),
         };
         let server = &self.server;

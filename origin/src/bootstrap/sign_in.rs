@@ -14,7 +14,7 @@ use crate::ports::identity_provider::IdentityProvider;
 use crate::ports::store::Tables;
 use crate::service::sign_in::make_admin_url;
 use crate::state::AppState;
-use crate::state::sign_in::SignIn;
+use crate::state::sign_in::{KnownProvider, SignIn};
 
 /// What signing in needs. Its key is made of the secret of the tokens, so that another secret ends everything that is
 /// signed in; where the host keeps its private key to itself, of the installation's own.
@@ -27,7 +27,7 @@ pub(super) async fn open(config: &Config, tables: &dyn Tables) -> anyhow::Result
     Ok(SignIn::new(key, providers, config.public_url.as_deref(), config.bind))
 }
 
-fn provider(settings: &ProviderSettings) -> anyhow::Result<(SignInProvider, Arc<dyn IdentityProvider>)> {
+fn provider(settings: &ProviderSettings) -> anyhow::Result<KnownProvider> {
     let ProviderSettings { id, name, kind, .. } = settings;
     let provider: Result<Arc<dyn IdentityProvider>, _> = match kind {
         ProviderKind::Oidc => OidcProvider::new(settings).map(|provider| Arc::new(provider) as _),
@@ -35,7 +35,7 @@ fn provider(settings: &ProviderSettings) -> anyhow::Result<(SignInProvider, Arc<
     };
     let provider = provider.map_err(|failure| anyhow::anyhow!("{failure}"));
     let provider = provider.with_context(|| format!("the provider {id} (auth.providers)"))?;
-    Ok((SignInProvider { id: id.clone(), name: name.clone(), kind: *kind }, provider))
+    Ok(KnownProvider::new(SignInProvider { id: id.clone(), name: name.clone(), kind: *kind }, provider))
 }
 
 /// At the first start of an installation without an administrator: the address that makes who opens it the first.

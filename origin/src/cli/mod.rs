@@ -201,7 +201,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Health => Work::AskHealth,
         Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
-        Command::Backup { path } => Work::Command(AdminCommand::Backup { path }, None),
+        Command::Backup { path } => match std::path::absolute(&path) {
+            // The server, which makes it, works in another folder.
+            Ok(path) => Work::Command(AdminCommand::Backup { path }, None),
+            Err(error) => return report_error(&error.into(), EXIT_USAGE),
+        },
         Command::Restore { path } => Work::Restore(path),
         Command::Words { command: Words::Load { file, action } } => {
             Work::Command(AdminCommand::Words { action }, Some(file))

@@ -22,10 +22,10 @@ impl ChatNotice {
     /// body.
     pub fn body(&self, template: WebhookTemplate, chat: Option<&str>) -> Value {
         match template {
-            WebhookTemplate::Slack => json!({ "text": self.lines(slack_text), "unfurl_links": false }),
+            WebhookTemplate::Slack => json!({ "text": self.lines(slack_text), "unfurl_links": false, "mrkdwn": false }),
             WebhookTemplate::Telegram => json!({
                 "chat_id": chat,
-                "text": self.lines(str::to_owned),
+                "text": self.lines(telegram_text),
                 "link_preview_options": { "is_disabled": true },
             }),
             WebhookTemplate::Lark => json!({ "msg_type": "text", "content": { "text": self.lines(lark_text) } }),
@@ -57,6 +57,11 @@ impl ChatNotice {
 /// Slack's three characters that are markup, without which nothing is a mention or a link.
 fn slack_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Telegram makes mentions of `@name` and commands of `/name`: a character without width comes between.
+fn telegram_text(text: &str) -> String {
+    text.replace('@', "@\u{2060}").replace('/', "/\u{2060}")
 }
 
 /// Lark reads `<at …>` as a mention and has no escape: a look-alike stands for the bracket.
@@ -97,7 +102,7 @@ mod tests {
         let check = |template, expected: Value| assert_eq!(body(template, "Ann: a <b> & *c*"), expected);
         check(
             WebhookTemplate::Slack,
-            json!({"text": "Ann: a &lt;b&gt; &amp; *c*\nhttps://blog.example/a#comment-7", "unfurl_links": false}),
+            json!({"text": "Ann: a &lt;b&gt; &amp; *c*\nhttps://blog.example/a#comment-7", "unfurl_links": false, "mrkdwn": false}),
         );
         check(
             WebhookTemplate::Telegram,
@@ -128,6 +133,12 @@ mod tests {
                 "allowed_mentions": {"parse": []},
             }),
         );
+    }
+
+    #[test]
+    fn no_member_of_a_chat_is_mentioned_by_a_reader() {
+        let text = body(WebhookTemplate::Telegram, "@all /stop")["text"].clone();
+        assert!(text.as_str().unwrap().starts_with("@\u{2060}all /\u{2060}stop\n"), "{text}");
     }
 
     #[test]

@@ -13,6 +13,8 @@ const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// Pauses before a mail is sent again: 24 hours together. After the last one it is given up.
 const RETRY_PAUSES_S: [u64; 9] = [60, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 29_340];
+/// The same of a mail that the server refused.
+const REFUSED_RETRY_PAUSES_S: [u64; 2] = [3_600, 21_600];
 /// An odd constant that spreads members over the day, whatever their numbers are.
 const SPREAD_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -33,6 +35,12 @@ pub fn mail_at(notify: NotifyChoice, member: MemberId, now: u64) -> Option<u64> 
 /// When a mail is sent again that was tried so often; `None`: it is given up.
 pub fn retry_at(tries: u32, now: u64) -> Option<u64> {
     let pause_s = RETRY_PAUSES_S.get(usize::try_from(tries.checked_sub(1)?).ok()?)?;
+    Some(now + pause_s * 1_000)
+}
+
+/// When a mail is sent again that the server refused, and that was tried so often; `None`: it is given up.
+pub fn refused_retry_at(tries: u32, now: u64) -> Option<u64> {
+    let pause_s = REFUSED_RETRY_PAUSES_S.get(usize::try_from(tries.checked_sub(1)?).ok()?)?;
     Some(now + pause_s * 1_000)
 }
 

@@ -48,8 +48,18 @@ pub fn identity_digest(provider: &str, subject: &str) -> SignInDigest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SignInLink {
-    /// The owner of this mailbox, for a page of this site.
-    Email { email: String, site: String },
+    /// The owner of this mailbox, for a page of this site: where the page asked for the link, it gets a code there, with the
+    /// `state` that it gave.
+    Email {
+        email: String,
+        site: String,
+        #[serde(default)]
+        page: Option<String>,
+        #[serde(default)]
+        state: Option<String>,
+    },
+    /// An account that has just signed in, for a page of this site, until this moment (Unix milliseconds).
+    Code { account: MemberId, site: String, expires_at: u64 },
     /// The installation's own administrator.
     Admin,
 }
@@ -215,7 +225,7 @@ impl SignInLink {
     pub fn email(&self) -> Option<EmailAddress> {
         match self {
             Self::Email { email, .. } => EmailAddress::parse(email),
-            Self::Admin => None,
+            Self::Admin | Self::Code { .. } => None,
         }
     }
 }

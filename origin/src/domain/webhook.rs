@@ -29,6 +29,8 @@ pub const DELIVERY_LIFETIME_MS: u64 = 86_400_000;
 const FIRST_RETRY_DELAYS_MS: [u64; 4] = [5_000, 30_000, 300_000, 1_800_000];
 /// The same after every later one: 2 h. A day has 16 tries.
 const LATER_RETRY_DELAY_MS: u64 = 7_200_000;
+/// How long a delivery waits whose comment could not be read.
+const POSTPONEMENT_MS: u64 = 60_000;
 
 const SECRET_BYTES: usize = 32;
 const SECRET_PREFIX: &str = "whsec_";
@@ -173,6 +175,14 @@ impl DeliveryRow {
             _ => WebhookDeliveryStatus::Pending,
         };
         DeliveryProgress { status, attempts, last_status: answered, next_at }
+    }
+
+    /// Its progress where it could not be written now: no try.
+    pub fn postponed(&self, now: u64) -> DeliveryProgress {
+        let next_at = now.saturating_add(POSTPONEMENT_MS);
+        let status =
+            if next_at > self.expires_at { WebhookDeliveryStatus::Failed } else { WebhookDeliveryStatus::Pending };
+        DeliveryProgress { status, next_at, ..self.progress }
     }
 
     /// Its progress where there is nothing to send any more.

@@ -71,16 +71,19 @@ pub async fn run(state: Weak<AppState>, sender: Arc<dyn WebhookSender>) {
     loop {
         let ended = tokio::select! {
             biased;
-            Some(ended) = tries.join_next() => Some(ended.ok()),
+            // First, since it comes once a second at most: tries that end all the time would keep it waiting.
             _ = tick.tick() => None,
+            Some(ended) = tries.join_next() => Some(ended.ok()),
         };
         let Some(state) = state.upgrade() else { return };
         let done = match ended {
-            Some(Some((webhook, Ok(())))) => match receivers.get(&webhook) {
-                Some(receiver) => start_due(&state, &sender, receiver, &mut tries).await,
-                None => Ok(()),
-            },
-            Some(Some((_, Err(error)))) => Err(error),
+            Some(Some((webhook, tried))) => {
+                let next = match receivers.get(&webhook) {
+                    Some(receiver) => start_due(&state, &sender, receiver, &mut tries).await,
+                    None => Ok(()),
+                };
+                tried.and(next)
+            }
             // A try that panicked has logged it; its lease ends by itself.
             Some(None) => Ok(()),
             None => start_all_due(&state, &sender, &mut receivers, &mut tries).await,
@@ -177,9 +180,12 @@ async fn try_delivery(
                 sender.send(WebhookCall { url: &url, id: &delivery.id, timestamp, signature, body }).await
             }
             Ok(None) => return store(delivery.given_up()).await,
-            // Nothing was sent: the delivery is due again when the lease ends.
-            Err(ServiceError::Store(error)) => return Err(error),
-            Err(error) => return Err(StoreError::damaged(error)),
+            // Nothing was sent, so it is no try. Until its database answers, others have its place.
+            Err(ServiceError::Store(error)) if !matches!(error, StoreError::Damaged(_)) => {
+                store(delivery.postponed(state.now())).await?;
+                return Err(error);
+            }
+            Err(error) => Err(Failure::from(format!("its comment cannot be read: {error}"))),
         },
         Err(why) => Err(Failure::from(format!("its address {why}"))),
     };

@@ -48,8 +48,13 @@ async fn fetch(avatars: &Avatars, hash: &AvatarHash) -> Result<Option<Avatar>, F
         service.fetch(hash).await?
     };
     let Some(file) = file else { return Ok(None) };
-    let _place = avatars.decoders.acquire().await.map_err(Failure::of_driver)?;
-    let made = tokio::task::spawn_blocking(move || picture::make_square(&file, AVATAR_SIDE)).await;
+    let place = avatars.decoders.clone().acquire_owned().await.map_err(Failure::of_driver)?;
+    let made = tokio::task::spawn_blocking(move || {
+        // It works on when its reader has gone.
+        let _place = place;
+        picture::make_square(&file, AVATAR_SIDE)
+    });
+    let made = made.await;
     // A decoder that panics has met bytes that its authors have not thought of.
     let picture = made.map_err(Failure::of_driver)?.map_err(Failure::of_driver)?;
     let content_type = picture.format.content_type();

@@ -80,8 +80,13 @@ fn check_alt(app: &AppState, alt: &str) -> ServiceResult<()> {
 }
 
 async fn convert(store: &MediaStore, upload: Bytes) -> ServiceResult<Picture> {
-    let _place = store.decoders.acquire().await.map_err(|error| ServiceError::Bug(error.to_string()))?;
-    let converted = tokio::task::spawn_blocking(move || picture::convert(&upload)).await;
+    let place = store.decoders.clone().acquire_owned().await.map_err(|error| ServiceError::Bug(error.to_string()))?;
+    let converted = tokio::task::spawn_blocking(move || {
+        // It works on when its member has gone.
+        let _place = place;
+        picture::convert(&upload)
+    });
+    let converted = converted.await;
     // A decoder that panics has met bytes that its authors have not thought of.
     converted.unwrap_or(Err(PictureError::Damaged)).map_err(ServiceError::Picture)
 }

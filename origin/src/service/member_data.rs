@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::domain::audit::AuditEntry;
+use crate::domain::email_address::EmailAddress;
 use crate::domain::member_standing::MemberStanding;
 use crate::domain::operation::{ErasureStep, Operation};
 use crate::domain::row::{CommentRow, EarlierText, OtherTexts};
@@ -135,9 +136,13 @@ impl MemberExport {
                 let guest = id.kind() == MemberKind::Guest;
                 let standing = tables.read_standings(&[id]).await?.pop().map(|(_, standing)| standing);
                 let MemberStanding { rules, friends, .. } = standing.unwrap_or_default();
+                let contact = tables.read_contacts(&[id]).await?.remove(&id).unwrap_or_default();
+                let account = tables.read_account(id).await?;
                 let member = serde_json::json!({
                     "id": id, "name": name, "avatar": avatar, "level": level, "role": role, "guest": guest,
                     "muted_until": rules.muted_until, "friends": friends,
+                    "email": contact.email.as_ref().map(EmailAddress::as_str), "notify": contact.notify(),
+                    "language": contact.language, "account_since": account.map(|account| account.created_at),
                 });
                 (format!("{{\"member\":{member},\"comments\":["), ExportStep::Comments { above: None, begins: true })
             }

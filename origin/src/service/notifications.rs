@@ -67,11 +67,14 @@ pub async fn mark_read(app: &AppState, reader: MemberId, up_to: EventId) -> Serv
     Ok(app.tables.mark_read(reader, up_to).await?)
 }
 
-/// Ends the mails to a member.
+/// Ends the mails to a member. An erased one gets none, and no row.
 ///
 /// # Errors
 /// Those of the admission or the store.
 pub async fn unsubscribe(app: &AppState, member: MemberId) -> ServiceResult<()> {
+    if app.erased_members.contains(member) {
+        return Ok(());
+    }
     let _place = app.writes.admit().await?;
     let patch = ContactPatch { notify: Some(NotifyChoice::Never), ..ContactPatch::default() };
     app.tables.change_contact(member, &patch).await?;

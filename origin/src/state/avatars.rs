@@ -38,7 +38,7 @@ pub struct Avatars {
     /// `None` where there are drawings alone.
     pub service: Option<Arc<dyn AvatarService>>,
     pub questions: Semaphore,
-    pub decoders: Semaphore,
+    pub decoders: Arc<Semaphore>,
     cached: Cache<AvatarHash, Avatar>,
 }
 
@@ -57,7 +57,7 @@ impl Avatars {
             u32::try_from(avatar.bytes.len()).unwrap_or(u32::MAX).saturating_add(ENTRY_BYTES)
         };
         let cached = Cache::builder().max_capacity(MAX_CACHED_BYTES).weigher(weight).expire_after(UntilStale).build();
-        let (questions, decoders) = (Semaphore::new(MAX_QUESTIONS), Semaphore::new(MAX_DECODERS));
+        let (questions, decoders) = (Semaphore::new(MAX_QUESTIONS), Arc::new(Semaphore::new(MAX_DECODERS)));
         Self { service, questions, decoders, cached }
     }
 

@@ -17,7 +17,7 @@ pub struct MediaStore {
     pub blobs: Arc<dyn Blobs>,
     /// Who has no place is refused: a body is not read while others are.
     pub uploads: Arc<Semaphore>,
-    pub decoders: Semaphore,
+    pub decoders: Arc<Semaphore>,
     /// Held while files are deleted, and by a backup until it has copied them.
     pub deletions: Mutex<()>,
 }
@@ -27,7 +27,7 @@ impl MediaStore {
         Self {
             blobs,
             uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
-            decoders: Semaphore::new(MAX_DECODERS),
+            decoders: Arc::new(Semaphore::new(MAX_DECODERS)),
             deletions: Mutex::default(),
         }
     }

@@ -11,28 +11,44 @@ use crate::ports::identity_provider::IdentityProvider;
 
 /// Mails that sign in and are on their way: 2 kB each. Further ones are refused.
 const MAX_MAILS_IN_PROGRESS: usize = 256;
-/// Visitors of providers that are being identified: three calls of 5 s at most each.
-const MAX_IDENTIFICATIONS: usize = 64;
+/// Visitors of one provider that are being identified: three calls of 5 s at most each. Those of another one do not wait
+/// for them.
+const MAX_IDENTIFICATIONS: usize = 32;
 
 /// See the module.
 #[derive(Debug)]
 pub struct SignIn {
     pub key: SignInKey,
     /// In the order of the configuration.
-    pub providers: Vec<(SignInProvider, Arc<dyn IdentityProvider>)>,
+    pub providers: Vec<KnownProvider>,
     pub mails: Arc<Semaphore>,
-    pub identifications: Semaphore,
     configured_url: Option<String>,
     bind: SocketAddr,
     /// Where this process listens, once it does.
     listening: OnceLock<SocketAddr>,
 }
 
+/// A provider of identities.
+#[derive(Debug)]
+pub struct KnownProvider {
+    /// As readers see it.
+    pub described: SignInProvider,
+    pub asked: Arc<dyn IdentityProvider>,
+    /// One for each visitor that is being identified.
+    pub identifications: Semaphore,
+}
+
+impl KnownProvider {
+    pub fn new(described: SignInProvider, asked: Arc<dyn IdentityProvider>) -> Self {
+        Self { described, asked, identifications: Semaphore::new(MAX_IDENTIFICATIONS) }
+    }
+}
+
 impl SignIn {
     /// With this key and these providers, for an installation that readers reach at this address, or where it listens.
     pub fn new(
         key: SignInKey,
-        providers: Vec<(SignInProvider, Arc<dyn IdentityProvider>)>,
+        providers: Vec<KnownProvider>,
         public_url: Option<&str>,
         bind: SocketAddr,
     ) -> Self {
@@ -40,7 +56,6 @@ impl SignIn {
             key,
             providers,
             mails: Arc::new(Semaphore::new(MAX_MAILS_IN_PROGRESS)),
-            identifications: Semaphore::new(MAX_IDENTIFICATIONS),
             configured_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
             bind,
             listening: OnceLock::new(),
@@ -70,8 +85,8 @@ impl SignIn {
     }
 
     /// The provider of this id.
-    pub fn provider(&self, id: &str) -> Option<&Arc<dyn IdentityProvider>> {
-        self.providers.iter().find(|(described, _)| described.id == id).map(|(_, provider)| provider)
+    pub fn provider(&self, id: &str) -> Option<&KnownProvider> {
+        self.providers.iter().find(|provider| provider.described.id == id)
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// The time after which a write that is repeated counts as lost.
 const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How old the counts of a page may be: a page is kept for 250 ms.
+/// How old the counts of a page may be, beside what its build takes: a page is kept for 250 ms, and what it is built of, too.
 const MAX_AGE_OF_COUNTS: Duration = Duration::from_millis(600);
 /// The pause before a write is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -44,6 +44,8 @@ pub(crate) struct BackgroundLoad {
     posted: Mutex<Vec<PostedComment>>,
     /// The times at which the likes of each comment were acknowledged.
     likes: Mutex<BTreeMap<String, Vec<Instant>>>,
+    /// The longest time that a read took: so long the build of a page may have taken that others are answered with.
+    slowest_read: Mutex<Duration>,
     /// For each subject the time of the last acknowledged like, and the longest time without one.
     pauses: Mutex<Vec<(Option<Instant>, Duration)>>,
     problems: Mutex<Vec<String>>,
@@ -174,13 +176,20 @@ impl BackgroundLoad {
     }
 
     async fn read(&self, client: &ApiClient, target: &PostedComment) {
-        let before = self.acknowledged_likes(&target.id, MAX_AGE_OF_COUNTS);
         let path = format!("GET /v1/comments/{}", target.id);
         let list = format!("GET /v1/subjects/{}/comments?sort=new&limit=20", self.subjects[target.subject]);
+        let started = Instant::now();
         let (comment, list) = tokio::join!(client.request(&path).try_send(), client.request(&list).try_send());
         if !self.checks_reads {
             return;
         }
+        let took = started.elapsed();
+        let slowest = {
+            let mut slowest = self.slowest_read.lock().expect("no panic");
+            *slowest = took.max(*slowest);
+            *slowest
+        };
+        let before = self.acknowledged_likes(&target.id, took + MAX_AGE_OF_COUNTS + slowest);
         match (comment, list) {
             (Ok(comment), Ok(list)) if (comment.status, list.status) == (200, 200) => {
                 if comment.json["likes"].as_u64() < Some(before) {

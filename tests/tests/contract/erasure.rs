@@ -51,7 +51,7 @@ async fn export_has_everything_of_its_member() {
     let empty = export(&origin, &ann).await;
     let of_ann = json!({
         "id": "7", "name": NAME, "avatar": null, "level": 3, "role": "member", "guest": false, "muted_until": null,
-        "friends": [],
+        "friends": [], "email": null, "notify": "never", "language": null, "account_since": null,
     });
     let nothing =
         json!({"member": of_ann, "comments": [], "reactions": [], "reports": [], "rejected": [], "notifications": []});

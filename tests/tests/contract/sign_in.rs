@@ -34,7 +34,7 @@ impl MailBed {
         let number = self.mailbox.mails().len();
         request_mail(&self.origin, email, SITE).await.expect(202);
         let mail = self.mailbox.mail(number).await;
-        let page = open(&self.origin, mail.link(), "").await;
+        let page = press(&self.origin, mail.link()).await;
         SignedIn::of(&page)
     }
 }
@@ -49,9 +49,22 @@ async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
     origin.request(&format!("GET {path}")).header("cookie", cookies).send().await
 }
 
+/// Presses the button of the page that a mailed link leads to.
+async fn press(origin: &TestOrigin, link: &str) -> ApiResponse {
+    let path = &link[link.find("/v1/auth/").unwrap_or_else(|| panic!("{link} leads elsewhere"))..];
+    origin.request(&format!("POST {path}")).header("origin", origin.base()).send().await
+}
+
+/// Exchanges a code as a page of this site.
+async fn exchange(origin: &TestOrigin, code: &str, site: &str) -> ApiResponse {
+    let body = json!({"code": code});
+    origin.request("POST /v1/auth/session").header("origin", site).json(&body).send().await
+}
+
 /// What a browser has after it came back.
 struct SignedIn {
     member: TestMember,
+    code: String,
     /// The value of the cookie.
     refresh: String,
 }
@@ -66,7 +79,8 @@ impl SignedIn {
         let message: Value = serde_json::from_str(&format!("{message}}}")).expect("JSON");
         assert_eq!(message["type"], "gailou:signed-in");
         assert!(rest.starts_with(&format!("\"{SITE}\")")), "another site gets it: {rest}");
-        Self { member: member_of(message["token"].as_str().expect("a token")), refresh: refresh_cookie(page) }
+        let text = |name: &str| message[name].as_str().expect("a text").to_owned();
+        Self { member: member_of(&text("token")), code: text("code"), refresh: refresh_cookie(page) }
     }
 }
 
@@ -122,15 +136,27 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     let link = mail.link().to_owned();
     assert!(link.contains("/v1/auth/email/callback?token="), "{link}");
 
-    let page = open(origin, &link, "").await;
+    // Whatever opens the address before its reader changes nothing, nor does a page of a stranger.
+    let head = origin.request(&format!("HEAD {}", &link[link.find("/v1/").unwrap()..])).send().await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+    let question = open(origin, &link, "").await;
+    assert_eq!(question.status, 200);
+    assert!(question.text.contains("ann@example.com") && question.text.contains(SITE), "{}", question.text);
+    assert!(question.headers.get("set-cookie").is_none() && !question.text.contains("postMessage"), "{}", question.text);
+    let path = &link[link.find("/v1/").unwrap()..];
+    let forged = origin.request(&format!("POST {path}")).header("origin", SITE).send().await;
+    assert_eq!((forged.status, forged.headers.get("set-cookie")), (400, None));
+
+    let page = press(origin, &link).await;
     let policy = page.header("content-security-policy").to_owned();
     let nonce = policy.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce").to_owned();
     assert!(policy.starts_with("default-src 'none'") && page.text.contains(&format!("<script nonce=\"{nonce}\">")));
-    assert_eq!((page.header("cache-control"), page.header("referrer-policy")), ("private, no-store", "no-referrer"));
+    assert_eq!((page.header("cache-control"), page.header("referrer-policy")), ("private, no-store", "same-origin"));
     let SignedIn { member, .. } = SignedIn::of(&page);
     assert!(member.id.parse::<u64>().unwrap() >= FIRST_ACCOUNT && member.name.is_empty(), "{member:?}");
-    let again = open(origin, &link, "").await;
-    assert!(again.status == 400 && !again.text.contains("postMessage"), "{}", again.text);
+    for again in [press(origin, &link).await, open(origin, &link, "").await] {
+        assert!(again.status == 400 && !again.text.contains("postMessage"), "{}", again.text);
+    }
 
     let profile = json!({
         "id": member.id, "name": "", "avatar": null, "level": 0, "role": "member", "guest": false,
@@ -154,6 +180,75 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     assert_eq!((&root["author"]["id"], &root["author"]["guest"]), (&json!(member.id), &json!(false)));
     let other = bed.sign_in("bo@example.com").await;
     assert_ne!(other.member.id, member.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_exchanges_a_code_once_for_a_session_of_its_own() {
+    let bed = MailBed::start().await;
+    let origin = &bed.origin;
+    let SignedIn { member, code, refresh: of_window } = bed.sign_in("ann@example.com").await;
+    let exchanged = exchange(origin, &code, SITE).await;
+    assert_eq!(exchanged.header("access-control-allow-credentials"), "true");
+    let session = exchanged.clone().expect(200);
+    assert_eq!(member_of(session["token"].as_str().unwrap()).id, member.id);
+    let of_page = refresh_cookie(&exchanged);
+    assert_ne!(of_page, of_window);
+    refresh(origin, &of_page).await.expect(200);
+    refresh(origin, &of_window).await.expect(200);
+    exchange(origin, &code, SITE).await.expect(401);
+
+    // It is for the site, and ends soon; another page that presents it ends it.
+    let SignedIn { code, .. } = bed.sign_in("ann@example.com").await;
+    exchange(origin, &code, FOREIGN).await.expect(403);
+    exchange(origin, &code, "http://localhost:3001").await.expect(401);
+    exchange(origin, &code, SITE).await.expect(401);
+    let SignedIn { code, .. } = bed.sign_in("ann@example.com").await;
+    origin.advance(Duration::from_secs(121));
+    exchange(origin, &code, SITE).await.expect(401);
+    exchange(origin, "", SITE).await.expect(401);
+    let wrong = origin.request("POST /v1/auth/session").json(&json!({"code": 7})).send().await.expect(400);
+    assert_eq!(wrong["errors"][0]["field"], "code");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_that_asked_for_a_link_gets_its_code_in_its_address() {
+    let bed = MailBed::start().await;
+    let origin = &bed.origin;
+    let ask = |page: &str, state: &str| {
+        let body = json!({"email": "ann@example.com", "site": SITE, "page": page, "state": state});
+        origin.request("POST /v1/auth/email").json(&body).send()
+    };
+    ask(&format!("{SITE}/a?b=c"), "x_7").await.expect(202);
+    let page = press(origin, bed.mailbox.mail(0).await.link()).await;
+    let SignedIn { code, .. } = SignedIn::of(&page);
+    let way_back = format!("location.replace(\"{SITE}/a?b=c#gailou-code={code}&gailou-state=x_7\")");
+    assert!(page.text.contains(&way_back), "{}", page.text);
+    for (page, state, field) in [
+        (FOREIGN, "x", "page"),
+        ("http://localhost:3000.evil.example/", "x", "page"),
+        ("http://localhost:3000/a#b", "x", "page"),
+        ("http://localhost:3000/", "a b", "state"),
+        ("http://localhost:3000/", "", "state"),
+    ] {
+        assert_eq!(ask(page, state).await.expect(400)["errors"][0]["field"], field, "{page} {state}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_is_for_sites_that_are_named() {
+    let mailbox = SmtpReceiver::start().await;
+    let url = Password::new(&mailbox.url());
+    let origin = TestOrigin::start_with(|config| {
+        config.mail.url = url;
+        config.adjustable.sites = AllowedOrigins::parse(["*", SITE]).unwrap();
+    })
+    .await;
+    let refresh = |site: &str| origin.request("POST /v1/auth/refresh").header("origin", site).send();
+    let foreign = refresh(FOREIGN).await;
+    assert_eq!((foreign.status, foreign.headers.get("access-control-allow-origin")), (403, None));
+    assert_eq!(refresh(SITE).await.status, 401, "it may ask, and has no cookie");
+    let guest = origin.request("POST /v1/guests").header("origin", FOREIGN).json(&json!({"name": "Eve"})).send().await;
+    assert_eq!(guest.status, 201, "others may write");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,12 +3,17 @@
  *
  * A refresh token is good once, and a second use ends all of them. So tabs refresh one after the other, and each first
  * looks whether another one has done it.
+ *
+ * Browsers keep the cookie of the server for each site apart, and the window of a provider is of another site than the page.
+ * So the window hands over a code, which the page exchanges for a session of its own. A mailed link brings the code in the
+ * address; it counts only in the browser that asked for the link, whose state it has, since anybody can send a link.
  */
 
 import type { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Session, SignInProvider } from '../api/wire.ts';
-import type { ReaderIdentity } from '../model/identity.ts';
+import { type ReaderIdentity, readTokenClaims } from '../model/identity.ts';
+import { siteStorage } from '../util/json-storage.ts';
 import type { Timer } from '../util/time.ts';
 
 /** A token is refreshed this long before it ends. */
@@ -16,6 +21,7 @@ const REFRESH_MARGIN_MS = 60_000;
 /** The longest wait that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const WINDOW_FEATURES = 'popup,width=480,height=680';
+const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 
 export interface SessionHost {
   readonly api: ApiClient;
@@ -26,6 +32,7 @@ export interface SessionHost {
 /** What the window of a provider says to the page that opened it. */
 interface SignedInMessage extends Session {
   type: 'gailou:signed-in';
+  code: string;
 }
 
 export class AccountSession {
@@ -38,9 +45,11 @@ export class AccountSession {
     this.#host = host;
   }
 
-  /** Refreshes a token that has ended, and each one before it ends. */
+  /** Refreshes a token that has ended, and each one before it ends; and takes the code of a mailed link. */
   start(): void {
     if (this.#host.identity.session) this.#scheduleRefresh();
+    const code = this.#takeCode();
+    if (code) this.#exchange(code);
   }
 
   stop(): void {
@@ -80,10 +89,11 @@ export class AccountSession {
     const onMessage = ({ origin, source, data }: MessageEvent) => {
       const message = data as Partial<SignedInMessage> | null;
       if (origin !== server || source !== opened || message?.type !== 'gailou:signed-in') return;
-      const { token, expires_at } = message;
+      const { token, expires_at, code } = message;
       if (!token || !expires_at) return;
       listening.abort();
       this.#begin({ token, expires_at });
+      if (code) this.#exchange(code);
       onSignedIn();
     };
     window.addEventListener('message', onMessage, { signal });
@@ -93,13 +103,42 @@ export class AccountSession {
 
   /** Has a link mailed. Rejects with an `ApiProblem`. */
   async mailLink(email: string): Promise<void> {
-    await this.#host.api.mailSignInLink(email, location.origin);
+    const state = crypto.getRandomValues(new Uint32Array(4)).join('-');
+    siteStorage.set(this.#stateKey, state);
+    const [page] = location.href.split('#');
+    await this.#host.api.mailSignInLink({ email, site: location.origin, page, state });
+  }
+
+  get #stateKey(): string {
+    return `gailou:sign-in:${this.#host.api.base}`;
+  }
+
+  /** The code in the address, which loses it; null where this browser has not asked for it. */
+  #takeCode(): string | null {
+    const [, code, state] = CODE_IN_ADDRESS.exec(location.hash) ?? [];
+    if (!code || !state || state !== siteStorage.get(this.#stateKey)) return null;
+    siteStorage.remove(this.#stateKey);
+    history.replaceState(history.state, '', location.pathname + location.search);
+    return code;
+  }
+
+  async #exchange(code: string): Promise<void> {
+    try {
+      const { data } = await this.#host.api.beginSession(code);
+      if (!this.#ended.signal.aborted) this.#begin(data);
+    } catch (problem) {
+      // Who came by a window has a token for some minutes; who came by a link signs in again.
+      if (!(problem instanceof ApiProblem)) throw problem;
+    }
   }
 
   /** Whether the reader is signed in, perhaps in another tab, since the last call. */
   async check(): Promise<boolean> {
     const { api, identity } = this.#host;
-    if (identity.session) return true;
+    if (identity.session) {
+      this.#begin(identity.session);
+      return true;
+    }
     try {
       const { data } = await api.refreshSession();
       this.#begin(data);
@@ -158,12 +197,14 @@ export class AccountSession {
       if (!session || !isNeeded(session)) return session;
       try {
         const { data } = await api.refreshSession();
+        if (subject(data) !== subject(session)) throw new OtherAccount();
         identity.keepSession(data);
         return data;
       } catch (problem) {
-        if (!(problem instanceof ApiProblem)) throw problem;
+        const isOther = problem instanceof OtherAccount;
+        if (!isOther && !(problem instanceof ApiProblem)) throw problem;
         // Without an answer the token may be good for a moment still.
-        if (problem.isRepeatable && session.expires_at > Date.now()) return session;
+        if (!isOther && problem.isRepeatable && session.expires_at > Date.now()) return session;
         identity.dropSession();
         reader.onIdentityChange();
         return null;
@@ -171,6 +212,11 @@ export class AccountSession {
     });
   }
 }
+
+/** The cookie is that of another account: what is written would be another's. */
+class OtherAccount extends Error {}
+
+const subject = ({ token }: Session) => readTokenClaims(token).sub;
 
 /** Runs a task of one tab at a time. */
 function inTurn<Result>(name: string, task: () => Promise<Result>): Promise<Result> {

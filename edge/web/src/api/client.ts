@@ -18,6 +18,7 @@ import type {
   Reaction,
   ReactionState,
   Session,
+  SignInLinkRequest,
   SignInProvider,
   Sort,
 } from './wire.ts';
@@ -107,9 +108,19 @@ export class ApiClient {
     return `${this.base}/v1/auth/${encodeURIComponent(provider)}?${query}`;
   }
 
-  /** Has a link sent to the address. */
-  mailSignInLink(email: string, site: string): Promise<ApiAnswer<null>> {
-    return this.#request({ method: 'POST', url: '/v1/auth/email', body: { email, site } });
+  /** Has a link sent to the address, which leads back to the page with the state. */
+  mailSignInLink(body: SignInLinkRequest): Promise<ApiAnswer<null>> {
+    return this.#request({ method: 'POST', url: '/v1/auth/email', body });
+  }
+
+  /** Exchanges the code of a window, or of a mailed link, for a session of this site. */
+  beginSession(code: string): Promise<ApiAnswer<Session>> {
+    return this.#request({
+      method: 'POST',
+      url: '/v1/auth/session',
+      body: { code },
+      withCookies: true,
+    });
   }
 
   refreshSession(): Promise<ApiAnswer<Session>> {

@@ -132,6 +132,14 @@ export interface SignInProvider {
   kind: 'oidc' | 'oauth2' | 'email';
 }
 
+/** What a link is asked for with: `page` gets the code, with `state`. */
+export interface SignInLinkRequest {
+  email: string;
+  site: string;
+  page: string | undefined;
+  state: string;
+}
+
 /** What signing in gives. */
 export interface Session {
   token: string;

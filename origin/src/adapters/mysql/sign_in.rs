@@ -57,6 +57,13 @@ impl SignInRows for MysqlStore {
         write.finish(inserted, [DirtyRow::Digest(*digest)]).await
     }
 
+    async fn find_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>> {
+        let slot = digest_slot(digest);
+        let find = format!("SELECT record, created_at FROM sign_in_link_{} WHERE digest = ?", self.table_number(slot));
+        let found = self.rows_of("find_link", slot, sql(find).bind(&digest[..])).await?;
+        found.first().map_or(Ok(None), |found| link(found, now))
+    }
+
     async fn take_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>> {
         let mut write = self.begin_slot_write("take_link", digest_slot(digest)).await?;
         let taken = take(&mut write, digest, now).await;
@@ -117,10 +124,15 @@ async fn take(write: &mut SlotWrite, digest: &SignInDigest, now: u64) -> Result<
     let Some(found) = write.session.fetch_first(find.bind(&digest[..])).await? else { return Ok(None) };
     let delete = sql(format!("DELETE FROM sign_in_link_{table} WHERE digest = ?")).bind(&digest[..]);
     write.session.execute(delete).await?;
-    if now.saturating_sub(count_at(&found, 1)?) > LINK_LIFETIME_MS {
+    link(&found, now)
+}
+
+/// The link of a row, where it is not too old.
+fn link(r: &MySqlRow, now: u64) -> Result<Option<SignInLink>> {
+    if now.saturating_sub(count_at(r, 1)?) > LINK_LIFETIME_MS {
         return Ok(None);
     }
-    serde_json::from_str(found.try_get(0)?).map(Some).map_err(damaged)
+    serde_json::from_str(r.try_get(0)?).map(Some).map_err(damaged)
 }
 
 fn family(r: &MySqlRow, account: MemberId, id: u64) -> Result<RefreshFamily> {

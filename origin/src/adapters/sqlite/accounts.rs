@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 use gailou_shared::token::Role;
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::{StoredEnum as _, count, damaged, member_id};
@@ -154,17 +154,25 @@ impl SignInRows for SqliteStore {
         self.write_rows("put_link", sql, (digest.to_vec(), record, at)).await.map(|_| ())
     }
 
+    async fn find_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>> {
+        let digest = *digest;
+        let sql = "SELECT record, created_at FROM sign_in_link WHERE digest = ?1";
+        self.read("find_link", move |c| link(c, sql, &digest, now)).await
+    }
+
     async fn take_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>> {
         let digest = *digest;
-        self.write("take_link", move |c| {
-            let sql = "DELETE FROM sign_in_link WHERE digest = ?1 RETURNING record, created_at";
-            let read = |r: &Row<'_>| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
-            let taken = c.prepare_cached(sql)?.query_row([&digest[..]], read).optional()?;
-            let taken = taken.filter(|(_, at)| now.saturating_sub(count(*at)) <= LINK_LIFETIME_MS);
-            taken.map(|(record, _)| serde_json::from_str(&record).map_err(damaged)).transpose()
-        })
-        .await
+        let sql = "DELETE FROM sign_in_link WHERE digest = ?1 RETURNING record, created_at";
+        self.write("take_link", move |c| link(c, sql, &digest, now)).await
     }
+}
+
+/// The link of the row that a statement answers, where it is not too old.
+fn link(c: &Connection, sql: &str, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>> {
+    let read = |r: &Row<'_>| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
+    let found = c.prepare_cached(sql)?.query_row([&digest[..]], read).optional()?;
+    let found = found.filter(|(_, at)| now.saturating_sub(count(*at)) <= LINK_LIFETIME_MS);
+    found.map(|(record, _)| serde_json::from_str(&record).map_err(damaged)).transpose()
 }
 
 fn account(r: &Row<'_>) -> Result<OwnAccount> {

@@ -157,8 +157,10 @@ fn io_error(error: std::io::Error) -> StoreError {
     StoreError::Database(Failure::of_driver(error))
 }
 
-/// Lets a copy take the place of what was lost after it was made, at the time `now`: the versions of its subjects and the
-/// numbers of its change feed jump beyond those that any reader has seen, and the feed voids what was made before.
+/// Lets a copy take the place of what was lost after it was made, at the time `now`: the versions of its subjects, words
+/// and settings and the numbers of its change feed jump beyond those that any reader has seen, and the feed voids what was
+/// made before. Who was signed in signs in again, since they may have signed out after it was made; and what was to be
+/// mailed by now is not mailed, since it may have been.
 ///
 /// # Errors
 /// When the file cannot be written to, or is no such copy.
@@ -168,6 +170,11 @@ pub fn pass_restore(file: &Path, now: u64) -> Result<()> {
     let least = least_after_rewind(now);
     let tx = connection.transaction()?;
     tx.execute("UPDATE subject SET version = MAX(version + 1, ?1)", [least])?;
+    tx.execute("UPDATE setting SET value = MAX(value + 1, ?1) WHERE name = 'words_version'", [least])?;
+    tx.execute("UPDATE setting_changes SET version = MAX(version + 1, ?1)", [least])?;
+    tx.execute("DELETE FROM refresh_family", [])?;
+    tx.execute("DELETE FROM sign_in_link", [])?;
+    tx.execute("UPDATE notification SET mail_at = NULL WHERE mail_at <= ?1", [now])?;
     let mark = "INSERT INTO feed (at, subject, version, comment_id) VALUES (?1, 0, 0, ?2)";
     tx.execute(mark, params![now, ChangeRow::REWOUND_DATABASE])?;
     // The next number is beyond this one.

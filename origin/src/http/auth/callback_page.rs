@@ -10,8 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 
+use crate::domain::email_address::EmailAddress;
 use crate::http::auth::private_headers;
-use crate::service::sign_in::Session;
+use crate::service::sign_in::SignedIn;
 
 const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
      :root{color-scheme:light dark}";
@@ -44,17 +45,34 @@ pub(super) enum SignInFailure {
     Over,
     /// The provider confirms nothing.
     NotConfirmed,
+    /// The page's site may not write here (any more).
+    SiteNotAllowed,
 }
 
-/// The page of who is signed in.
-pub(super) fn success(session: &Session, site: &str, language: PageLanguage) -> Response {
+/// The page that a mailed link leads to: its button opens the link.
+pub(super) fn question(email: &EmailAddress, site: &str, language: PageLanguage) -> Response {
+    let body = html! {
+        h1 { (language.choose("Sign in", "登录")) }
+        p { (language.choose("To comment on", "评论网站")) " " strong { (site) } " " (language.choose("as", "，身份为")) " " strong { (email) } }
+        form method="post" { button { (language.choose("Sign in", "登录")) } }
+        p { (language.choose("If you have not asked for it, close this page.", "如果不是您本人操作，请关闭本页。")) }
+    };
+    page(StatusCode::OK, language, &body, None)
+}
+
+/// The page of who is signed in, for a page of this site.
+pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: PageLanguage) -> Response {
+    let SignedIn { session, page: asking, .. } = signed_in;
     let message = json!({
-        "type": "gailou:signed-in", "token": session.token, "expires_at": session.expires_at,
+        "type": "gailou:signed-in", "token": session.token, "expires_at": session.expires_at, "code": code,
     });
+    let way_back = asking.as_ref().map(|(page, state)| format!("{page}#gailou-code={code}&gailou-state={state}"));
     let script = format!(
-        "if(window.opener){{window.opener.postMessage({},{});window.close()}}",
+        "if(window.opener){{window.opener.postMessage({},{});window.close()}}else if({3}){{location.replace({2})}}",
         script_json(&message),
         script_json(&json!(site)),
+        script_json(&json!(way_back)),
+        way_back.is_some(),
     );
     let body = html! {
         h1 { (language.choose("You are signed in", "登录成功")) }
@@ -73,6 +91,10 @@ pub(super) fn failure(outcome: SignInFailure, language: PageLanguage) -> Respons
         SignInFailure::NotConfirmed => language.choose(
             "The provider has not confirmed who you are. Go back to the page where you wanted to comment, and try again.",
             "登录服务未能确认您的身份。请回到您要评论的页面，再试一次。",
+        ),
+        SignInFailure::SiteNotAllowed => language.choose(
+            "The site that you come from may not take comments here. Its owner can allow it.",
+            "您来自的网站未被允许在此评论，请联系网站管理员。",
         ),
     };
     let body = html! {
@@ -109,7 +131,7 @@ fn page(status: StatusCode, language: PageLanguage, body: &Markup, script: Optio
         }
     };
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; \
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'self'; \
          frame-ancestors 'none'"
     );
     let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));

@@ -1,8 +1,10 @@
 //! `/v1/auth`: signing in to accounts of this installation.
 //!
 //! A page of a site opens `/v1/auth/{provider}` in a window of its own; what the window shows in the end is a page of
-//! this origin ([`callback_page`]) that hands the token to its opener. Browsers keep who is signed in in a cookie
-//! ([`cookies`]) that no script reads and that is sent to `/v1/auth` alone.
+//! this origin ([`callback_page`]) that hands the token to its opener. A mailed link leads to a page with a button: programs
+//! open links before readers do, and what a stranger makes a browser load signs no one in. Browsers keep who is signed in
+//! in a cookie ([`cookies`]) that no script reads and that is sent to `/v1/auth` alone, for each site another one: a page
+//! gets its own by exchanging a code.
 
 mod callback_page;
 mod cookies;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::content::parse_object;
 use gailou_shared::wire::{Code, FieldError, SignInProviders};
@@ -21,7 +23,8 @@ use serde_json::Value;
 use crate::domain::email_address::EmailAddress;
 use crate::http::auth::callback_page::{PageLanguage, SignInFailure};
 use crate::http::cached_page::PRIVATE_CACHING;
-use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient};
+use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient, UnreadBody};
+use crate::http::middleware::is_own_page;
 use crate::http::openapi::bodies::MailedLinkRequest;
 use crate::http::openapi::responses::{BodyRefusals, NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -81,8 +84,9 @@ const PROVIDER_DETAIL: &str = "the provider does not answer, or not as it should
 
 /// Come back from a provider, or from a mail.
 ///
-/// A page that hands `{"type":"gailou:signed-in","token","expires_at"}` to its opener at the site where it began, and to
-/// no other, and closes. Without an opener it says that one is signed in.
+/// A page that hands `{"type":"gailou:signed-in","token","expires_at","code"}` to its opener at the site where it began,
+/// and to no other, and closes. Without an opener it says that one is signed in. For a mailed link, a page with a button,
+/// which opens the link.
 #[utoipa::path(
     get, path = "/v1/auth/{provider}/callback", tag = "signing in",
     params(
@@ -106,43 +110,105 @@ pub(super) async fn come_back(
     query: QueryParameters,
     headers: HeaderMap,
     client: RequestClient,
+    method: Method,
+) -> Result<Response, Refusal> {
+    app.rate_limits.count_session(client.network).await?;
+    // Programs ask for the head of a link before a reader opens it.
+    if method == Method::HEAD {
+        return Ok(private_headers().into_response());
+    }
+    let language = PageLanguage::of(&headers);
+    let secret = query.get("token").unwrap_or_default();
+    let signed_in = match provider.as_str() {
+        EMAIL_PROVIDER => {
+            return Ok(match sign_in::find_mailed_link(&app, secret).await? {
+                Some((email, site)) => callback_page::question(&email, &site, language),
+                None => callback_page::failure(SignInFailure::Over, language),
+            });
+        }
+        ADMIN_PROVIDER => open_link(&app, ADMIN_PROVIDER, secret).await,
+        provider => end_visit(&app, provider, &query, &headers).await,
+    };
+    show_outcome(&app, signed_in, language)
+}
+
+/// Open a mailed link.
+///
+/// The button of the page that the link leads to. What it answers is what a reader sees who comes back from a provider;
+/// where the page that asked for the link is known, the browser goes there, with the code in the fragment of the address.
+#[utoipa::path(
+    post, path = "/v1/auth/{provider}/callback", tag = "signing in",
+    params(
+        ("provider" = String, Path, description = "`email`.", min_length = 1, max_length = 32),
+        ("token" = Option<String>, Query, description = "What is secret in the mail."),
+    ),
+    responses(
+        (
+            status = 200, description = "The page.", body = String, content_type = "text/html",
+            headers(("Content-Security-Policy" = String, description = "Allows the page's own script and style alone.")),
+        ),
+        (status = 400, description = "A page that says why it did not work.", body = String, content_type = "text/html"),
+    ),
+)]
+pub(super) async fn open_mailed_link(
+    State(app): State<Arc<AppState>>,
+    Path(provider): Path<String>,
+    query: QueryParameters,
+    headers: HeaderMap,
+    client: RequestClient,
+    uri: Uri,
+    _: UnreadBody,
 ) -> Result<Response, Refusal> {
     app.rate_limits.count_session(client.network).await?;
     let language = PageLanguage::of(&headers);
-    let signed_in = match come_back_to(&app, &provider, &query, &headers).await {
+    // A page of a stranger would sign its readers in as the stranger.
+    let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());
+    let is_own = site.is_none_or(|site| is_own_page(site, &uri, &headers) || site == app.sign_in.public_url());
+    if provider != EMAIL_PROVIDER || !is_own {
+        return Ok(callback_page::failure(SignInFailure::Over, language));
+    }
+    let opened = open_link(&app, EMAIL_PROVIDER, query.get("token").unwrap_or_default()).await;
+    show_outcome(&app, opened, language)
+}
+
+async fn open_link(app: &AppState, provider: &str, secret: &str) -> ServiceResult<SignedIn> {
+    sign_in::open_link(app, provider, secret).await?.ok_or(ServiceError::VisitOver)
+}
+
+/// The page of who has signed in, or of who has not.
+fn show_outcome(
+    app: &AppState,
+    signed_in: ServiceResult<SignedIn>,
+    language: PageLanguage,
+) -> Result<Response, Refusal> {
+    let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
         Err(error) => {
             let outcome = match error {
-                ServiceError::VisitOver | ServiceError::NotFound(_) | ServiceError::SiteNotAllowed(_) => {
-                    SignInFailure::Over
-                }
+                ServiceError::VisitOver | ServiceError::NotFound(_) => SignInFailure::Over,
+                ServiceError::SiteNotAllowed(_) => SignInFailure::SiteNotAllowed,
                 ServiceError::Provider => SignInFailure::NotConfirmed,
                 other => return Err(other.into()),
             };
             return Ok(callback_page::failure(outcome, language));
         }
     };
-    let SignedIn { session, site } = signed_in;
-    let cookie = cookies::refresh(&app, &session.refresh_token);
-    let mut response = match &site {
-        Some(site) => callback_page::success(&session, site, language),
+    let cookie = cookies::refresh(app, &signed_in.session.refresh_token);
+    let mut response = match &signed_in.site {
+        Some((site, code)) => callback_page::success(&signed_in, site, code, language),
         None => (StatusCode::FOUND, private_headers(), [(header::LOCATION, CONSOLE_PATH)]).into_response(),
     };
     response.headers_mut().append(header::SET_COOKIE, cookie);
-    response.headers_mut().append(header::SET_COOKIE, cookies::no_visit(&app));
+    response.headers_mut().append(header::SET_COOKIE, cookies::no_visit(app));
     Ok(response)
 }
 
-async fn come_back_to(
+async fn end_visit(
     app: &AppState,
     provider: &str,
     query: &QueryParameters,
     headers: &HeaderMap,
 ) -> ServiceResult<SignedIn> {
-    if [EMAIL_PROVIDER, ADMIN_PROVIDER].contains(&provider) {
-        let secret = query.get("token").unwrap_or_default();
-        return sign_in::open_link(app, provider, secret).await?.ok_or(ServiceError::VisitOver);
-    }
     let visit = cookies::read(headers, cookies::VISIT_COOKIE).unwrap_or_default();
     // Who has changed their mind comes back with an error.
     let (Some(code), Some(state)) = (query.get("code"), query.get("state")) else {
@@ -158,6 +224,9 @@ async fn come_back_to(
     post, path = "/v1/auth/email", tag = "signing in",
     request_body(content = MailedLinkRequest, examples(
         ("link" = (value = json!({"email": "ann@example.com", "site": "https://blog.example"}))),
+        ("page" = (value = json!({
+            "email": "ann@example.com", "site": "https://blog.example", "page": "https://blog.example/post", "state": "x7",
+        }))),
     )),
     responses(
         (status = 202, description = "A mail is sent; its link is good once, for 15 minutes."),
@@ -174,10 +243,16 @@ pub(super) async fn mail_link(
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let email = text("email").and_then(EmailAddress::parse);
     let site = text("site");
+    let is_text_or_none = |name: &str| fields.get(name).is_none_or(|value| value.is_string() || value.is_null());
     let wrong = [
         email.is_none().then(|| FieldError::new("email", "must be an address of mail")),
         site.is_none().then(|| FieldError::new("site", "must be the origin of your page")),
+        (!is_text_or_none("page")).then(|| FieldError::new("page", "must be the address of your page")),
+        (!is_text_or_none("state")).then(|| FieldError::new("state", "must be text")),
     ];
+    if !(is_text_or_none("page") && is_text_or_none("state")) {
+        return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
+    }
     let (Some(email), Some(site)) = (email, site) else {
         return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
     };
@@ -185,7 +260,8 @@ pub(super) async fn mail_link(
         PageLanguage::English => LinkLanguage::English,
         PageLanguage::Chinese => LinkLanguage::Chinese,
     };
-    let link = MailedLink { email, site: site.to_owned(), language };
+    let (page, state) = (text("page").map(str::to_owned), text("state").map(str::to_owned));
+    let link = MailedLink { email, site: site.to_owned(), page, state, language };
     sign_in::request_mail(&app, client.network, link).await?;
     Ok((StatusCode::ACCEPTED, private_headers()).into_response())
 }
@@ -194,7 +270,7 @@ pub(super) async fn mail_link(
 fn private_headers() -> [(HeaderName, HeaderValue); 2] {
     [
         (header::CACHE_CONTROL, PRIVATE_CACHING),
-        // The address has a secret in it.
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        // The address has a secret in it, and a form of the page says where it comes from.
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     ]
 }

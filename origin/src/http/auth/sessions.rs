@@ -13,8 +13,8 @@ use gailou_shared::wire::AccessToken;
 use serde_json::Value;
 
 use crate::http::auth::{cookies, private_headers};
-use crate::http::extract::{RequestClient, read_body};
-use crate::http::openapi::bodies::RefreshRequest;
+use crate::http::extract::{JsonBody, RequestClient, read_body};
+use crate::http::openapi::bodies::{RefreshRequest, SignInCode};
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, PublicRefusals};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
@@ -23,21 +23,20 @@ use crate::service::sign_in;
 use crate::service::sign_in::Session;
 use crate::state::AppState;
 
-/// A request of a site that may write, of the installation's own pages, or of no page: a browser sends the cookie for any
-/// page, also one that would like to sign a reader out.
+/// A request of a site that is named as one that may write, of the installation's own pages, or of no page, and the site: a
+/// browser sends the cookie for any page, also one that would like to sign a reader out, or to have the token. `*` names
+/// none.
 #[derive(Debug)]
-pub(in crate::http) struct FromAllowedSite;
+pub(in crate::http) struct FromAllowedSite(Option<String>);
 
 impl FromRequestParts<HttpState> for FromAllowedSite {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
-        let Some(site) = parts.headers.get(header::ORIGIN) else { return Ok(Self) };
+        let Some(site) = parts.headers.get(header::ORIGIN) else { return Ok(Self(None)) };
         let site = site.to_str().unwrap_or_default();
-        if state.app.may_write("", site) || site == state.app.sign_in.public_url() {
-            return Ok(Self);
-        }
-        Err(ServiceError::SiteNotAllowed(site.to_owned()).into())
+        sign_in::check_return_site(&state.app, site)?;
+        Ok(Self(Some(site.to_owned())))
     }
 }
 
@@ -93,6 +92,34 @@ pub(in crate::http) async fn refresh_token(
         answer.refresh_token = Some(refresh_token);
         return Ok((private_headers(), Json(answer)).into_response());
     }
+    let mut response = (private_headers(), Json(answer)).into_response();
+    response.headers_mut().append(header::SET_COOKIE, cookies::refresh(&app, &refresh_token));
+    Ok(response)
+}
+
+/// Begin a session.
+///
+/// By the code that a window of signing in hands to the page, or that is in the address of the page: it works once, for
+/// two minutes. The cookie `gailou_refresh` is for the site of the page.
+#[utoipa::path(
+    post, path = "/v1/auth/session", tag = "signing in",
+    request_body(content = SignInCode, examples(("code" = (value = json!({"code": "5f1d"}))))),
+    responses(
+        (status = 200, description = "A token for 15 minutes.", body = AccessToken),
+        MemberRefusals, BodyRefusals,
+    ),
+)]
+pub(in crate::http) async fn begin_session(
+    State(app): State<Arc<AppState>>,
+    FromAllowedSite(site): FromAllowedSite,
+    client: RequestClient,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Refusal> {
+    app.rate_limits.count_session(client.network).await?;
+    let fields = parse_object(&body).map_err(Refusal::fields)?;
+    let code = fields.get("code").and_then(Value::as_str).ok_or_else(|| Refusal::field("code", "must be text"))?;
+    let Session { token, expires_at, refresh_token } = sign_in::exchange_code(&app, code, site.as_deref()).await?;
+    let answer = AccessToken { token, expires_at, refresh_token: None };
     let mut response = (private_headers(), Json(answer)).into_response();
     response.headers_mut().append(header::SET_COOKIE, cookies::refresh(&app, &refresh_token));
     Ok(response)

@@ -16,7 +16,7 @@ use gailou_shared::wire::Code;
 use percent_encoding::percent_decode_str;
 
 use crate::http::problem::Refusal;
-use crate::service::{ServiceError, subject};
+use crate::service::{ServiceError, sign_in, subject};
 use crate::state::AppState;
 
 /// Any site may read.
@@ -45,9 +45,18 @@ const SESSION_PATHS: &str = "/v1/auth/";
 /// Paths of an operator's tools, which no page reads.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// The CORS headers of the answer to this request; `may_write` says whether a site may make calls that are not public.
+/// Whether a page of this site may make a call that is not public, about a subject of this type. Those of signing in are for
+/// sites that are named: a browser sends the cookie for every page of the same domain.
+pub(super) fn may_call(app: &AppState, kind: &str, path: &str, site: &str) -> bool {
+    if path.starts_with(SESSION_PATHS) {
+        return sign_in::check_return_site(app, site).is_ok();
+    }
+    app.may_write(kind, site)
+}
+
+/// The CORS headers of the answer to this request; `may_call` says whether a site may make it where it is not public.
 pub(super) fn headers(
-    may_write: impl FnOnce(&str) -> bool,
+    may_call: impl FnOnce(&str) -> bool,
     method: &Method,
     path: &str,
     request: &HeaderMap,
@@ -64,7 +73,7 @@ pub(super) fn headers(
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_SITE);
     } else {
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-        let is_allowed = origin.to_str().is_ok_and(may_write);
+        let is_allowed = origin.to_str().is_ok_and(may_call);
         if !is_allowed {
             return headers;
         }
@@ -181,7 +190,7 @@ pub(super) fn refuse_site(app: &AppState, kind: &str, cors: &HeaderMap, request:
 }
 
 /// Whether the page came from the server that it writes to: its browser says so, or the site is the one that it asks.
-fn is_own_page(site: &str, uri: &Uri, headers: &HeaderMap) -> bool {
+pub(in crate::http) fn is_own_page(site: &str, uri: &Uri, headers: &HeaderMap) -> bool {
     if headers.get(FETCH_SITE).is_some_and(|value| value == "same-origin") {
         return true;
     }

@@ -16,6 +16,7 @@ mod edge_signature;
 mod metrics;
 pub(super) mod request_id;
 
+pub(super) use cors::is_own_page;
 pub(super) use edge_signature::network_of_socket;
 
 use edge_signature::RequestSender;
@@ -38,7 +39,7 @@ pub(super) const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
 async fn answer(state: &HttpState, method: &Method, path: &str, request: Request, next: Next) -> (HeaderMap, Response) {
     let app = &state.app;
     if has_dot_segment(path) {
-        let cors = cors::headers(|site| app.may_write("", site), method, path, request.headers());
+        let cors = cors::headers(|site| cors::may_call(app, "", path, site), method, path, request.headers());
         return (cors, Refusal::field("path", DOT_SEGMENT_DETAIL).into_response());
     }
     let socket = network_of_socket(app, &request);
@@ -46,8 +47,8 @@ async fn answer(state: &HttpState, method: &Method, path: &str, request: Request
     // What the edge did not sign counts for the socket's network: unsigned preflights, and forgeries.
     let network = sender.as_ref().map_or(socket, RequestSender::network);
     let kind = cors::subject_type(app, network, method, path, request.headers()).await;
-    let may_write = |site: &str| app.may_write(kind.as_deref().unwrap_or_default(), site);
-    let cors = cors::headers(may_write, method, path, request.headers());
+    let may_call = |site: &str| cors::may_call(app, kind.as_deref().unwrap_or_default(), path, site);
+    let cors = cors::headers(may_call, method, path, request.headers());
     let response = match kind.and_then(|kind| cors::refuse_site(app, &kind, &cors, &request)) {
         Err(refused) => refused.into_response(),
         Ok(()) if *method == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),

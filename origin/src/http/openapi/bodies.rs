@@ -52,6 +52,21 @@ pub(in crate::http) struct MailedLinkRequest {
     email: String,
     /// The origin of the page that gets the token.
     site: String,
+    /// The page itself: the browser goes there when the link is opened, with
+    /// `#gailou-code=…&gailou-state=…` in the address.
+    #[schema(nullable = true, max_length = 2048)]
+    page: Option<String>,
+    /// What the page knows its request by.
+    #[schema(nullable = true, max_length = 64, pattern = "^[A-Za-z0-9_-]+$")]
+    state: Option<String>,
+}
+
+/// What a page exchanges for a session of its own.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct SignInCode {
+    /// The code of the window, or of the address.
+    code: String,
 }
 
 /// The refresh token of an app; browsers have a cookie.
@@ -298,6 +313,14 @@ pub(in crate::http) struct ExportedMember {
     muted_until: Option<u64>,
     /// Their friends.
     friends: Vec<MemberId>,
+    /// Where they are mailed.
+    email: Option<String>,
+    /// How often.
+    notify: NotifyChoice,
+    /// The language that they have chosen, as a language tag.
+    language: Option<String>,
+    /// Since when they have an account of this installation, in Unix milliseconds.
+    account_since: Option<u64>,
 }
 
 /// A comment of an export, with the texts that readers do not see.

@@ -69,20 +69,20 @@ impl<'a> MailItem<'a> {
     }
 }
 
-/// The mail that notifies a member of these.
+/// The mail that notifies a member of these, and says how many older ones there are.
 pub(super) fn compose(
     due: &DueMail,
     to: EmailAddress,
     language: MailLanguage,
     items: &[MailItem<'_>],
+    older: usize,
     unsubscribe_url: Option<String>,
 ) -> Mail {
     let subject = match items {
-        [item] => item.sentence(language),
-        _ => language.several(due.rows.len()),
+        [item] if older == 0 => item.sentence(language),
+        _ => language.several(items.len() + older),
     };
-    let more = due.rows.len().saturating_sub(items.len());
-    let more = (items.len() > 1 && more > 0).then(|| language.more(more));
+    let more = (older > 0).then(|| language.more(older));
     let unsubscribe = unsubscribe_url.as_deref();
     let text = text_part(language, items, more.as_deref(), unsubscribe);
     let html = html_part(language, items, more.as_deref(), unsubscribe);
@@ -194,7 +194,7 @@ mod tests {
         let subject = SubjectRow::empty(key);
         let item = || MailItem::new(NotificationReason::Reply, &comment, vec![&root], &subject, "https://c.example");
         let stop = Some("https://c.example/v1/unsubscribe?x".to_owned());
-        let mail = compose(&due(1), to(), MailLanguage::English, &[item()], stop.clone());
+        let mail = compose(&due(1), to(), MailLanguage::English, &[item()], 0, stop.clone());
         assert_eq!(mail.subject, "<i>Bob  Bcc: x</i> answered you on “a b/c”");
         let link = "https://c.example/t/article/a%20b%2Fc#comment-2";
         assert!(mail.text.contains("> a: <b>root</b> text\n\nhello\n\n") && mail.text.contains(link), "{}", mail.text);
@@ -202,7 +202,7 @@ mod tests {
         let html = mail.html.unwrap();
         assert!(html.contains("&lt;b&gt;root") && html.contains("<p>hello</p>") && html.contains(link), "{html}");
         assert!(!html.contains("<i>") && !html.contains("<b>root"), "{html}");
-        let digest = compose(&due(9), to(), MailLanguage::Chinese, &[item(), item()], stop);
+        let digest = compose(&due(9), to(), MailLanguage::Chinese, &[item(), item()], 7, stop);
         assert_eq!(digest.subject, "9 条通知");
         assert!(digest.text.contains("还有 7 条") && digest.html.unwrap().contains("lang=\"zh\""));
     }

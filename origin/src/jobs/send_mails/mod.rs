@@ -3,7 +3,8 @@
 //! What is to be mailed is in the rows of what members are notified, with the moment for it. This job claims the rows of one
 //! mail for some minutes, sends it, and then records that. A process that dies in between has sent it, or not: another
 //! one sends it again when the claim is over, by the same `Message-ID`, which is made of the rows, so that a mailbox
-//! shows it once. A mail that the server does not take is sent again for a day, and then given up.
+//! shows it once. A mail that the server does not take is sent again for a day, and then given up; one that it refuses, twice,
+//! hours later, since the reason may be the sender and not the mail.
 //!
 //! One loop a database. Who has read a notification before it is mailed is not mailed it.
 
@@ -16,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::wire::NotifyChoice;
 use metrics::{counter, describe_counter};
@@ -24,27 +25,26 @@ use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
 use crate::domain::email_address::EmailAddress;
-use crate::domain::mail_plan::{MAX_MAILS_PER_HOUR, next_hour, retry_at};
+use crate::domain::mail_plan::{MAX_MAILS_PER_HOUR, next_hour, refused_retry_at, retry_at};
 use crate::domain::notification::{NotificationReason, StoredNotification, owner_member};
 use crate::domain::row::{CommentRow, SubjectRow};
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::jobs::send_mails::compose::{MailItem, compose};
 use crate::jobs::send_mails::text::MailLanguage;
 use crate::outage_log::OutageLog;
-use crate::ports::mailer::{MailError, Mailer};
+use crate::ports::mailer::{Mail, MailError, Mailer};
 use crate::ports::store::{CommentReader, DueMail, MailOutcome, MailQueue, MemberContacts, Result};
 use crate::state::erased_members::ErasedMembers;
 
 /// How often mails are looked for that are due.
 const MAIL_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// For how long a process claims a mail: far longer than the 30 s that a mail may take, and its reads.
+/// For how long a process claims a mail: far longer than the 60 s that a mail may take, and its reads.
 const CLAIM_MS: u64 = 120_000;
-/// Mails that are claimed at once.
-const MAILS_PER_CLAIM: usize = 20;
-/// Mails that are sent at the same time: as many as there are connections to the server.
-const CONCURRENT_MAILS: usize = 4;
+/// Mails that are claimed at once, and sent at the same time: as many as there are connections to the server, so that none
+/// waits for another one's time.
+const MAILS_PER_CLAIM: usize = 4;
 /// Claims of one step: 1,000 mails.
-const MAX_CLAIMS_PER_STEP: usize = 50;
+const MAX_CLAIMS_PER_STEP: usize = 250;
 /// What one mail notifies of; of what is beyond them it says how many there are. 60 kB of the longest texts.
 const MAX_ITEMS: usize = 20;
 /// The comments above one that a mail shows.
@@ -105,8 +105,7 @@ impl<S: MailTables + ?Sized> MailSender<S> {
             let now = self.clock.now();
             let due = self.tables.claim_mails(database, now, now + CLAIM_MS, MAILS_PER_CLAIM).await?;
             let claimed = due.len();
-            let done: Vec<Result<()>> =
-                stream::iter(due).map(|mail| self.finish(mail)).buffer_unordered(CONCURRENT_MAILS).collect().await;
+            let done = join_all(due.into_iter().map(|mail| self.finish(mail))).await;
             done.into_iter().collect::<Result<()>>()?;
             if claimed < MAILS_PER_CLAIM {
                 break;
@@ -134,21 +133,17 @@ impl<S: MailTables + ?Sized> MailSender<S> {
             return Ok(MailOutcome::Later(next_hour(now), due.tries.saturating_sub(1)));
         }
         let Some((to, language)) = self.find_address(due.member).await? else { return Ok(MailOutcome::Dropped) };
-        let content = MailContent::read(self, due).await?;
-        let items = content.items(self, due);
-        if items.is_empty() {
-            return Ok(MailOutcome::Dropped);
-        }
-        let is_owner = due.member == owner_member();
-        let unsubscribe_url = (!is_owner).then(|| self.unsubscribe_url(due.member));
-        let mail = compose(due, to, language, &items, unsubscribe_url);
+        let Some(mail) = self.write(due, to, language).await? else { return Ok(MailOutcome::Dropped) };
         let member = due.member;
         Ok(match self.mailer.send(&mail).await {
             Ok(()) => MailOutcome::Sent(self.clock.now()),
-            Err(error @ MailError::Refused(_)) => {
-                tracing::warn!(%member, %error, "The mail server does not take a mail to member {member}; it is given up");
-                MailOutcome::Dropped
-            }
+            Err(error @ MailError::Refused(_)) => match refused_retry_at(due.tries, now) {
+                Some(at) => MailOutcome::Later(at, due.tries),
+                None => {
+                    tracing::warn!(%member, %error, "The mail server does not take a mail to member {member}; it is given up");
+                    MailOutcome::Dropped
+                }
+            },
             Err(error @ MailError::Away(_)) => match retry_at(due.tries, now) {
                 Some(at) => MailOutcome::Later(at, due.tries),
                 None => {
@@ -158,6 +153,23 @@ impl<S: MailTables + ?Sized> MailSender<S> {
                 }
             },
         })
+    }
+
+    /// A mail of the newest of these notifications that may be seen; `None` where none may.
+    async fn write(&self, due: &DueMail, to: EmailAddress, language: MailLanguage) -> Result<Option<Mail>> {
+        let unread: Vec<&StoredNotification> = due.rows.iter().filter(|row| !row.is_read).collect();
+        let mut older = unread.len();
+        for rows in unread.chunks(MAX_ITEMS) {
+            older -= rows.len();
+            let content = MailContent::read(self, rows).await?;
+            let items = content.items(self, rows);
+            if !items.is_empty() {
+                let is_owner = due.member == owner_member();
+                let unsubscribe_url = (!is_owner).then(|| self.unsubscribe_url(due.member));
+                return Ok(Some(compose(due, to, language, &items, older, unsubscribe_url)));
+            }
+        }
+        Ok(None)
     }
 
     /// Where a member is mailed, and in which language; `None` where they are not (any more).
@@ -186,8 +198,8 @@ struct MailContent {
 }
 
 impl MailContent {
-    async fn read<S: MailTables + ?Sized>(sender: &MailSender<S>, due: &DueMail) -> Result<Self> {
-        let ids: BTreeSet<CommentId> = due.rows.iter().take(MAX_ITEMS).map(|row| row.comment).collect();
+    async fn read<S: MailTables + ?Sized>(sender: &MailSender<S>, rows: &[&StoredNotification]) -> Result<Self> {
+        let ids: BTreeSet<CommentId> = rows.iter().map(|row| row.comment).collect();
         let mut comments = sender.tables.read_comments(&ids.iter().copied().collect::<Vec<_>>()).await?;
         let above: BTreeSet<CommentId> = comments.values().flat_map(ancestors).filter(|id| !ids.contains(id)).collect();
         comments.extend(sender.tables.read_comments(&above.into_iter().collect::<Vec<_>>()).await?);
@@ -199,9 +211,13 @@ impl MailContent {
         Ok(Self { comments, subjects })
     }
 
-    /// What a mail notifies of: what is not read yet and may be seen.
-    fn items<S: MailTables + ?Sized>(&self, sender: &MailSender<S>, due: &DueMail) -> Vec<MailItem<'_>> {
-        let item = |row: &StoredNotification| {
+    /// What a mail notifies of: what may be seen.
+    fn items<S: MailTables + ?Sized>(
+        &self,
+        sender: &MailSender<S>,
+        rows: &[&StoredNotification],
+    ) -> Vec<MailItem<'_>> {
+        let item = |row: &&StoredNotification| {
             let comment = self.comments.get(&row.comment).filter(|comment| is_shown(row, comment))?;
             let subject = self.subjects.get(&comment.subject)?;
             if subject.state == gailou_shared::wire::SubjectState::Hidden {
@@ -210,7 +226,7 @@ impl MailContent {
             let above = ancestors(comment).filter_map(|id| self.comments.get(&id)).filter(|above| above.is_visible());
             Some(MailItem::new(row.reason, comment, above.collect(), subject, &sender.public_url))
         };
-        due.rows.iter().take(MAX_ITEMS).filter(|row| !row.is_read).filter_map(item).collect()
+        rows.iter().filter_map(item).collect()
     }
 }
 

@@ -210,7 +210,7 @@ async fn sender_that_dies_before_it_has_noted_a_mail_sends_the_same_mail_again()
 }
 
 #[tokio::test]
-async fn mail_that_is_not_taken_is_tried_for_a_day_and_one_that_is_refused_never_again() {
+async fn mail_that_is_not_taken_is_tried_for_a_day_and_one_that_is_refused_twice_more() {
     let folder = tempfile::tempdir().unwrap();
     let mailing = Mailing::open(folder.path()).await;
     mailing.reply(1).await;
@@ -232,10 +232,40 @@ async fn mail_that_is_not_taken_is_tried_for_a_day_and_one_that_is_refused_never
     assert_eq!(mailing.sent().await, 1);
     mailing.reply(3).await;
     mailing.be(ServerMood::Refuses);
-    mailing.step().await;
+    let calls = mailing.mailer.calls.load(Ordering::Relaxed);
+    for _ in 0..50 {
+        mailing.step().await;
+        mailing.advance(HOUR_MS);
+    }
+    assert_eq!(mailing.mailer.calls.load(Ordering::Relaxed), calls + 3, "at once, after one hour, after six more");
     mailing.be(ServerMood::Takes);
-    mailing.advance(50 * HOUR_MS);
-    assert_eq!(mailing.sent().await, 0);
+    assert_eq!(mailing.sent().await, 0, "it is given up");
+}
+
+#[tokio::test]
+async fn digest_whose_newest_comments_are_gone_is_of_the_older_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let mailing = Mailing::open(folder.path()).await;
+    let at = Some(TEST_START_MS);
+    for n in 0..5 {
+        mailing.notify(member(7), n, NotificationReason::Mention, at).await;
+    }
+    // Newer ones, of a comment that is held: a member is not to see it.
+    mailing.store.persist(&[publish(&subject_in(0), comment(0, 2))]).await.unwrap();
+    let hide = CommentChange::State(gailou_shared::wire::CommentState::Hidden);
+    let hide = Operation::Change { id: comment(0, 2), change: hide, audit: None };
+    mailing.store.persist(&[LoggedOperation::new(2, hide)]).await.unwrap();
+    let now = mailing.sender.clock.now();
+    for n in 5..45 {
+        let id = EventId::from_parts(now, n);
+        let (reason, comment) = (NotificationReason::Mention, comment(0, 2));
+        let new = NewNotification { member: member(7), id, reason, comment, at: now, mail_at: at };
+        mailing.store.add_notifications(0, &[new]).await.unwrap();
+    }
+    mailing.step().await;
+    let mails = mailing.taken();
+    assert_eq!(mails.iter().map(|mail| &*mail.subject).collect::<Vec<_>>(), ["5 notifications"]);
+    assert!(!mails[0].text.contains("more"), "{}", mails[0].text);
 }
 
 #[tokio::test]

@@ -54,6 +54,8 @@ pub trait SignInRows: Send + Sync + Debug {
     async fn end_family(&self, account: MemberId, id: u64) -> Result<()>;
     /// Stores an address that signs in once.
     async fn put_link(&self, digest: &SignInDigest, link: &SignInLink, at: u64) -> Result<()>;
+    /// An address that signs in once and was not opened; `None` where there is none, or it is too old.
+    async fn find_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>>;
     /// Uses such an address up: `None` where it was used, or is older than
     /// [`LINK_LIFETIME_MS`](crate::domain::sign_in::LINK_LIFETIME_MS). Of two who open it, one gets it.
     async fn take_link(&self, digest: &SignInDigest, now: u64) -> Result<Option<SignInLink>>;

@@ -14,6 +14,10 @@ use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
 use crate::state::admission::NotAdmitted;
 
+/// Most bytes of the address of a page that asks for a link, and of its state.
+const MAX_PAGE_BYTES: usize = 2_048;
+const MAX_STATE_BYTES: usize = 64;
+
 /// The language of a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkLanguage {
@@ -27,6 +31,9 @@ pub struct MailedLink {
     pub email: EmailAddress,
     /// Whose page gets the token.
     pub site: String,
+    /// The page of it that asks, and what it knows its request by: there a code is taken for the token.
+    pub page: Option<String>,
+    pub state: Option<String>,
     pub language: LinkLanguage,
 }
 
@@ -40,10 +47,11 @@ pub async fn request_mail(app: &Arc<AppState>, network: Option<IpAddr>, link: Ma
         return Err(ServiceError::NotFound("readers do not sign in by mail here"));
     };
     check_return_site(app, &link.site)?;
+    check_page(&link)?;
     app.rate_limits.count_sign_in_mail(network, link.email.digest()).await?;
     let place = app.sign_in.mails.clone().try_acquire_owned().map_err(|_| ServiceError::from(NotAdmitted))?;
-    let MailedLink { email, site, language } = link;
-    let stored = SignInLink::Email { email: email.to_string(), site: site.clone() };
+    let MailedLink { email, site, page, state, language } = link;
+    let stored = SignInLink::Email { email: email.to_string(), site: site.clone(), page, state };
     let url = make_link(app, EMAIL_PROVIDER, &stored).await?;
     let mail = mail(email, &site, &url, language);
     tokio::spawn(async move {
@@ -54,6 +62,25 @@ pub async fn request_mail(app: &Arc<AppState>, network: Option<IpAddr>, link: Ma
         }
     });
     Ok(())
+}
+
+/// The page is one of the site, so that no code is handed to another.
+fn check_page(link: &MailedLink) -> ServiceResult<()> {
+    let MailedLink { site, page, state, .. } = link;
+    if let Some(page) = page {
+        let is_of_site = page.strip_prefix(site.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
+        if !is_of_site || !is_plain || page.len() > MAX_PAGE_BYTES {
+            return Err(ServiceError::wrong_field("page", "must be the address of a page of the site, without a fragment"));
+        }
+    }
+    let is_state = |state: &String| {
+        (1..=MAX_STATE_BYTES).contains(&state.len()) && state.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    if state.as_ref().is_none_or(is_state) {
+        return Ok(());
+    }
+    Err(ServiceError::wrong_field("state", format!("must be 1 to {MAX_STATE_BYTES} letters, digits, - and _")))
 }
 
 fn mail(to: EmailAddress, site: &str, url: &str, language: LinkLanguage) -> Mail {

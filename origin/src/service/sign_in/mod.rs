@@ -1,7 +1,8 @@
 //! Signing in to accounts of this installation.
 //!
 //! Who proves an identity, a mailbox or an account at a provider, is signed in to the account that has it, which is
-//! made the first time. What is signed in is a family of refresh tokens (`session`); a refresh token is exchanged for a
+//! made the first time. A window of this origin and a page of a site have no cookie in common, so the window hands the page
+//! a code that is good once, which the page exchanges. What is signed in is a family of refresh tokens (`session`); a refresh token is exchanged for a
 //! token to write with, which lives for minutes, so that an erased or revoked member is out soon without a list.
 
 mod mail;
@@ -20,7 +21,7 @@ use crate::state::AppState;
 
 pub use mail::{LinkLanguage, MailedLink, request_mail};
 pub use provider::{ProviderRedirect, VISIT_LIFETIME_MS, begin_visit, end_visit};
-pub use session::{Session, SignedIn, end, refresh};
+pub use session::{Session, SignedIn, end, exchange_code, refresh};
 
 /// The id of sign-in by mail among the providers.
 pub const EMAIL_PROVIDER: &str = "email";
@@ -35,7 +36,7 @@ const ADMIN_NAME: &str = "Admin";
 pub fn list_providers(app: &AppState) -> SignInProviders {
     let email = SignInProvider { id: EMAIL_PROVIDER.into(), name: "E-mail".into(), kind: ProviderKind::Email };
     let email = app.mailer.is_some().then_some(email);
-    let others = app.sign_in.providers.iter().map(|(described, _)| described.clone());
+    let others = app.sign_in.providers.iter().map(|provider| provider.described.clone());
     SignInProviders { data: email.into_iter().chain(others).collect() }
 }
 
@@ -72,9 +73,29 @@ pub async fn make_admin_url(app: &AppState) -> ServiceResult<String> {
 
 /// Stores an address that signs in once, and returns it.
 async fn make_link(app: &AppState, provider: &str, link: &SignInLink) -> ServiceResult<String> {
+    let secret = store_link(app, link).await?;
+    Ok(format!("{}/v1/auth/{provider}/callback?token={secret}", app.sign_in.public_url()))
+}
+
+/// Stores what is good once, and returns its secret.
+async fn store_link(app: &AppState, link: &SignInLink) -> ServiceResult<String> {
     let secret = hex::encode(rand::random::<[u8; 32]>());
     app.tables.put_link(&app.sign_in.key.link_digest(&secret), link, app.now()).await?;
-    Ok(format!("{}/v1/auth/{provider}/callback?token={secret}", app.sign_in.public_url()))
+    Ok(secret)
+}
+
+/// A mailed link that was not opened: who it signs in, and for a page of which site; `None` where it was opened, or is
+/// too old.
+///
+/// # Errors
+/// The store's.
+pub async fn find_mailed_link(app: &AppState, secret: &str) -> ServiceResult<Option<(EmailAddress, String)>> {
+    let link = app.tables.find_link(&app.sign_in.key.link_digest(secret), app.now()).await?;
+    let email = link.as_ref().and_then(SignInLink::email);
+    Ok(match link {
+        Some(SignInLink::Email { site, .. }) => email.map(|email| (email, site)),
+        _ => None,
+    })
 }
 
 /// Opens an address that signs in once, of this provider; `None` where it was opened, or is too old.
@@ -85,16 +106,17 @@ pub async fn open_link(app: &AppState, provider: &str, secret: &str) -> ServiceR
     let Some(link) = app.tables.take_link(&app.sign_in.key.link_digest(secret), app.now()).await? else {
         return Ok(None);
     };
-    let (identity, site) = match &link {
-        SignInLink::Email { site, .. } if provider == EMAIL_PROVIDER => {
-            let email = link.email().ok_or_else(|| ServiceError::Bug("a link of no address".into()))?;
-            (NewIdentity::of_mailbox(email), Some(site.clone()))
+    let email = link.email();
+    let (identity, site, page) = match link {
+        SignInLink::Email { site, page, state, .. } if provider == EMAIL_PROVIDER => {
+            let email = email.ok_or_else(|| ServiceError::Bug("a link of no address".into()))?;
+            (NewIdentity::of_mailbox(email), Some(site), page.zip(state))
         }
-        SignInLink::Admin if provider == ADMIN_PROVIDER => (NewIdentity::of_admin(), None),
+        SignInLink::Admin if provider == ADMIN_PROVIDER => (NewIdentity::of_admin(), None, None),
         _ => return Ok(None),
     };
     let account = find_or_make(app, identity).await?;
-    session::begin(app, account, site).await.map(Some)
+    session::begin(app, account, site, page).await.map(Some)
 }
 
 /// Who has proved an identity, and what an account is made of for them.

@@ -30,8 +30,8 @@ pub async fn begin_visit(app: &AppState, provider: &str, site: &str) -> ServiceR
     let known = app.sign_in.provider(provider).ok_or(ServiceError::NotFound("there is no such provider here"))?;
     check_return_site(app, site)?;
     let state = hex::encode(rand::random::<[u8; 16]>());
-    let _place = app.sign_in.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
-    let url = known.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, &error))?;
+    let _place = known.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
+    let url = known.asked.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, &error))?;
     let visit = ProviderVisit {
         state,
         provider: provider.to_owned(),
@@ -58,8 +58,8 @@ pub async fn end_visit(
     let visit = visit.ok_or(ServiceError::VisitOver)?;
     // The sites may be others by now.
     check_return_site(app, &visit.site)?;
-    let _place = app.sign_in.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
-    let found = known.identify(code, &secrets(app, provider, &visit.state)).await;
+    let _place = known.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
+    let found = known.asked.identify(code, &secrets(app, provider, &visit.state)).await;
     let found = found.map_err(|error| failed(provider, &error))?;
     let identity = NewIdentity {
         digest: identity_digest(provider, &found.subject),
@@ -69,7 +69,7 @@ pub async fn end_visit(
         role: Role::Member,
     };
     let account = find_or_make(app, identity).await?;
-    session::begin(app, account, Some(visit.site)).await
+    session::begin(app, account, Some(visit.site), None).await
 }
 
 fn secrets(app: &AppState, provider: &str, state: &str) -> VisitSecrets {

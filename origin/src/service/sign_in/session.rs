@@ -1,17 +1,20 @@
 //! Browsers and apps that are signed in.
 //!
-//! Promise: a refresh token works once; one that is presented again ends its family, and so do an erasure and
+//! Promise: a code works once, for a page of its site; a refresh token works once; one that is presented again ends its family, and so do an erasure and
 //! `tokens_not_before`.
 
 use gailou_shared::token::Member;
 
-use crate::domain::sign_in::{OwnAccount, RefreshFamily, RefreshToken};
+use crate::domain::sign_in::{OwnAccount, RefreshFamily, RefreshToken, SignInLink};
+use crate::service::sign_in::store_link;
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
 /// How long a token to write with lives, in seconds (15 minutes): so long an erased account may still write where no
 /// process has heard of it.
 const ACCESS_LIFETIME_S: u64 = 900;
+/// How long a page has to exchange a code.
+const CODE_LIFETIME_MS: u64 = 120_000;
 
 /// What a client holds from now on.
 #[derive(Debug)]
@@ -28,18 +31,52 @@ pub struct Session {
 #[derive(Debug)]
 pub struct SignedIn {
     pub session: Session,
-    /// Whose page gets the token.
-    pub site: Option<String>,
+    /// Whose page gets the token, and the code for a session of its own.
+    pub site: Option<(String, String)>,
+    /// The page that takes the code, and its state, where no window was opened by it.
+    pub page: Option<(String, String)>,
 }
 
-/// Signs an account in.
-pub(super) async fn begin(app: &AppState, account: OwnAccount, site: Option<String>) -> ServiceResult<SignedIn> {
+/// Signs an account in, for a page of this site.
+pub(super) async fn begin(
+    app: &AppState,
+    account: OwnAccount,
+    site: Option<String>,
+    page: Option<(String, String)>,
+) -> ServiceResult<SignedIn> {
+    let site = match site {
+        Some(site) => {
+            let expires_at = app.now() + CODE_LIFETIME_MS;
+            let code = SignInLink::Code { account: account.id, site: site.clone(), expires_at };
+            Some((site, store_link(app, &code).await?))
+        }
+        None => None,
+    };
+    Ok(SignedIn { session: begin_family(app, account).await?, site, page })
+}
+
+/// Exchanges a code for a session, for a page of this site; an app has none.
+///
+/// # Errors
+/// [`ServiceError::SignInAgain`] where it is none, was exchanged, is too old, or another site's; or the store's.
+pub async fn exchange_code(app: &AppState, code: &str, site: Option<&str>) -> ServiceResult<Session> {
+    let found = app.tables.take_link(&app.sign_in.key.link_digest(code), app.now()).await?;
+    let Some(SignInLink::Code { account, site: of, expires_at }) = found else { return Err(ServiceError::SignInAgain) };
+    let is_good = app.now() <= expires_at && site.is_none_or(|site| site == of) && !app.erased_members.contains(account);
+    if !is_good {
+        return Err(ServiceError::SignInAgain);
+    }
+    let account = app.tables.read_account(account).await?.ok_or(ServiceError::SignInAgain)?;
+    begin_family(app, account).await
+}
+
+async fn begin_family(app: &AppState, account: OwnAccount) -> ServiceResult<Session> {
     let now = app.now();
     let token = RefreshToken { account: account.id, family: rand::random(), secret: rand::random() };
     let digest = app.sign_in.key.token_digest(&token);
     let family = RefreshFamily { account: account.id, id: token.family, digest, created_at: now, used_at: now };
     app.tables.begin_family(&family).await?;
-    Ok(SignedIn { session: issue(app, account, token)?, site })
+    issue(app, account, token)
 }
 
 /// Exchanges a refresh token.

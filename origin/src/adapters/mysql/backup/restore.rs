@@ -144,12 +144,21 @@ impl MysqlRestore {
         Ok(())
     }
 
-    /// See [`crate::ports::store::Rewinds`]: here no other writes yet.
+    /// See [`crate::ports::store::Rewinds`], and `pass_restore` of SQLite's backup: here no other writes yet.
     async fn pass_restore(&self, session: &mut MysqlSession, now: u64) -> Result<()> {
+        let least = least_after_rewind(now);
         for table in 0..self.tables {
             let raise = format!("UPDATE subject_{table} SET version = GREATEST(version + 1, ?)");
-            session.execute(sql(raise).bind(least_after_rewind(now))).await?;
+            session.execute(sql(raise).bind(least)).await?;
+            session.execute_text(format!("DELETE FROM refresh_family_{table}")).await?;
+            session.execute_text(format!("DELETE FROM sign_in_link_{table}")).await?;
+            let mailed = format!("UPDATE notification_{table} SET mail_at = NULL WHERE mail_at <= ?");
+            session.execute(sql(mailed).bind(now)).await?;
         }
+        let raise = "UPDATE setting SET value = GREATEST(CAST(value AS SIGNED) + 1, ?) WHERE name = 'words_version'";
+        session.execute(sql(raise).bind(least)).await?;
+        let raise = "UPDATE setting_changes SET version = GREATEST(version + 1, ?)";
+        session.execute(sql(raise).bind(least)).await?;
         put_marks(session, now).await
     }
 }

@@ -1,0 +1,171 @@
+// Signing in where the comments are of another site than the page, with encryption, as browsers see most installations:
+// a cookie that one of them sets is not sent by pages of the other.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { skip, startGailou } from '../edge/gailou.mjs';
+import { CHROMIUM } from './support/environment.mjs';
+import { startMailServer } from './support/mail-server.mjs';
+import { assertVisible } from './support/page.mjs';
+import {
+  composer,
+  dialog,
+  freePort,
+  logIn,
+  openBlog,
+  openSignIn,
+  providerSettings,
+  startProvider,
+} from './support/sign-in.mjs';
+
+/** Makes a certificate that no one trusts; the browser of the test asks for no better one. */
+async function makeCertificate(folder) {
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
+  const subject = ['-subj', '/CN=test', '-days', '2', '-keyout', key, '-out', cert];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject], {
+    stdio: 'ignore',
+  });
+  return { key: await readFile(key), cert: await readFile(cert) };
+}
+
+async function serveEncrypted(certificate, port, answer) {
+  const server = createServer(certificate, answer);
+  await new Promise((ready) => server.listen(port, '127.0.0.1', ready));
+  return () => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  };
+}
+
+describe('two sites', { skip, timeout: 120_000 }, () => {
+  const ends = [];
+  let browser;
+  let blog;
+  let mail;
+
+  before(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gailou-two-sites.'));
+    ends.push(() => rm(folder, { recursive: true, force: true }));
+    const certificate = await makeCertificate(folder);
+    const [blogPort, commentsPort] = [await freePort(), await freePort()];
+    const comments = `https://comments.test:${commentsPort}`;
+    blog = { url: `https://blog.test:${blogPort}` };
+    const provider = await startProvider(`${comments}/v1/auth/certified/callback`);
+    ends.push(provider.stop);
+    mail = await startMailServer();
+    ends.push(mail.stop);
+    const config = join(folder, 'gailou.toml');
+    await writeFile(config, providerSettings(provider));
+    const gailou = await startGailou(folder, {
+      GAILOU_CONFIG: config,
+      GAILOU_PUBLIC_URL: comments,
+      GAILOU_SITES: blog.url,
+      GAILOU_EDGE__REQUIRE_EDGE: 'false',
+      GAILOU_MAIL__URL: mail.url,
+      GAILOU_MAIL__FROM: 'comments@example.com',
+    });
+    ends.push(gailou.stop);
+    ends.push(
+      await serveEncrypted(certificate, commentsPort, (asked, response) => {
+        const { method, url: path, headers } = asked;
+        const passed = request(`${gailou.url}${path}`, { method, headers }, (answer) => {
+          response.writeHead(answer.statusCode, answer.rawHeaders);
+          answer.pipe(response);
+        });
+        passed.on('error', () => response.destroy());
+        asked.pipe(passed);
+      }),
+    );
+    ends.push(
+      await serveEncrypted(certificate, blogPort, (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+        response.end(
+          `<!doctype html><html lang="en"><title>Blog</title><main><h1>Blog</h1></main>
+          <script src="${comments}/gailou.js" data-subject="article/two-sites" defer></script>`,
+        );
+      }),
+    );
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--ignore-certificate-errors',
+        '--test-third-party-cookie-phaseout',
+        '--host-resolver-rules=MAP *.test 127.0.0.1',
+      ],
+    });
+    ends.push(() => browser.close());
+  });
+
+  after(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+
+  const account = (page) => composer(page).getByRole('button', { name: 'Your account' });
+
+  /** The token to write with is over: the page gets another one by its cookie. */
+  async function staysSignedIn(page) {
+    await page.evaluate(() => {
+      const key = Object.keys(localStorage).find((name) => name.startsWith('gailou:session:'));
+      const session = JSON.parse(localStorage.getItem(key));
+      localStorage.setItem(key, JSON.stringify({ ...session, expires_at: 1 }));
+    });
+    const refreshed = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/refresh'));
+    await page.reload();
+    assert.equal((await refreshed).status(), 200);
+    await assertVisible(account(page), 'still signed in');
+  }
+
+  test('mailed link leads back to the page that asked for it, which stays signed in', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'mail');
+    await openSignIn(page);
+    await dialog(page).getByLabel('Your e-mail address').fill('ann@example.com');
+    await dialog(page).getByRole('button', { name: 'Mail me a link' }).click();
+    const { text } = await mail.mailTo('ann@example.com', '/v1/auth/email/');
+    const link = /https\S+\/v1\/auth\/email\/\S+/.exec(text)[0];
+    const opened = await context.newPage();
+    await opened.goto(link);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.waitForURL(`${blog.url}/?mail`);
+    await account(opened).waitFor();
+    await staysSignedIn(opened);
+    await page.bringToFront();
+    // A browser without a screen does not say that a window has the focus again.
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await dialog(page).waitFor({ state: 'detached' });
+    await staysSignedIn(page);
+    await context.close();
+  });
+
+  test('window of a provider signs the page in, which stays signed in', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'provider');
+    await openSignIn(page);
+    const popup = page.waitForEvent('popup');
+    const exchanged = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/session'));
+    await dialog(page).getByRole('button', { name: 'Sign in with Certified' }).click();
+    await logIn(await popup, 'bob');
+    await dialog(page).waitFor({ state: 'detached' });
+    assert.equal((await exchanged).status(), 200);
+    await staysSignedIn(page);
+    await context.close();
+  });
+
+  test('link of another browser signs no one in', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, `#gailou-code=${'0'.repeat(64)}&gailou-state=1-2-3`);
+    await assertVisible(composer(page), 'the page is as before');
+    assert.equal(await account(page).count(), 0);
+    await context.close();
+  });
+});
