@@ -10,9 +10,8 @@ use async_trait::async_trait;
 use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata, CoreUserInfoClaims};
 use openidconnect::{
     AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, DiscoveryError, EndUserEmail,
-    EndUserName, EndUserPictureUrl,
-    EndUserUsername, IssuerUrl, LocalizedClaim, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
-    RedirectUrl, RequestTokenError, Scope, SubjectIdentifier, TokenResponse as _,
+    EndUserName, EndUserPictureUrl, EndUserUsername, IssuerUrl, LocalizedClaim, Nonce, OAuth2TokenResponse as _,
+    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, SubjectIdentifier, TokenResponse as _,
 };
 use tokio::sync::Mutex;
 

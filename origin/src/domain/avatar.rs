@@ -5,6 +5,10 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use sha2::{Digest as _, Sha256};
+
+use crate::domain::email_address::EmailAddress;
+
 /// The lengths of MD5 and SHA-256 in hexadecimal digits.
 const HASH_LENGTHS: [usize; 2] = [32, 64];
 /// Cells of a drawing on one side; its right half mirrors its left one.
@@ -15,6 +19,12 @@ const DRAWING_CELLS: usize = 5;
 pub struct AvatarHash(Box<str>);
 
 impl AvatarHash {
+    /// That of an address, as services of pictures want it: SHA-256.
+    #[must_use]
+    pub fn of(email: &EmailAddress) -> Self {
+        Self(hex::encode(Sha256::digest(email.as_str())).into())
+    }
+
     /// The hash with these digits; `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

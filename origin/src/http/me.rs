@@ -99,13 +99,18 @@ fn parse_profile(body: &[u8]) -> Result<ProfilePatch, Vec<FieldError>> {
             None
         }
     };
-    let avatar = text("avatar", is_avatar, "must be an address by http or https, or a path, or null");
+    let avatar = text("avatar", is_own_avatar, "must be an address by https, or null");
     let language = text("language", is_language, "must be a language tag, such as zh-CN, or null");
     let notify = fields.get("notify").and_then(|notify| {
         let notify = serde_json::from_value(notify.clone());
         notify.map_err(|_| errors.push(FieldError::new("notify", "must be each, daily or never"))).ok()
     });
     if errors.is_empty() { Ok(ProfilePatch { name, avatar, notify, language }) } else { Err(errors) }
+}
+
+/// A path would be one of the page that shows it, asked for with its readers' cookies.
+fn is_own_avatar(address: &str) -> bool {
+    is_avatar(address) && address.starts_with("https://")
 }
 
 fn is_language(tag: &str) -> bool {

@@ -46,12 +46,7 @@ impl KnownProvider {
 
 impl SignIn {
     /// With this key and these providers, for an installation that readers reach at this address, or where it listens.
-    pub fn new(
-        key: SignInKey,
-        providers: Vec<KnownProvider>,
-        public_url: Option<&str>,
-        bind: SocketAddr,
-    ) -> Self {
+    pub fn new(key: SignInKey, providers: Vec<KnownProvider>, public_url: Option<&str>, bind: SocketAddr) -> Self {
         Self {
             key,
             providers,

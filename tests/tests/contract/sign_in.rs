@@ -142,7 +142,11 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     let question = open(origin, &link, "").await;
     assert_eq!(question.status, 200);
     assert!(question.text.contains("ann@example.com") && question.text.contains(SITE), "{}", question.text);
-    assert!(question.headers.get("set-cookie").is_none() && !question.text.contains("postMessage"), "{}", question.text);
+    assert!(
+        question.headers.get("set-cookie").is_none() && !question.text.contains("postMessage"),
+        "{}",
+        question.text
+    );
     let path = &link[link.find("/v1/").unwrap()..];
     let forged = origin.request(&format!("POST {path}")).header("origin", SITE).send().await;
     assert_eq!((forged.status, forged.headers.get("set-cookie")), (400, None));
@@ -235,6 +239,24 @@ async fn page_that_asked_for_a_link_gets_its_code_in_its_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn account_has_the_picture_of_its_mailbox_where_a_service_has_pictures() {
+    let mailbox = SmtpReceiver::start().await;
+    let url = Password::new(&mailbox.url());
+    let origin = TestOrigin::start_with(|config| {
+        config.mail.url = url;
+        config.avatars.url = Some("http://127.0.0.1:9/{hash}".into());
+    })
+    .await;
+    let bed = MailBed { origin, mailbox };
+    let SignedIn { member, .. } = bed.sign_in("Ann@Example.com").await;
+    let profile = me(&bed.origin, &member).await.expect(200);
+    // SHA-256 of ann@example.com.
+    let hash = "71d4f55f72fa128dfb468a1a3901507c804b74316488744d769d7f4b16696476";
+    let avatar = profile["avatar"].as_str().expect("a picture");
+    assert!(avatar.ends_with(&format!("/v1/avatars/{hash}")), "{avatar}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn session_is_for_sites_that_are_named() {
     let mailbox = SmtpReceiver::start().await;
     let url = Password::new(&mailbox.url());
@@ -264,6 +286,11 @@ async fn name_of_an_account_is_free_and_can_be_seen_and_a_hosts_is_the_hosts() {
     let refused = change_me(origin, &member, &wrong).await.expect(400);
     let fields: Vec<_> = refused["errors"].as_array().unwrap().iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["name", "avatar", "language", "notify"]);
+
+    for avatar in ["/logout", "http://a.example/a.png", "//a.example/a.png"] {
+        let refused = change_me(origin, &member, &json!({"avatar": avatar})).await.expect(400);
+        assert_eq!(refused["errors"][0]["field"], "avatar", "{avatar}");
+    }
 
     assert_eq!(change_me(origin, &ann(), &json!({"name": "Other"})).await.status, 403);
     let own = change_me(origin, &ann(), &json!({"notify": "never", "language": "de"})).await.expect(200);

@@ -212,11 +212,7 @@ impl MailContent {
     }
 
     /// What a mail notifies of: what may be seen.
-    fn items<S: MailTables + ?Sized>(
-        &self,
-        sender: &MailSender<S>,
-        rows: &[&StoredNotification],
-    ) -> Vec<MailItem<'_>> {
+    fn items<S: MailTables + ?Sized>(&self, sender: &MailSender<S>, rows: &[&StoredNotification]) -> Vec<MailItem<'_>> {
         let item = |row: &&StoredNotification| {
             let comment = self.comments.get(&row.comment).filter(|comment| is_shown(row, comment))?;
             let subject = self.subjects.get(&comment.subject)?;

@@ -71,11 +71,15 @@ fn check_page(link: &MailedLink) -> ServiceResult<()> {
         let is_of_site = page.strip_prefix(site.as_str()).is_some_and(|rest| rest.starts_with('/'));
         let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
         if !is_of_site || !is_plain || page.len() > MAX_PAGE_BYTES {
-            return Err(ServiceError::wrong_field("page", "must be the address of a page of the site, without a fragment"));
+            return Err(ServiceError::wrong_field(
+                "page",
+                "must be the address of a page of the site, without a fragment",
+            ));
         }
     }
     let is_state = |state: &String| {
-        (1..=MAX_STATE_BYTES).contains(&state.len()) && state.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+        (1..=MAX_STATE_BYTES).contains(&state.len())
+            && state.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
     };
     if state.as_ref().is_none_or(is_state) {
         return Ok(());

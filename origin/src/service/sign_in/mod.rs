@@ -13,6 +13,7 @@ use gailou_shared::id::MemberId;
 use gailou_shared::token::{Role, is_avatar, shown_name};
 use gailou_shared::wire::{ProviderKind, SignInProvider, SignInProviders};
 
+use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::member_contact::ContactPatch;
 use crate::domain::sign_in::{OwnAccount, SignInDigest, SignInLink, identity_digest};
@@ -156,6 +157,7 @@ async fn find_or_make(app: &AppState, identity: NewIdentity) -> ServiceResult<Ow
         _ => free_name(app, identity.name).await?,
     };
     let avatar = identity.avatar.filter(|address| is_avatar(address));
+    let avatar = avatar.or_else(|| avatar_of_mailbox(app, identity.email.as_ref()?));
     let mut account =
         OwnAccount { id: MemberId::account(rand::random()), name, avatar, role: identity.role, created_at: app.now() };
     let mut attempts = 1;
@@ -175,6 +177,12 @@ async fn find_or_make(app: &AppState, identity: NewIdentity) -> ServiceResult<Ow
     add_address(app, account.id, identity.email).await?;
     tracing::info!(member = %account.id, "Made the account {}", account.id);
     Ok(account)
+}
+
+/// The picture of a mailbox, where a service has such pictures: its address has the hash of the mailbox in it.
+fn avatar_of_mailbox(app: &AppState, email: &EmailAddress) -> Option<String> {
+    app.avatars.service.as_ref()?;
+    Some(format!("{}/v1/avatars/{}", app.sign_in.public_url(), AvatarHash::of(email).as_str()))
 }
 
 /// The name that a provider gives, where it may be taken here; else none, and its owner chooses.

@@ -31,7 +31,8 @@ pub async fn begin_visit(app: &AppState, provider: &str, site: &str) -> ServiceR
     check_return_site(app, site)?;
     let state = hex::encode(rand::random::<[u8; 16]>());
     let _place = known.identifications.try_acquire().map_err(|_| ServiceError::from(NotAdmitted))?;
-    let url = known.asked.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, &error))?;
+    let url =
+        known.asked.authorize_url(&secrets(app, provider, &state)).await.map_err(|error| failed(provider, &error))?;
     let visit = ProviderVisit {
         state,
         provider: provider.to_owned(),

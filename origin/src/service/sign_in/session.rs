@@ -62,7 +62,8 @@ pub(super) async fn begin(
 pub async fn exchange_code(app: &AppState, code: &str, site: Option<&str>) -> ServiceResult<Session> {
     let found = app.tables.take_link(&app.sign_in.key.link_digest(code), app.now()).await?;
     let Some(SignInLink::Code { account, site: of, expires_at }) = found else { return Err(ServiceError::SignInAgain) };
-    let is_good = app.now() <= expires_at && site.is_none_or(|site| site == of) && !app.erased_members.contains(account);
+    let is_good =
+        app.now() <= expires_at && site.is_none_or(|site| site == of) && !app.erased_members.contains(account);
     if !is_good {
         return Err(ServiceError::SignInAgain);
     }

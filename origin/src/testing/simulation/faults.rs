@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::ports::broker::Topic;
 use crate::testing::faults::lock;
-use crate::testing::simulation::database_slots::database_of;
+use crate::testing::simulation::database_slots::{SimulatedSlots, database_of};
 use crate::testing::simulation::oracle::{Doubt, Oracle};
 use crate::testing::simulation::process::Cluster;
 use crate::testing::simulation::world::{Condition, Node, Server, World};
@@ -48,6 +48,8 @@ pub(super) enum Fault {
     LogDamage,
     /// Slots begin to move to another database; their mover may die or stand still.
     Move,
+    /// The stored slot map alone goes back to what it was some seconds ago, or to the first one.
+    MapReset,
 }
 
 impl Fault {
@@ -98,6 +100,10 @@ impl FaultPlan {
         };
         if databases > 1 && !kinds.iter().any(|kind| kind.is_alone()) && world.chance(MOVES_PER_MILLE) {
             kinds.extend([Fault::Move; 2]);
+            if world.chance(MAP_RESETS_PER_MILLE) {
+                kinds.push(Fault::MapReset);
+                count += 1;
+            }
             count += 2;
             rewinds_only = Some(world.below(databases as u64) as usize);
         }
@@ -228,6 +234,20 @@ impl FaultMaker {
             }
             Fault::LogDamage => self.damage_log().await,
             Fault::Move => self.begin_move().await,
+            Fault::MapReset => self.reset_slot_map().await,
+        }
+    }
+
+    /// An operator restores the table of the map, and perhaps moves slots by it.
+    async fn reset_slot_map(&self) {
+        let copy = lock(&self.cluster.databases)[0].slots.stored_map.clone();
+        self.world.pause(1_000, 12_000).await;
+        let first = SimulatedSlots::new(0, self.databases()).stored_map;
+        let map = if self.world.chance(500) { copy } else { first };
+        lock(&self.cluster.databases)[0].slots.stored_map = map;
+        self.world.explain(|| "the stored slot map is set back".to_owned());
+        if self.world.chance(500) {
+            self.begin_move().await;
         }
     }
 
@@ -392,3 +412,5 @@ pub(super) const MAX_CLOCK_JUMP_MS: u64 = 40_000;
 const MAX_STORE_MS: u64 = 8_000;
 /// Of a thousand runs with several databases, in how many slots move.
 const MOVES_PER_MILLE: u32 = 750;
+/// Of a thousand runs in which slots move, in how many the map is set back.
+const MAP_RESETS_PER_MILLE: u32 = 400;
