@@ -11,7 +11,8 @@ use gailou_tests::{
 use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 
-use crate::test_bed::{ClusterTestBed, subjects_in};
+use crate::background_load::BackgroundLoad;
+use crate::test_bed::{ClusterTestBed, clients, subjects_in};
 
 /// A slot of the first database, and one of the second.
 const SLOT_OF_EACH: [u16; 2] = [100, 900];
@@ -143,6 +144,39 @@ async fn restored_cluster_has_the_copy_and_what_the_log_has_beyond_it() {
     other.check_consistency().await;
     origin.kill();
     job.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backup_under_load_and_the_log_together_have_everything_that_was_acknowledged() {
+    if !available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (media, backup) = (folder.path().join("media"), folder.path().join("backup"));
+    let backup = backup.to_str().unwrap();
+    let bed = ClusterTestBed::create(shared(), &[]).await;
+    let (origin, job) = tokio::join!(start(&bed, &media, "serve"), start(&bed, &media, "job"));
+    bed.wait_for_jobs(&origin).await;
+    let load = BackgroundLoad::new(subjects_in(SLOT_OF_EACH.into_iter()));
+    let meanwhile = async {
+        load.wait_for_writes(60).await;
+        run_successfully(&bed, &media, &["backup", backup]).await;
+        load.wait_for_writes(60).await;
+    };
+    load.run_during(&clients(&[&origin]), 8, meanwhile).await;
+    bed.wait_until_persisted().await;
+    origin.kill();
+    job.kill();
+    bed.for_each_database("DROP DATABASE");
+    run_successfully(&bed, &media, &["restore", backup]).await;
+    run_successfully(&bed, &media, &["migrate"]).await;
+    bed.delete_redis_keys().await;
+    let (origin, _job) = tokio::join!(start(&bed, &media, "serve"), start(&bed, &media, "job"));
+    bed.wait_for_jobs(&origin).await;
+    bed.wait_until_persisted().await;
+    load.check(&clients(&[&origin])[0]).await;
+    run_successfully(&bed, &media, &["reconcile", "--repair"]).await;
+    bed.check_consistency().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
