@@ -158,7 +158,9 @@ impl ApiClient {
 
     /// Posts a comment on `type/key`; the whole response.
     pub async fn try_post(&self, by: &TestMember, subject: &str, body: &Value) -> ApiResponse {
-        self.request(&format!("POST {}", comments_path(subject))).by(by).json(body).send().await
+        let key = format!("{:032x}", rand::random::<u128>());
+        let request = self.request(&format!("POST {}", comments_path(subject))).by(by).idempotency_key(&key);
+        request.json(body).send().await
     }
 
     /// Posts a root.
@@ -311,7 +313,7 @@ impl ApiRequest {
     }
 
     /// Sends the request; the server must respond, and not with a server error. One that a busy server refuses before it
-    /// does anything is repeated for a while.
+    /// does anything is repeated for a while, and so is one of an unknown outcome that may be repeated, as clients do.
     pub async fn send(self) -> ApiResponse {
         let line = format!("{} {}", self.method, self.url);
         let until = Instant::now() + BUSY_TIMEOUT;
@@ -320,7 +322,7 @@ impl ApiRequest {
             let again = request.try_clone().filter(|_| Instant::now() < until);
             let response = request.try_send().await.unwrap_or_else(|e| panic!("{line}: {e}"));
             match again {
-                Some(again) if response.status == 503 && response.json["code"] == "overloaded" => request = again,
+                Some(again) if response.status == 503 && again.may_repeat(&response) => request = again,
                 _ => {
                     assert!(response.status < 500, "{line}: {} {}", response.status, response.text);
                     return response;
@@ -328,6 +330,16 @@ impl ApiRequest {
             }
             sleep(BUSY_RETRY_INTERVAL).await;
         }
+    }
+
+    /// Whether the contract says that it may be sent again after this refusal.
+    fn may_repeat(&self, refusal: &ApiResponse) -> bool {
+        let is_reaction = self.method != Method::POST && self.url.ends_with("like");
+        let changed_nothing =
+            refusal.json["detail"].as_str().is_some_and(|detail| detail.contains("nothing was changed"));
+        refusal.json["code"] == "overloaded"
+            || (refusal.json["code"] == "unavailable"
+                && (changed_nothing || is_reaction || self.headers.contains_key("idempotency-key")))
     }
 
     /// The same request once more; `None` when its body is a stream.
