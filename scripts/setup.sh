@@ -89,9 +89,9 @@ rust_components() {
 cargo_tool() {
   grep -qs "^\"$1 $2 " "$TOOLS/.crates.toml" && [ -x "$TOOLS/bin/$3" ] && return
   cargo_install() {
-    # In a directory of its own: an interrupted install continues, and a finished one leaves nothing.
+    # In a directory of their own, since they share dependencies: an interrupted install continues, and `setup` deletes it.
     env -u RUSTFLAGS CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$TOOLS/target" \
-      cargo install --debug --locked --force --root "$TOOLS" --bin "$3" "$1@$2" && rm -rf "$TOOLS/target"
+      cargo install --debug --locked --force --root "$TOOLS" --bin "$3" "$1@$2"
   }
   step "install $1 $2" "$1" cargo_install "$@"
 }
@@ -327,8 +327,32 @@ setup_fuzz() {
   apt c++ g++ && cargo_tool cargo-fuzz "$FUZZ" cargo-fuzz
 }
 
+# setup_test_tools: the tools of `make test` that are compiled here.
+setup_test_tools() {
+  setup_edge && cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny
+}
+
+# setup_test: tools are compiled while servers are fetched, which takes as long.
+setup_test() {
+  local tools log=$LOGS/tools.log
+  setup_rust && rust_components && rust_target wasm32-wasip1 && rust_target wasm32-unknown-unknown && setup_node || return
+  spawn "$log" "$log" setup_test_tools
+  tools=$child
+  setup_services && setup_openssl && setup_chromium && setup_deploy || return
+  if alive "$tools"; then step "compile the tools" tools-wait wait_for "$tools"; fi
+  finish "$tools" || { log_tail "$log"; fail "the tools could not be compiled"; }
+}
+
+# wait_for PID: waits for a process that is no child of this shell.
+wait_for() { while alive "$1"; do sleep 0.2; done; }
+
 # setup run|build|test|check|bench|fuzz|services|advisories
 setup() {
+  setup_for "$1" || return
+  rm -rf "$TOOLS/target"
+}
+
+setup_for() {
   case "$1" in
     run) setup_rust && setup_edge ;;
     build) setup_rust && setup_edge && apt 'perl -MIPC::Cmd -e 1' perl && apt make make ;;
@@ -337,11 +361,7 @@ setup() {
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
     advisories) setup_rust && setup_node && cargo_tool cargo-deny "$DENY" cargo-deny ;;
-    test)
-      setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
-        cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
-        setup_services && setup_openssl && setup_chromium && setup_deploy
-      ;;
+    test) setup_test ;;
     *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
   esac
 }

@@ -94,10 +94,10 @@ with_services() {
   )
 }
 
-# The chaos test has a stage of its own.
+# The chaos test has a stage of its own. Many of the others wait more than they work.
 rust_tests() {
   with_services cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast -- \
-    --skip acknowledged_writes_survive_every_fault
+    --skip acknowledged_writes_survive_every_fault --test-threads=3
 }
 
 # test_program FOLDER NAME ARGUMENT...: runs one of the programs that rust_tests has built. `cargo test --test NAME` would
