@@ -3,7 +3,7 @@
 import { SCRIPT_ORIGIN } from './script.ts';
 import { SERVED_SELECTOR } from './thread/frame.ts';
 
-const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live'];
+const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live', 'loading', 'keys'];
 
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else

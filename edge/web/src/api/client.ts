@@ -214,7 +214,7 @@ export class ApiClient {
     try {
       return await send();
     } catch (problem) {
-      const isRefused = problem instanceof ApiProblem && problem.code === 'token_invalid';
+      const isRefused = problem instanceof ApiProblem && problem.status === 401;
       if (isRefused && (await this.#renew())) return send();
       throw problem;
     }

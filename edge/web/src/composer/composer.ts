@@ -28,6 +28,8 @@ export interface ComposerHost extends ThreadContext {
   readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
+  /** The event of a problem that the reader is shown. */
+  emitProblem(problem: ApiProblem): void;
 }
 
 interface ComposerReader {
@@ -341,6 +343,7 @@ export class Composer {
 
   #showProblem(problem: ApiProblem): void {
     const { locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const nameDetail = this.#form.asksName ? problem.fieldDetail('name') : null;
     if (nameDetail) {
       this.#form.showNameError(nameDetail);

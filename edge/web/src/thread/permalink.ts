@@ -15,6 +15,9 @@ import type { SortBar } from './sort-bar.ts';
 
 const COMMENT_HASH = /^#comment-(\d{1,20})$/;
 
+/** The comment that the address names. */
+export const linkedCommentId = (): string | undefined => COMMENT_HASH.exec(location.hash)?.[1];
+
 interface PermalinkHost extends ThreadPartHost {
   readonly arrivals: Arrivals;
   readonly reader: ReaderState;
@@ -22,6 +25,7 @@ interface PermalinkHost extends ThreadPartHost {
   readonly sortBar: SortBar;
   applySubject(subject: Subject): void;
   showState(): void;
+  emitReady(): void;
 }
 
 export class Permalink {
@@ -35,7 +39,7 @@ export class Permalink {
 
   /** Shows the comment that the address names, else the list; false when it names none. */
   followAddress(): boolean {
-    const id = COMMENT_HASH.exec(location.hash)?.[1];
+    const id = linkedCommentId();
     if (id) this.#open(id);
     else if (this.#thread.comments.linked) this.#close();
     return Boolean(id);
@@ -63,6 +67,7 @@ export class Permalink {
   #fail(problem: unknown): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     this.notice = problem.status === 404 ? text.linkGone : locale.describeProblem(problem);
     this.#close();
   }
@@ -97,6 +102,7 @@ export class Permalink {
     heading.hidden = nearby.childElementCount === 0;
     frame.showStale(isStale);
     frame.takeOver();
+    this.#thread.emitReady();
     this.#showPanels();
     frame.linkedPanel.scrollIntoView({ block: 'start' });
     view.focus();

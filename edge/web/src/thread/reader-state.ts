@@ -10,6 +10,7 @@ import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
+import type { HostToken } from './host-token.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */
@@ -19,6 +20,7 @@ interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
   readonly bell: Bell;
   readonly session: AccountSession;
+  readonly hostToken: HostToken;
 }
 
 export class ReaderState {
@@ -122,6 +124,8 @@ export class ReaderState {
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   async becomeGuest(name: string): Promise<void> {
     const { api, identity } = this.#thread;
+    await this.#thread.hostToken.isKnown();
+    if (identity.hostToken) return;
     const { data } = await api.createGuest(name);
     identity.keepGuest(data);
     this.onIdentityChange();

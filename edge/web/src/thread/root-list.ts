@@ -21,6 +21,8 @@ interface RootListHost extends ThreadPartHost {
   readonly pinned: Comment[];
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
+  /** The event of the first list or comment that is shown. */
+  emitReady(): void;
 }
 
 export class RootList {
@@ -119,6 +121,7 @@ export class RootList {
     frame.showStale(page.isStale);
     this.#updateFoot();
     frame.takeOver();
+    this.#thread.emitReady();
     live.startFrom(page.epoch);
     live.update();
     reader.loadOverlay([...comments.main.views.keys()]);
@@ -162,6 +165,7 @@ export class RootList {
   #showLoadError(problem: unknown): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { frame, locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
     frame.showLoadError(sentence, text.tryAgain);
   }

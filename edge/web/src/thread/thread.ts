@@ -17,6 +17,7 @@ import type { Strings } from '../text/en.ts';
 import { Locale } from '../text/locale.ts';
 import { Arrivals } from './arrivals.ts';
 import { ThreadFrame } from './frame.ts';
+import { HostToken, type TokenSource } from './host-token.ts';
 import { LiveStream } from './live-stream.ts';
 import { Permalink } from './permalink.ts';
 import { ReaderState } from './reader-state.ts';
@@ -33,8 +34,8 @@ export interface ThreadSettings {
   /** `article/hello`; nothing is loaded while it is empty. */
   subject: string;
   language: string;
-  sort: string | null;
-  hostToken: string | null;
+  sort: Sort;
+  token: TokenSource;
   isLiveAllowed: () => boolean;
 }
 
@@ -53,6 +54,7 @@ export class CommentThread {
   readonly permalink: Permalink = new Permalink(this);
   readonly live: LiveStream;
   readonly session: AccountSession = new AccountSession(this);
+  readonly hostToken: HostToken;
   readonly bell: Bell = new Bell(this);
   readonly roots: RootList;
   /** The open forms; the first one is the form at the top. */
@@ -64,17 +66,19 @@ export class CommentThread {
   readonly #scripts: string;
   readonly #composer: Composer;
   #info: Partial<Subject> = {};
+  #isReady = false;
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
-    const { base, subject, language, hostToken } = settings;
+    const { base, subject, language, token } = settings;
     this.#element = element;
     this.#scripts = settings.scripts;
     this.subject = subject;
-    this.sort = parseSort(settings.sort) ?? 'hot';
+    this.sort = settings.sort;
     this.locale = new Locale(language);
-    this.identity = new ReaderIdentity(base, hostToken);
-    this.api = new ApiClient(base, this.identity, () => this.session.renew());
+    this.hostToken = new HostToken(token, (each) => this.#onHostToken(each));
+    this.identity = new ReaderIdentity(base, this.hostToken.current);
+    this.api = new ApiClient(base, this.identity, () => this.#renewToken());
     this.recent = new RecentActs(`${base}|${subject}`);
     this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
     this.#composer = new Composer(this);
@@ -116,6 +120,7 @@ export class CommentThread {
   start(): void {
     this.session.start();
     this.bell.refresh();
+    this.hostToken.fetch();
     if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
   }
 
@@ -158,15 +163,24 @@ export class CommentThread {
   }
 
   /** Ignores what is no sort. */
-  setSort(name: string | null): void {
+  setSort(name: string, isStarted = true): void {
     const sort = parseSort(name);
     if (!sort || sort === this.sort) return;
     this.sort = sort;
     this.sortBar.show(sort);
-    this.roots.loadFirst();
+    if (isStarted) this.roots.loadFirst();
   }
 
-  setHostToken(token: string | null): void {
+  focusComposer(): void {
+    this.#composer.focus();
+  }
+
+  /** The server has refused the token. Whether there is another one now. */
+  #renewToken(): Promise<boolean> {
+    return this.hostToken.isFetched ? this.hostToken.fetch() : this.session.renew();
+  }
+
+  #onHostToken(token: string | null): void {
     const { identity } = this;
     const wasModerator = identity.moderatorToken !== null;
     identity.hostToken = token;
@@ -219,7 +233,18 @@ export class CommentThread {
   report(problem: unknown, view: OwningComment): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
+    this.emitProblem(problem);
     view.showMessage(this.locale.describeProblem(problem));
+  }
+
+  emitReady(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.emit('gailou:ready', { subject: this.subject, count: this.count });
+  }
+
+  emitProblem({ code, status }: ApiProblem): void {
+    this.emit('gailou:error', { code, status });
   }
 
   /** An event of the element; it leaves the shadow tree. */
