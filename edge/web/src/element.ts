@@ -4,8 +4,10 @@ import type { Sort } from './api/wire.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
 import { PageTheme, type Theme } from './style/page-theme.ts';
 import { styleSheet } from './style/style-sheet.ts';
+import { loadLocale } from './text/load-locale.ts';
+import { Locale } from './text/locale.ts';
+import { linkedCommentId } from './thread/comment-hash.ts';
 import type { TokenSource } from './thread/host-token.ts';
-import { linkedCommentId } from './thread/permalink.ts';
 import { CommentThread } from './thread/thread.ts';
 
 const TIMES_INTERVAL_MS = 60_000;
@@ -43,6 +45,9 @@ export class GailouComments extends HTMLElement {
   #thread: CommentThread | null = null;
   #token: TokenSource = null;
   #isStarted = false;
+  #isAttached = false;
+  #asked: ((thread: CommentThread) => void)[] = [];
+  #awaitedLocale: Locale | Promise<Locale> | null = null;
   #isRestartQueued = false;
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   #nearness: IntersectionObserver | null = null;
@@ -78,7 +83,8 @@ export class GailouComments extends HTMLElement {
   connectedCallback(): void {
     this.#takeEarlyProperties();
     // An element that is moved within the page keeps its thread.
-    if (this.#thread) return;
+    if (this.#isAttached) return;
+    this.#isAttached = true;
     window.addEventListener('hashchange', this.#onHashChange);
     document.addEventListener('visibilitychange', this.#onVisibilityChange);
     this.#timesTimer = setInterval(() => this.#thread?.updateTimes(), TIMES_INTERVAL_MS);
@@ -88,23 +94,25 @@ export class GailouComments extends HTMLElement {
 
   disconnectedCallback(): void {
     queueMicrotask(() => {
-      if (this.isConnected || !this.#thread) return;
+      if (this.isConnected || !this.#isAttached) return;
+      this.#isAttached = false;
       window.removeEventListener('hashchange', this.#onHashChange);
       document.removeEventListener('visibilitychange', this.#onVisibilityChange);
       clearInterval(this.#timesTimer);
       this.#pageTheme.stop();
       this.#stop();
       this.#thread = null;
+      this.#awaitedLocale = null;
     });
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
     if (before === after) return;
     if (name === 'token') this.token = after;
-    if (!this.#thread) return;
+    if (!this.#isAttached) return;
     if (name === 'theme') this.#pageTheme.update();
-    else if (name === 'live') this.#thread.live.update();
-    else if (name === 'sort') this.#thread.setSort(this.sort, this.#isStarted);
+    else if (name === 'live') this.#thread?.live.update();
+    else if (name === 'sort') this.#thread?.setSort(this.sort, this.#isStarted);
     else if (name === 'loading' && after === 'eager') this.#load();
     else if (['subject', 'api', 'lang'].includes(name)) this.#queueRestart();
   }
@@ -124,14 +132,18 @@ export class GailouComments extends HTMLElement {
 
   /** Loads the list anew, past every cache. */
   reload(): void {
-    if (this.#isStarted) this.#thread?.roots.loadFirst({ pastCaches: true });
-    else this.#load();
+    this.#ask((thread) => {
+      if (this.#isStarted) thread.roots.loadFirst({ pastCaches: true });
+      else this.#load();
+    });
   }
 
   /** Puts the cursor into the form for a new comment. */
   focusComposer(): void {
-    this.#load();
-    this.#thread?.focusComposer();
+    this.#ask((thread) => {
+      this.#load();
+      thread.focusComposer();
+    });
   }
 
   /** Shows a comment of this thread, as a link to it does. */
@@ -139,6 +151,12 @@ export class GailouComments extends HTMLElement {
     const hash = `#comment-${id}`;
     if (location.hash !== hash) location.hash = hash;
     else this.#onHashChange();
+  }
+
+  /** Does what the page asks for as soon as there is a thread. */
+  #ask(action: (thread: CommentThread) => void): void {
+    if (this.#thread) action(this.#thread);
+    else this.#asked.push(action);
   }
 
   /** Properties that were set before the element was defined hide the accessors. */
@@ -161,19 +179,28 @@ export class GailouComments extends HTMLElement {
     });
   }
 
+  /** A text in another language than English has to come first. */
   #restart(): void {
     this.#stop();
+    const language = this.closest<HTMLElement>('[lang]:not([lang=""])')?.lang;
+    const locale = loadLocale(language || navigator.language);
+    this.#awaitedLocale = locale;
+    if (locale instanceof Locale) this.#begin(locale);
+    else locale.then((loaded) => this.#awaitedLocale === locale && this.#begin(loaded));
+  }
+
+  #begin(locale: Locale): void {
     this.#thread = new CommentThread(this, this.#root, {
       base: (this.api || SCRIPT_ORIGIN).replace(/\/$/, ''),
-      scripts: SCRIPT_ORIGIN,
       subject: this.subject,
-      language: this.closest<HTMLElement>('[lang]:not([lang=""])')?.lang || navigator.language,
+      locale,
       sort: this.sort,
       token: this.#token,
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
     if (this.loading === 'eager' || linkedCommentId() || !window.IntersectionObserver) this.#load();
     else this.#loadWhenNear();
+    for (const action of this.#asked.splice(0)) action(this.#thread);
   }
 
   #stop(): void {

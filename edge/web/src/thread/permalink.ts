@@ -7,19 +7,14 @@ import { chainOf } from '../comment/chain.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
-import type { Arrivals } from './arrivals.ts';
+import { linkedCommentId } from './comment-hash.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 import type { RootList } from './root-list.ts';
 import type { SortBar } from './sort-bar.ts';
 
-const COMMENT_HASH = /^#comment-(\d{1,20})$/;
-
-/** The comment that the address names. */
-export const linkedCommentId = (): string | undefined => COMMENT_HASH.exec(location.hash)?.[1];
-
-interface PermalinkHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
+export interface PermalinkHost extends ThreadPartHost {
+  readonly live: { showCount(): void };
   readonly reader: ReaderState;
   readonly roots: RootList;
   readonly sortBar: SortBar;
@@ -125,13 +120,13 @@ export class Permalink {
 
   /** Shows either the linked comment or the list. */
   #showPanels(): void {
-    const { arrivals, comments, frame, sortBar } = this.#thread;
+    const { comments, frame, live, sortBar } = this.#thread;
     const isLinked = comments.linked !== null;
     frame.linkedPanel.hidden = !isLinked;
     frame.list.hidden = isLinked;
     frame.foot.hidden = isLinked;
     sortBar.node.hidden = isLinked;
-    arrivals.showCount();
+    live.showCount();
     this.#thread.updateEmpty();
     this.#thread.showState();
   }
