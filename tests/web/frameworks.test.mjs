@@ -67,15 +67,23 @@ const FRAMEWORKS = [
   ['plain HTML', PLAIN, {}],
 ];
 
-/** The page's script before that of the element, or after it. */
+/** The page's script once the element is there, or before it. */
 const ORDERS = [
-  ['defined', (app) => `<script src="/gailou.js"></script>${app}`],
-  ['defined later', (app) => `${app}<script src="/gailou.js" async></script>`],
+  [
+    'defined',
+    `<script src="/gailou.js"></script>
+     <script>
+       customElements.whenDefined('gailou-comments').then(() => {
+         document.body.append(Object.assign(document.createElement('script'), { src: '/app.js' }));
+       });
+     </script>`,
+  ],
+  ['defined later', '<script src="/app.js"></script><script src="/gailou.js" async></script>'],
 ];
 
 describe('frameworks', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   for (const [name, source, options] of FRAMEWORKS) {
-    for (const [state, place] of ORDERS) {
+    for (const [state, tags] of ORDERS) {
       test(`${name} changes the subject of an element that is ${state}`, async () => {
         const subjects = [newSubject(), newSubject()];
         const texts = [newText('Before'), newText('After')];
@@ -84,7 +92,7 @@ describe('frameworks', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
           await postComment(subject, texts[at], token);
           await listWithRoots(subject, 1);
         }
-        const html = `<title>A site</title><div id="app"></div>${place('<script src="/app.js"></script>')}`;
+        const html = `<title>A site</title><div id="app"></div>${tags}`;
         const app = await bundle(source, options);
         const scripts = { 'app.js': `window.subjects = ${JSON.stringify(subjects)};${app}` };
         await withHostPage({ html, scripts }, async (page) => {
