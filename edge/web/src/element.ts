@@ -1,5 +1,6 @@
 /** The custom element: attributes as properties, methods, and a new thread whenever they ask for one. */
 
+import { SORTS } from './api/first-page.ts';
 import type { Sort } from './api/wire.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
 import { PageTheme, type Theme } from './style/page-theme.ts';
@@ -18,7 +19,7 @@ const LAZY_MARGIN = '800px';
 const REFLECTED = {
   subject: [],
   api: [],
-  sort: ['hot', 'new', 'old', 'top', 'best', 'replies', 'controversial'],
+  sort: SORTS,
   theme: ['auto', 'light', 'dark'],
   loading: ['lazy', 'eager'],
   live: ['on', 'off'],

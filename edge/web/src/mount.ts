@@ -17,8 +17,9 @@ const PASSED_ATTRIBUTES = [
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
  * after the script tag, else at the end of the page. Without `data-subject` it does nothing.
+ * `onPlaced` gets the element when it is on the page.
  */
-export function mount(script: HTMLScriptElement): void {
+export function mount(script: HTMLScriptElement, onPlaced: (element: HTMLElement) => void): void {
   if (!script.dataset.subject) return;
   const element = document.createElement('gailou-comments');
   for (const name of PASSED_ATTRIBUTES) {
@@ -26,7 +27,10 @@ export function mount(script: HTMLScriptElement): void {
     if (value) element.setAttribute(name, value);
   }
   const isInHead = document.head.contains(script);
-  const place = () => placeElement(element, script, isInHead);
+  const place = () => {
+    placeElement(element, script, isInHead);
+    onPlaced(element);
+  };
   if (document.body && !isInHead) place();
   else document.addEventListener('DOMContentLoaded', place);
 }
