@@ -34,7 +34,10 @@ export class MainComposer {
     for (const event of ['focus', 'input'] as const) {
       this.#input.addEventListener(event, () => this.#open());
     }
-    if (tabStorage.get(draftKey(draftScope(api.base, subject)))) this.#open();
+    const draft = tabStorage.get<{ text: string }>(draftKey(draftScope(api.base, subject)));
+    if (!draft) return;
+    this.#input.value = draft.text;
+    this.#open();
   }
 
   /** Whether nothing would be lost if it was not there. */

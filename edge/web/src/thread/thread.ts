@@ -23,7 +23,7 @@ import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
 import { ShownComments } from './shown-comments.ts';
-import { parseSort, SortBar } from './sort-bar.ts';
+import { SortBar } from './sort-bar.ts';
 import type { Writing } from './writing.ts';
 
 export interface ThreadSettings {
@@ -159,10 +159,8 @@ export class CommentThread {
     );
   }
 
-  /** Ignores what is no sort. */
-  setSort(name: string, isStarted = true): void {
-    const sort = parseSort(name);
-    if (!sort || sort === this.sort) return;
+  setSort(sort: Sort, isStarted = true): void {
+    if (sort === this.sort) return;
     this.sort = sort;
     this.sortBar.show(sort);
     if (isStarted) this.roots.loadFirst();
