@@ -10,10 +10,18 @@
  */
 
 import type { ApiClient } from '../api/client.ts';
+import {
+  beginSession,
+  endSession,
+  mailSignInLink,
+  refreshSession,
+  signInUrl,
+} from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Session, SignInProvider } from '../api/wire.ts';
 import { type ReaderIdentity, readTokenClaims } from '../model/identity.ts';
 import { siteStorage } from '../util/json-storage.ts';
+import { readSignInCode } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
 /** A token is refreshed this long before it ends. */
@@ -21,7 +29,6 @@ const REFRESH_MARGIN_MS = 60_000;
 /** The longest wait that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const WINDOW_FEATURES = 'popup,width=480,height=680';
-const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 
 export interface SessionHost {
   readonly api: ApiClient;
@@ -38,7 +45,6 @@ interface SignedInMessage extends Session {
 export class AccountSession {
   readonly #host: SessionHost;
   readonly #ended = new AbortController();
-  #providers: Promise<readonly SignInProvider[]> | null = null;
   #timer: Timer | undefined;
 
   constructor(host: SessionHost) {
@@ -57,20 +63,6 @@ export class AccountSession {
     clearTimeout(this.#timer);
   }
 
-  /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
-  providers(): Promise<readonly SignInProvider[]> {
-    const { api, identity } = this.#host;
-    if (identity.hostToken) return Promise.resolve([]);
-    this.#providers ??= api.providers().then(
-      ({ data }) => data.data,
-      () => {
-        this.#providers = null;
-        return [];
-      },
-    );
-    return this.#providers;
-  }
-
   /**
    * Opens the window of a provider; only a click may do that. False when the browser has opened none.
    * `onSignedIn` is called when the reader has signed in there.
@@ -78,7 +70,7 @@ export class AccountSession {
   openWindow(provider: SignInProvider, onSignedIn: () => void): boolean {
     const { api } = this.#host;
     const opened = window.open(
-      api.signInUrl(provider.id, location.origin),
+      signInUrl(api, provider.id, location.origin),
       'gailou-sign-in',
       WINDOW_FEATURES,
     );
@@ -106,7 +98,7 @@ export class AccountSession {
     const state = crypto.getRandomValues(new Uint32Array(4)).join('-');
     siteStorage.set(this.#stateKey, state);
     const [page] = location.href.split('#');
-    await this.#host.api.mailSignInLink({ email, site: location.origin, page, state });
+    await mailSignInLink(this.#host.api, { email, site: location.origin, page, state });
   }
 
   get #stateKey(): string {
@@ -115,16 +107,16 @@ export class AccountSession {
 
   /** The code in the address, which loses it; null where this browser has not asked for it. */
   #takeCode(): string | null {
-    const [, code, state] = CODE_IN_ADDRESS.exec(location.hash) ?? [];
-    if (!code || !state || state !== siteStorage.get(this.#stateKey)) return null;
+    const found = readSignInCode();
+    if (!found || found.state !== siteStorage.get(this.#stateKey)) return null;
     siteStorage.remove(this.#stateKey);
     history.replaceState(history.state, '', location.pathname + location.search);
-    return code;
+    return found.code;
   }
 
   async #exchange(code: string): Promise<void> {
     try {
-      const { data } = await this.#host.api.beginSession(code);
+      const { data } = await beginSession(this.#host.api, code);
       if (!this.#ended.signal.aborted) this.#begin(data);
     } catch (problem) {
       // Who came by a window has a token for some minutes; who came by a link signs in again.
@@ -140,7 +132,7 @@ export class AccountSession {
       return true;
     }
     try {
-      const { data } = await api.refreshSession();
+      const { data } = await refreshSession(api);
       this.#begin(data);
       return true;
     } catch (problem) {
@@ -164,7 +156,7 @@ export class AccountSession {
     identity.dropSession();
     reader.onIdentityChange();
     // Without an answer the cookie ends by itself.
-    await api.endSession().catch(() => null);
+    await endSession(api).catch(() => null);
   }
 
   #begin(session: Session): void {
@@ -196,7 +188,7 @@ export class AccountSession {
       const { session } = identity;
       if (!session || !isNeeded(session)) return session;
       try {
-        const { data } = await api.refreshSession();
+        const { data } = await refreshSession(api);
         if (subject(data) !== subject(session)) throw new OtherAccount();
         identity.keepSession(data);
         return data;

@@ -1,6 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
-import { Composer, type ComposerPurpose } from '../composer/composer.ts';
+import type { ComposerPurpose } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -46,13 +47,17 @@ export class InlineForms {
     this.#openComposer({ parent: this.#view.comment }, this.replyButton);
   }
 
-  #openEdit(): void {
-    this.#openComposer({ edit: this.#view.comment }, this.editButton);
-    this.#view.hideBody(true);
+  async #openEdit(): Promise<void> {
+    const isOpen = await this.#openComposer({ edit: this.#view.comment }, this.editButton);
+    if (isOpen) this.#view.hideBody(true);
   }
 
-  #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): void {
+  /** False when the form could not be loaded. */
+  async #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): Promise<boolean> {
     const { composers } = this.#thread;
+    const forms = await this.#loadForms();
+    if (!forms) return false;
+    const { Composer } = forms;
     const composer = new Composer(this.#thread, purpose, () => {
       composers.delete(composer);
       this.close();
@@ -63,9 +68,17 @@ export class InlineForms {
     composers.add(composer);
     this.slot.replaceChildren(composer.form);
     composer.focus();
+    return true;
   }
 
-  #confirmDelete(): void {
+  async #loadForms(): Promise<typeof Forms | null> {
+    const forms = await this.#thread.loadForms().catch(() => null);
+    this.#view.showMessage(forms ? '' : this.#thread.text.errors.network);
+    return forms;
+  }
+
+  async #confirmDelete(): Promise<void> {
+    if (!(await this.#loadForms())) return;
     const { text, writing } = this.#thread;
     const close = () => {
       this.close();

@@ -14,7 +14,7 @@ const MAX_ARRIVED = 20;
 /** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
 
-interface ArrivalsHost extends ThreadPartHost {
+export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
   /** Whether nothing the reader does or reads would be disturbed by another list. */
@@ -50,6 +50,8 @@ export class Arrivals {
     }
     this.#arrived.add(id);
     this.showCount();
+    const { frame, text } = this.#thread;
+    frame.announce(text.newComments(this.#arrived.size));
   }
 
   /** Cached lists may show the comment for a moment more, so its removal is remembered. */

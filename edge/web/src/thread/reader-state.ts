@@ -3,8 +3,7 @@
  * does not show yet, and the token. Lists are the same for every reader; this is applied on top.
  */
 
-import type { Bell } from '../account/bell.ts';
-import type { AccountSession } from '../account/session.ts';
+import type { ReaderAccount } from '../account/account.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
@@ -17,8 +16,7 @@ const MAX_OVERLAY_IDS = 400;
 
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
-  readonly bell: Bell;
-  readonly session: AccountSession;
+  readonly account: ReaderAccount;
 }
 
 export class ReaderState {
@@ -119,32 +117,10 @@ export class ReaderState {
     this.#thread.updateEmpty();
   }
 
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  async becomeGuest(name: string): Promise<void> {
-    const { api, identity } = this.#thread;
-    const { data } = await api.createGuest(name);
-    identity.keepGuest(data);
-    this.onIdentityChange();
-  }
-
-  /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
-  async rename(name: string): Promise<void> {
-    const { api, identity, session } = this.#thread;
-    if (identity.kind === 'account') {
-      await api.changeMe({ name });
-      // The name is in the token.
-      await session.renew();
-    } else {
-      const { data } = await api.renameGuest(name);
-      identity.keepGuest(data);
-    }
-    this.onIdentityChange();
-  }
-
   onIdentityChange(): void {
-    const { bell, comments, composers } = this.#thread;
+    const { account, comments, composers } = this.#thread;
     for (const composer of composers) composer.showIdentity();
-    bell.refresh();
+    account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
     this.loadOverlay(comments.ids);
