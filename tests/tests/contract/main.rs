@@ -5,6 +5,7 @@
 mod accounts;
 mod answer_size;
 mod avatars;
+mod buildings;
 mod challenges;
 mod change_feed;
 mod classifier;

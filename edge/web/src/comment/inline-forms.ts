@@ -32,6 +32,7 @@ export class InlineForms {
     const { comment, own, authorName } = this.#view;
     const isPublished = comment.state === 'published';
     this.replyButton.hidden = !isPublished || !this.#thread.isOpen;
+    this.replyButton.textContent = this.#thread.mode === 'building' ? text.build : text.reply;
     this.replyButton.setAttribute('aria-label', text.writeReply(authorName));
     this.editButton.hidden = !isPublished || !own.can_edit;
     this.deleteButton.hidden =
@@ -43,26 +44,14 @@ export class InlineForms {
   }
 
   #openReply(): void {
-    this.#openComposer({ parent: this.#view.comment }, this.replyButton);
+    openReplyForm(this.#thread, this.#view.comment, this.slot, this.replyButton);
+    this.#view.hideBody(false);
   }
 
   #openEdit(): void {
-    this.#openComposer({ edit: this.#view.comment }, this.editButton);
+    const close = () => this.#view.hideBody(false);
+    openForm(this.#thread, { edit: this.#view.comment }, this.slot, this.editButton, close);
     this.#view.hideBody(true);
-  }
-
-  #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): void {
-    const { composers } = this.#thread;
-    const composer = new Composer(this.#thread, purpose, () => {
-      composers.delete(composer);
-      this.close();
-      // The top floor of a building is the body.
-      this.#view.hideBody(this.#view.isBuildingShown);
-      opener.focus();
-    });
-    composers.add(composer);
-    this.slot.replaceChildren(composer.form);
-    composer.focus();
   }
 
   #confirmDelete(): void {
@@ -87,6 +76,35 @@ export class InlineForms {
     this.slot.replaceChildren(panel);
     yes.focus();
   }
+}
+
+/** Opens the form for an answer in `slot`; the focus goes back to `opener` when it is closed. */
+export function openReplyForm(
+  thread: CommentHost,
+  parent: NonNullable<ComposerPurpose['parent']>,
+  slot: HTMLElement,
+  opener: HTMLButtonElement,
+): void {
+  openForm(thread, { parent }, slot, opener);
+}
+
+function openForm(
+  thread: CommentHost,
+  purpose: ComposerPurpose,
+  slot: HTMLElement,
+  opener: HTMLButtonElement,
+  onClose?: () => void,
+): void {
+  const { composers } = thread;
+  const composer = new Composer(thread, purpose, () => {
+    composers.delete(composer);
+    slot.replaceChildren();
+    onClose?.();
+    opener.focus();
+  });
+  composers.add(composer);
+  slot.replaceChildren(composer.form);
+  composer.focus();
 }
 
 function actionButton(name: string, label: string, click: () => void): HTMLButtonElement {

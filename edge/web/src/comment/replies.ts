@@ -71,8 +71,10 @@ export class ReplyList {
   }
 
   /** The first page takes the place of the top replies. */
-  #showPage({ items, isEnded, isStale }: ListPage, pager: ListPager): void {
-    const { frame, reader, text } = this.#thread;
+  #showPage(page: ListPage, pager: ListPager): void {
+    const { comments, frame, reader, text } = this.#thread;
+    const { items, isEnded, isStale } = page;
+    comments.addPage(page);
     const placed = this.#view.placeReplies(items, pager.seen);
     this.#showMoreButton(!isEnded);
     frame.showStale(isStale);

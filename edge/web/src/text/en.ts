@@ -81,9 +81,8 @@ export const en = {
   continue: 'Continue',
   replyingTo: 'replying to',
   floor: (n: number) => `#${n}`,
-  floorLabel: (n: number) => `Floor ${n}`,
-  storey: (n: number) => `F${n}`,
-  storeyLabel: (n: number) => `Floor ${n} of this building`,
+  /** A place in a conversation, from the ground floor up. */
+  storey: (n: number) => `floor ${n}`,
   level: (n: number) => `Lv ${n}`,
   levelLabel: (n: number) => `Level ${n}`,
   guest: 'Guest',
@@ -96,13 +95,23 @@ export const en = {
   moreReplies: 'Show more replies',
   repliesLoaded: (n: number) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
   commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
-  building: (n: number) => `All ${n} floors`,
-  hideBuilding: 'Hide the building',
-  buildingLabel: 'The whole conversation, from the ground floor up',
-  moreFloors: (n: number) => `Show ${n} more ${plural(n, 'floor', 'floors')}`,
+  /** To lay a floor on a building. */
+  build: 'Reply',
+  conversation: (n: number) => `conversation, ${n} ${plural(n, 'floor', 'floors')}`,
+  /** What one press opens is `step` floors at most. */
+  gap: (n: number, step: number) =>
+    n > step
+      ? `${n} more floors · show ${step} of them`
+      : `${n} more ${plural(n, 'floor', 'floors')} · show the whole building`,
+  floorsShown: (n: number) => `${n} more ${plural(n, 'floor', 'floors')} shown.`,
+  actOnFloor: (n: number, name: string) => `floor ${n}, by ${name}: like, reply, copy link`,
+  copyLink: 'Copy link',
+  linkCopied: 'Link copied',
+  wholeText: 'Show the whole text',
+  foldText: 'Fold',
   linked: 'Linked comment',
-  backToAll: 'Back to all comments',
-  around: 'Nearby in this conversation',
+  showInList: 'Show in the list',
+  close: 'Close',
   linkGone: 'The linked comment could not be found.',
   newComments: (n: number) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
   reload: 'The comments have changed. Show them anew',

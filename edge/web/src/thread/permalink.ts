@@ -1,26 +1,21 @@
-/** Shows the one comment that the address names (`#comment-123`) in the place of the list. */
+/**
+ * Follows the links to a comment (`#comment-123`). One that is on the page is scrolled to and marked
+ * for a moment; another one is shown with its building in a panel above the list. The list stays.
+ */
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { CommentContext, Subject } from '../api/wire.ts';
-import { chainOf } from '../comment/chain.ts';
+import type { Comment, CommentContext } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
-import type { Arrivals } from './arrivals.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
-import type { RootList } from './root-list.ts';
-import type { SortBar } from './sort-bar.ts';
 
 const COMMENT_HASH = /^#comment-(\d{1,20})$/;
 
 interface PermalinkHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
   readonly reader: ReaderState;
-  readonly roots: RootList;
-  readonly sortBar: SortBar;
-  applySubject(subject: Subject): void;
   showState(): void;
 }
 
@@ -28,122 +23,131 @@ export class Permalink {
   /** Why the linked comment is not shown; empty when it is, or when none is linked. */
   notice = '';
   readonly #thread: PermalinkHost;
+  #load = new AbortController();
+  /** Where the reader was when the panel opened. */
+  #scrolledTo = 0;
 
   constructor(thread: PermalinkHost) {
     this.#thread = thread;
+    // No history for a place in a page that one has seen already.
+    thread.frame.section.addEventListener('click', (event) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      const link = (event.target as Element).closest('a');
+      const id = COMMENT_HASH.exec(link?.getAttribute('href') ?? '')?.[1];
+      if (!id) return;
+      event.preventDefault();
+      history.replaceState(history.state, '', `#comment-${id}`);
+      this.#open(id);
+    });
   }
 
-  /** Shows the comment that the address names, else the list; false when it names none. */
-  followAddress(): boolean {
+  /** Shows the comment that the address names, if it names one. */
+  followAddress(): void {
     const id = COMMENT_HASH.exec(location.hash)?.[1];
     if (id) this.#open(id);
     else if (this.#thread.comments.linked) this.#close();
-    return Boolean(id);
+  }
+
+  stop(): void {
+    this.#load.abort();
   }
 
   async #open(id: string): Promise<void> {
-    const { api, roots, subject } = this.#thread;
-    const signal = roots.beginLoad();
-    this.notice = '';
-    roots.showBusy(true);
+    const { api, subject } = this.#thread;
+    this.#load.abort();
+    this.#load = new AbortController();
+    const { signal } = this.#load;
+    this.#notify('');
+    if (this.#showOnPage(id)) return;
     try {
-      const { data, isStale } = await api.context(id, signal);
-      if (subjectNameOf(data.data.comment.subject) !== subject) {
-        // Another thread of this page has the comment.
-        this.#close();
-        return;
-      }
-      this.#show(data.data, isStale);
-      roots.showBusy(false);
+      const { data } = await api.context(id, signal);
+      // Another thread of this page may have the comment.
+      if (subjectNameOf(data.data.comment.subject) === subject) this.#showPanel(data.data);
     } catch (problem) {
-      if (!signal.aborted) this.#fail(problem);
+      if (signal.aborted) return;
+      if (!(problem instanceof ApiProblem)) throw problem;
+      const { locale, text } = this.#thread;
+      this.#notify(problem.status === 404 ? text.linkGone : locale.describeProblem(problem));
     }
   }
 
-  #fail(problem: unknown): void {
-    if (!(problem instanceof ApiProblem)) throw problem;
-    const { locale, text } = this.#thread;
-    this.notice = problem.status === 404 ? text.linkGone : locale.describeProblem(problem);
-    this.#close();
+  #notify(notice: string): void {
+    this.notice = notice;
+    this.#thread.showState();
+    if (notice) this.#thread.frame.notice.scrollIntoView({ block: 'nearest' });
   }
 
-  #show(
-    { ancestors, comment, siblings, root_page }: CommentContext['data'],
-    isStale: boolean,
-  ): void {
+  /** False when the comment has no place of its own on the page. */
+  #showOnPage(id: string): boolean {
+    const view = this.#thread.comments.viewsOf(id)[0];
+    if (!view) return false;
+    view.focus({ preventScroll: true });
+    view.node.scrollIntoView({ block: 'center' });
+    view.mark();
+    return true;
+  }
+
+  #showPanel({ ancestors, comment }: CommentContext['data']): void {
     const { comments, frame, reader, recent, text } = this.#thread;
-    const nearby = h('ol', { role: 'list' });
-    const scope = new CommentScope<CommentView>(nearby);
+    comments.addFloors(ancestors);
+    if (!comments.linked) this.#scrolledTo = window.scrollY;
+    const scope = new CommentScope<CommentView>(h('ol', { role: 'list' }));
     comments.linked = scope;
-    this.#thread.applySubject(root_page.subject);
     const view = comments.makeView(recent.applyTo(comment), scope);
     scope.views.set(comment.id, view);
-    view.markAsTarget();
-    // The chain is shown above the comment already.
-    view.building.button.remove();
-    const heading = h('h3', { class: 'around' }, text.around);
-    frame.linkedPanel.replaceChildren(
-      this.#backButton(),
-      h('h3', { class: 'sr' }, text.linked),
-      ...this.#chainBelow(comment.id, ancestors),
-      h('ol', { role: 'list' }, view.node),
-      heading,
-      nearby,
-    );
+    scope.list.append(view.node);
+    view.showAnswered('alone');
     view.replies.showTop(comment);
-    for (const each of siblings) {
-      if (!scope.views.has(each.id)) comments.place(each, scope);
-    }
-    heading.hidden = nearby.childElementCount === 0;
-    frame.showStale(isStale);
-    frame.takeOver();
-    this.#showPanels();
+    frame.linkedPanel.replaceChildren(
+      h(
+        'div',
+        { class: 'linked-head' },
+        h('h3', {}, text.linked),
+        linkButton(text.showInList, () => this.#showInList([...ancestors, comment])),
+        linkButton(text.close, () => this.#leave()),
+      ),
+      scope.list,
+    );
+    frame.linkedPanel.hidden = false;
     frame.linkedPanel.scrollIntoView({ block: 'start' });
-    view.focus();
+    view.focus({ preventScroll: true });
     reader.loadOverlay([...scope.views.keys()]);
   }
 
-  #chainBelow(id: string, ancestors: CommentContext['data']['ancestors']): HTMLElement[] {
-    const below = ancestors.filter((each) => each.id !== id);
-    const { api, locale } = this.#thread;
-    return below.length > 0 ? [chainOf(below, locale, api.base, { markLast: false })] : [];
-  }
-
-  #backButton(): HTMLButtonElement {
-    return h(
-      'button',
-      { type: 'button', class: 'link', on: { click: () => this.#backToAll() } },
-      `← ${this.#thread.text.backToAll}`,
-    );
-  }
-
-  /** Shows either the linked comment or the list. */
-  #showPanels(): void {
-    const { arrivals, comments, frame, sortBar } = this.#thread;
-    const isLinked = comments.linked !== null;
-    frame.linkedPanel.hidden = !isLinked;
-    frame.list.hidden = isLinked;
-    frame.foot.hidden = isLinked;
-    sortBar.node.hidden = isLinked;
-    arrivals.showCount();
-    this.#thread.updateEmpty();
-    this.#thread.showState();
-  }
-
-  #backToAll(): void {
-    const { heading } = this.#thread.frame;
-    history.pushState(null, '', location.pathname + location.search);
+  /** Puts the conversation on top of the list, as far as the list does not have it. */
+  #showInList(chain: Comment[]): void {
+    const { comments, mode } = this.#thread;
+    const [root] = chain;
+    const last = chain.at(-1);
+    if (!root || !last) return;
     this.#close();
+    // In a tree an answer is drawn under what it answers.
+    for (const comment of mode === 'tree' ? chain : [root, last]) {
+      if (comments.main.views.has(comment.id)) continue;
+      comments.place(comment, comments.main, { isKept: true });
+    }
+    this.#thread.updateEmpty();
+    this.#showOnPage(last.id);
+  }
+
+  /** Back to where the reader was. */
+  #leave(): void {
+    history.replaceState(history.state, '', location.pathname + location.search);
+    this.#close();
+    window.scrollTo({ top: this.#scrolledTo });
+    const { heading } = this.#thread.frame;
     heading.setAttribute('tabindex', '-1');
-    heading.focus();
+    heading.focus({ preventScroll: true });
   }
 
   #close(): void {
-    const { comments, frame, roots } = this.#thread;
+    const { comments, frame } = this.#thread;
     comments.linked = null;
     frame.linkedPanel.replaceChildren();
-    this.#showPanels();
-    if (roots.isLoaded) roots.showBusy(false);
-    else roots.loadFirst();
+    frame.linkedPanel.hidden = true;
   }
+}
+
+function linkButton(label: string, click: () => void): HTMLButtonElement {
+  return h('button', { type: 'button', class: 'link', on: { click } }, label);
 }

@@ -85,9 +85,9 @@ export class RootList {
 
   /** `byButton` moves the focus to the first new comment. */
   async #loadMore({ byButton = false } = {}): Promise<void> {
-    const { comments, frame } = this.#thread;
+    const { frame } = this.#thread;
     const pager = this.#pager;
-    if (!pager || pager.isEnded || this.#isLoadingMore || comments.linked) return;
+    if (!pager || pager.isEnded || this.#isLoadingMore) return;
     const { signal } = this.#load;
     this.#isLoadingMore = true;
     frame.footError.textContent = '';
@@ -111,6 +111,7 @@ export class RootList {
   #showFirst(page: ListPage): void {
     const { arrivals, comments, frame, live, reader } = this.#thread;
     comments.main.clear();
+    comments.addPage(page);
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);
@@ -125,7 +126,8 @@ export class RootList {
   }
 
   #showNext(page: ListPage, byButton: boolean): void {
-    const { frame, reader, text } = this.#thread;
+    const { comments, frame, reader, text } = this.#thread;
+    comments.addPage(page);
     const views = this.#showRoots(page.items);
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);

@@ -50,7 +50,7 @@ export class CommentThread {
   readonly reader: ReaderState = new ReaderState(this);
   readonly writing: Writing = new Writing(this);
   readonly arrivals: Arrivals = new Arrivals(this);
-  readonly permalink: Permalink = new Permalink(this);
+  readonly permalink: Permalink;
   readonly live: LiveStream;
   readonly session: AccountSession = new AccountSession(this);
   readonly bell: Bell = new Bell(this);
@@ -87,6 +87,7 @@ export class CommentThread {
       onFootButton: () => this.roots.onFootButton(),
     });
     this.comments = new ShownComments(this, this.frame.list);
+    this.permalink = new Permalink(this);
     this.live = new LiveStream(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
@@ -116,11 +117,14 @@ export class CommentThread {
   start(): void {
     this.session.start();
     this.bell.refresh();
-    if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
+    if (!this.subject) return;
+    // A link may lead to a comment that the list has.
+    this.roots.loadFirst().then(() => this.permalink.followAddress());
   }
 
   stop(): void {
     this.roots.stop();
+    this.permalink.stop();
     this.arrivals.stop();
     this.live.close();
     this.session.stop();
@@ -202,12 +206,12 @@ export class CommentThread {
     this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
-    this.#composer.form.hidden = this.comments.linked !== null || !isFormShown;
+    this.#composer.form.hidden = !isFormShown;
   }
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
-    const isShown = list.childElementCount === 0 && !this.comments.linked && this.roots.isEnded;
+    const isShown = list.childElementCount === 0 && this.roots.isEnded;
     empty.hidden = !isShown;
   }
 
@@ -216,7 +220,7 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: OwningComment): void {
+  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     view.showMessage(this.locale.describeProblem(problem));
