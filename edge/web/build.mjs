@@ -20,6 +20,8 @@ const DIST = join(import.meta.dirname, 'dist');
 
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
+/** The largest that everything may be that a page loads before its first comment: the script and the element. */
+const FIRST_PART_BOUND = 16_000;
 
 const { values: flags } = parseArgs({ options: { dev: { type: 'boolean', default: false } } });
 
@@ -55,6 +57,42 @@ const styleSheetAsText = {
   },
 };
 
+/** What the element loads later. Each of these parts uses the element's own modules, and does not repeat them. */
+const partsOfElement = {
+  name: 'parts-of-element',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) =>
+      kind === 'dynamic-import' ? { path: join(resolveDir, path), pluginData: 'part' } : undefined,
+    );
+    build.onLoad({ filter: /\.ts$/ }, async ({ path, pluginData }) => {
+      if (pluginData !== 'part') return undefined;
+      // With this import all parts have the element in common, so that esbuild makes one file of it and not one for
+      // each combination of parts.
+      const element = JSON.stringify(join(SOURCE, 'define.ts'));
+      return { contents: `import ${element};\n${await readFile(path, 'utf8')}`, loader: 'ts' };
+    });
+  },
+};
+
+/** The files of the element, and the names of those that `gailou.js` loads. */
+async function buildElement() {
+  const { outputFiles, metafile } = await esbuild.build({
+    ...OPTIONS,
+    format: 'esm',
+    splitting: true,
+    metafile: true,
+    entryPoints: [{ in: join(SOURCE, 'define.ts'), out: 'gailou/element' }],
+    chunkNames: 'gailou/[name]-[hash]',
+    plugins: [styleSheetAsText, partsOfElement],
+  });
+  const fileWith = (name) => {
+    const source = relative(process.cwd(), join(SOURCE, name));
+    const [path] = Object.entries(metafile.outputs).find(([, { inputs }]) => inputs[source]);
+    return `./${relative(DIST, path)}`;
+  };
+  return { outputFiles, elementFile: fileWith('element.ts'), chineseFile: fileWith('text/zh.ts') };
+}
+
 /** The files of a folder, as paths relative to it. */
 async function filesIn(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -67,8 +105,13 @@ async function filesIn(folder) {
 async function buildFiles() {
   const files = new Map();
   for (const name of await filesIn(PUBLIC)) files.set(name, await readFile(join(PUBLIC, name)));
+  const element = await buildElement();
   const { outputFiles } = await esbuild.build({
     ...OPTIONS,
+    define: {
+      ELEMENT_FILE: JSON.stringify(element.elementFile),
+      CHINESE_FILE: JSON.stringify(element.chineseFile),
+    },
     entryPoints: [
       { in: join(SOURCE, 'gailou.ts'), out: 'gailou' },
       { in: join(SOURCE, 'demo/demo.ts'), out: 'demo' },
@@ -80,16 +123,13 @@ async function buildFiles() {
     ],
     plugins: [styleSheetAsText],
   });
-  // What the element loads when it is needed.
-  const modules = await esbuild.build({
-    ...OPTIONS,
-    format: 'esm',
-    entryPoints: [{ in: join(SOURCE, 'account/windows.ts'), out: 'account' }],
-  });
-  for (const { path, contents } of [...outputFiles, ...modules.outputFiles]) {
+  for (const { path, contents } of [...element.outputFiles, ...outputFiles]) {
     files.set(relative(DIST, path), Buffer.from(contents));
   }
-  return new Map([...files, ...(await buildDocs())]);
+  return {
+    files: new Map([...files, ...(await buildDocs())]),
+    firstPart: ['gailou.js', relative('.', element.elementFile)],
+  };
 }
 
 async function writeFiles(files) {
@@ -106,17 +146,24 @@ async function writeFiles(files) {
   }
 }
 
-const files = await buildFiles();
+const { files, firstPart } = await buildFiles();
 await writeFiles(files);
 const documents = [...files.keys()].filter((name) => /^docs\/.*\.html$/.test(name));
 console.log(`docs             ${documents.length} pages`);
+const gzippedSize = (name) => gzipSync(files.get(name), { level: 9 }).length;
+
+function checkBound(name, size, bound) {
+  if (size <= bound || flags.dev) return;
+  console.error(`${name} may have ${bound} bytes gzipped, and has ${size}`);
+  process.exitCode = 1;
+}
+
 for (const [name, contents] of files) {
   if (/^docs\/.*\.(html|png|svg)$/.test(name)) continue;
-  const gzipped = gzipSync(contents, { level: 9 }).length;
-  console.log(`${name.padEnd(16)} ${contents.length} bytes, ${gzipped} gzipped`);
-  const bound = SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY;
-  if (gzipped > bound && !flags.dev) {
-    console.error(`${name} may have ${bound} bytes gzipped`);
-    process.exitCode = 1;
-  }
+  const size = gzippedSize(name);
+  console.log(`${name.padEnd(32)} ${contents.length} bytes, ${size} gzipped`);
+  checkBound(name, size, SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY);
 }
+const firstSize = firstPart.reduce((sum, name) => sum + gzippedSize(name), 0);
+console.log(`the first part                   ${firstSize} gzipped`);
+checkBound('what is loaded before the first comment', firstSize, FIRST_PART_BOUND);

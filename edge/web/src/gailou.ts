@@ -10,20 +10,42 @@
  * What the server rendered (`/t/article/hello?fragment=1`) may be inside the element, or before the
  * script tag. It is shown until the comments are loaded, and nothing moves when they are.
  *
- * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("off": without
- * the event stream); on the script tag the same names with `data-`. The property `token` takes a
- * token that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
- * Colours and shapes: the custom properties --gailou-* in `style/base.css`.
+ * This file only puts the element where it belongs and loads the rest, `define.ts`, from beside itself. The files there
+ * have a hash in their names, so a browser that has them asks for nothing.
  *
- * It needs no framework and no inline code, so it works under a strict Content-Security-Policy.
+ * docs/embedding.md has the attributes, properties, methods, events and parts. It needs no framework and no inline code, so
+ * it works under a strict Content-Security-Policy.
  */
 
-import { GailouComments } from './element.ts';
 import { mount } from './mount.ts';
-import { SCRIPT } from './script.ts';
 
-// A page may have the script once for every thread it shows.
-if (!customElements.get('gailou-comments')) {
-  customElements.define('gailou-comments', GailouComments);
+/** The file with the element, and the one with its Chinese texts, as the build names them. */
+declare const ELEMENT_FILE: string;
+declare const CHINESE_FILE: string;
+/** It names the file with the element itself, for a copy of this script that is older than the files. */
+const STABLE_FILE = './gailou/element.js';
+
+const { currentScript } = document;
+/** Null in a module. */
+const script = currentScript instanceof HTMLScriptElement ? currentScript : null;
+const address = script?.src || null;
+
+/** A classic script of another origin has no address of its own for `import`. */
+const load = (file: string): Promise<unknown> => {
+  const url = address ? new URL(file, address).href : file;
+  return import(url);
+};
+
+load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
+
+function isChinese({ lang }: DOMStringMap): boolean {
+  return /^zh/i.test(lang || document.documentElement.lang || navigator.language);
 }
-mount(SCRIPT);
+
+if (isChinese(script?.dataset ?? {})) load(CHINESE_FILE).catch(() => undefined);
+if (script) mount(script);
+else {
+  for (const each of document.querySelectorAll<HTMLScriptElement>('script[type="module"]')) {
+    if (/\/gailou\.js$/.test(new URL(each.src || '.', location.href).pathname)) mount(each);
+  }
+}

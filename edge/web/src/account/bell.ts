@@ -8,17 +8,14 @@ import { jitter, type Timer } from '../util/time.ts';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 
-export interface BellHost extends ThreadContext {
-  readonly account: { openNotifications(): void };
-}
-
 export class Bell {
   readonly node: HTMLButtonElement;
-  readonly #host: BellHost;
+  readonly #host: ThreadContext;
   readonly #count = h('span', { class: 'unread', 'aria-hidden': 'true' });
   #timer: Timer | undefined;
 
-  constructor(host: BellHost) {
+  /** `open` shows the notifications. */
+  constructor(host: ThreadContext, open: () => void) {
     this.#host = host;
     this.node = h(
       'button',
@@ -26,7 +23,7 @@ export class Bell {
         type: 'button',
         class: 'bell',
         hidden: true,
-        on: { click: () => this.#host.account.openNotifications() },
+        on: { click: open },
       },
       icon(BELL_PATH),
       this.#count,

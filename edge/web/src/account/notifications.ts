@@ -11,13 +11,10 @@ import { AccountDialog } from './dialog.ts';
 /** Characters that are shown of a comment. */
 const EXCERPT_LENGTH = 140;
 
-export interface NotificationsHost extends ThreadContext {
-  readonly bell: { markRead(): void };
-}
-
 /** Shows them; `place` is in the shadow tree. */
 export async function openNotifications(
-  host: NotificationsHost,
+  host: ThreadContext,
+  bell: { markRead(): void },
   place: HTMLElement,
 ): Promise<void> {
   const { api, locale } = host;
@@ -38,7 +35,7 @@ export async function openNotifications(
       const newest = data.data[0];
       if (!cursor && newest && data.unread > 0) {
         await api.readNotifications(newest.id);
-        host.bell.markRead();
+        bell.markRead();
       }
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;

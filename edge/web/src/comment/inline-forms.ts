@@ -1,6 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
-import { Composer, type ComposerPurpose } from '../composer/composer.ts';
+import type { ComposerPurpose } from '../composer/composer.ts';
+import { loadForms } from '../composer/load-forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -44,14 +45,18 @@ export class InlineForms {
   }
 
   #openReply(): void {
-    openReplyForm(this.#thread, this.#view.comment, this.slot, this.replyButton);
+    const { comment } = this.#view;
+    openForm(this.#thread, { parent: comment }, this.slot, this.replyButton, this.#view);
     this.#view.hideBody(false);
   }
 
-  #openEdit(): void {
+  async #openEdit(): Promise<void> {
+    const { comment } = this.#view;
     const close = () => this.#view.hideBody(false);
-    openForm(this.#thread, { edit: this.#view.comment }, this.slot, this.editButton, close);
-    this.#view.hideBody(true);
+    const edit = { edit: comment };
+    if (await openForm(this.#thread, edit, this.slot, this.editButton, this.#view, close)) {
+      this.#view.hideBody(true);
+    }
   }
 
   #confirmDelete(): void {
@@ -78,25 +83,23 @@ export class InlineForms {
   }
 }
 
-/** Opens the form for an answer in `slot`; the focus goes back to `opener` when it is closed. */
-export function openReplyForm(
-  thread: CommentHost,
-  parent: NonNullable<ComposerPurpose['parent']>,
-  slot: HTMLElement,
-  opener: HTMLButtonElement,
-): void {
-  openForm(thread, { parent }, slot, opener);
-}
-
-function openForm(
+/**
+ * Opens a form in `slot`; the focus goes back to `opener` when it is closed. False when it could not
+ * be loaded.
+ */
+export async function openForm(
   thread: CommentHost,
   purpose: ComposerPurpose,
   slot: HTMLElement,
-  opener: HTMLButtonElement,
+  opener: HTMLElement,
+  place: Pick<OwningComment, 'showMessage'>,
   onClose?: () => void,
-): void {
-  const { composers } = thread;
-  const composer = new Composer(thread, purpose, () => {
+): Promise<boolean> {
+  const { composers, text } = thread;
+  const forms = await loadForms().catch(() => null);
+  place.showMessage(forms ? '' : text.errors.network);
+  if (!forms) return false;
+  const composer = new forms.Composer(thread, purpose, () => {
     composers.delete(composer);
     slot.replaceChildren();
     onClose?.();
@@ -105,6 +108,7 @@ function openForm(
   composers.add(composer);
   slot.replaceChildren(composer.form);
   composer.focus();
+  return true;
 }
 
 function actionButton(name: string, label: string, click: () => void): HTMLButtonElement {

@@ -1,6 +1,6 @@
 /** One floor of a building: who, what, and on a press a bar to like it, to answer it, or to copy its link. */
 
-import { askGuestName } from '../composer/guest-name.ts';
+import { loadForms } from '../composer/load-forms.ts';
 import { h } from '../dom/html.ts';
 import {
   authorNameOf,
@@ -9,8 +9,8 @@ import {
   reactionStateWith,
 } from '../model/shown-comment.ts';
 import { TextFold } from './fold.ts';
-import type { CommentHost } from './host.ts';
-import { openReplyForm } from './inline-forms.ts';
+import type { CommentHost, OwningComment } from './host.ts';
+import { openForm } from './inline-forms.ts';
 import { bodyOf } from './parts.ts';
 
 export class QuotedFloorView {
@@ -87,10 +87,14 @@ export class QuotedFloorView {
     const { reader, text, isOpen } = this.#thread;
     const slot = h('div');
     const message = h('p', { class: 'error', role: 'alert' });
-    this.#like = button(text.like, () => this.#react(slot, message));
-    const reply = button(text.build, () =>
-      openReplyForm(this.#thread, { ...this.#floor, path: this.#path }, slot, reply),
-    );
+    const place = {
+      showMessage: (sentence: string) => {
+        message.textContent = sentence;
+      },
+    };
+    this.#like = button(text.like, () => this.#react(slot, place));
+    const parent = { ...this.#floor, path: this.#path };
+    const reply = button(text.build, () => openForm(this.#thread, { parent }, slot, reply, place));
     const copy = button(text.copyLink, () => this.#copyLink(copy, message));
     reply.hidden = !isOpen;
     this.#slot.replaceChildren(
@@ -122,10 +126,14 @@ export class QuotedFloorView {
     this.#like.setAttribute('aria-pressed', String(this.#reaction === 'like'));
   }
 
-  async #react(prompt: HTMLElement, message: HTMLElement): Promise<void> {
-    const { identity, writing } = this.#thread;
-    message.textContent = '';
-    if (!identity.token && !(await askGuestName(this.#thread, prompt))) return;
+  async #react(prompt: HTMLElement, place: Pick<OwningComment, 'showMessage'>): Promise<void> {
+    const { identity, text, writing } = this.#thread;
+    place.showMessage('');
+    if (!identity.token) {
+      const forms = await loadForms().catch(() => null);
+      if (!forms) place.showMessage(text.errors.network);
+      if (!(await forms?.askGuestName(this.#thread, prompt))) return;
+    }
     const { id, likes, dislikes = 0 } = this.#floor as QuotedComment & { dislikes?: number };
     const before = { likes, dislikes, reaction: this.#reaction };
     const wanted = before.reaction === 'like' ? null : 'like';
@@ -134,11 +142,7 @@ export class QuotedFloorView {
       writing.showReaction(id, await writing.sendReaction(id, wanted, before));
     } catch (problem) {
       writing.showReaction(id, before);
-      this.#thread.report(problem, {
-        showMessage: (sentence) => {
-          message.textContent = sentence;
-        },
-      });
+      this.#thread.report(problem, place);
     }
   }
 

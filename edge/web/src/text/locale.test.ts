@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiProblem } from '../api/problem.ts';
 import { en } from './en.ts';
+import { loadLocale } from './load-locale.ts';
 import { Locale } from './locale.ts';
 import { zh } from './zh.ts';
 
@@ -23,7 +24,8 @@ describe('language', () => {
     ['fr', 'en'],
     ['', 'en'],
   ] as const) {
-    test(`"${tag}" is ${language}`, () => assert.equal(new Locale(tag).language, language));
+    test(`"${tag}" is ${language}`, async () =>
+      assert.equal((await loadLocale(tag)).language, language));
   }
 
   test('both languages have the same texts', () => assert.deepEqual(keysOf(zh), keysOf(en)));
@@ -42,15 +44,15 @@ describe('time ago', () => {
     [30 * DAY_MS, 'Oct 23, 2026', '2026年10月23日'],
   ] as const) {
     test(`${agoMs} ms`, () => {
-      assert.equal(new Locale('en').timeAgo(now - agoMs, now), english);
-      assert.equal(new Locale('zh').timeAgo(now - agoMs, now), chinese);
+      assert.equal(new Locale('en', en).timeAgo(now - agoMs, now), english);
+      assert.equal(new Locale('zh', zh).timeAgo(now - agoMs, now), chinese);
     });
   }
 });
 
 describe('describe problem', () => {
   const describeInEnglish = (fields: ConstructorParameters<typeof ApiProblem>[0]) =>
-    new Locale('en').describeProblem(new ApiProblem(fields));
+    new Locale('en', en).describeProblem(new ApiProblem(fields));
 
   test('known code has its sentence', () =>
     assert.equal(describeInEnglish({ code: 'muted', detail: 'x' }), en.errors.muted));

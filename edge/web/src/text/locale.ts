@@ -1,8 +1,7 @@
 /** Texts, numbers and times in one language. It needs no DOM. */
 
 import type { ApiProblem } from '../api/problem.ts';
-import { en, type Strings } from './en.ts';
-import { zh } from './zh.ts';
+import type { Strings } from './en.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -17,11 +16,10 @@ export class Locale {
   readonly #date: Intl.DateTimeFormat;
   readonly #dateAndTime: Intl.DateTimeFormat;
 
-  /** Every tag that begins with `zh` is Chinese; every other one is English. */
-  constructor(tag: string) {
-    this.language = /^zh/i.test(tag) ? 'zh' : 'en';
-    this.tag = this.language === 'zh' ? 'zh-CN' : 'en';
-    this.text = this.language === 'zh' ? zh : en;
+  constructor(language: 'en' | 'zh', text: Strings) {
+    this.language = language;
+    this.tag = language === 'zh' ? 'zh-CN' : 'en';
+    this.text = text;
     this.#compact = new Intl.NumberFormat(this.tag, {
       notation: 'compact',
       maximumFractionDigits: 1,

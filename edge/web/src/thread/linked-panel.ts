@@ -1,7 +1,4 @@
-/**
- * Follows the links to a comment (`#comment-123`). One that is on the page is scrolled to and marked
- * for a moment; another one is shown with its building in a panel above the list. The list stays.
- */
+/** The panel above the list with a linked comment that is not on the page, on its building. */
 
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
@@ -12,82 +9,58 @@ import { h } from '../dom/html.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
-const COMMENT_HASH = /^#comment-(\d{1,20})$/;
-
-interface PermalinkHost extends ThreadPartHost {
+export interface LinkedPanelHost extends ThreadPartHost {
   readonly reader: ReaderState;
   showState(): void;
 }
 
-export class Permalink {
-  /** Why the linked comment is not shown; empty when it is, or when none is linked. */
-  notice = '';
-  readonly #thread: PermalinkHost;
+interface Follower {
+  notify(notice: string): void;
+  showOnPage(id: string): boolean;
+}
+
+export class LinkedPanel {
+  readonly #thread: LinkedPanelHost;
+  readonly #follower: Follower;
   #load = new AbortController();
   /** Where the reader was when the panel opened. */
   #scrolledTo = 0;
 
-  constructor(thread: PermalinkHost) {
+  constructor(thread: LinkedPanelHost, follower: Follower) {
     this.#thread = thread;
-    // No history for a place in a page that one has seen already.
-    thread.frame.section.addEventListener('click', (event) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      const link = (event.target as Element).closest('a');
-      const id = COMMENT_HASH.exec(link?.getAttribute('href') ?? '')?.[1];
-      if (!id) return;
-      event.preventDefault();
-      history.replaceState(history.state, '', `#comment-${id}`);
-      this.#open(id);
-    });
+    this.#follower = follower;
   }
 
-  /** Shows the comment that the address names, if it names one. */
-  followAddress(): void {
-    const id = COMMENT_HASH.exec(location.hash)?.[1];
-    if (id) this.#open(id);
-    else if (this.#thread.comments.linked) this.#close();
-  }
-
+  /** Ends what is under way. */
   stop(): void {
     this.#load.abort();
   }
 
-  async #open(id: string): Promise<void> {
-    const { api, subject } = this.#thread;
-    this.#load.abort();
+  async open(id: string): Promise<void> {
+    const { api, locale, subject, text } = this.#thread;
     this.#load = new AbortController();
     const { signal } = this.#load;
-    this.#notify('');
-    if (this.#showOnPage(id)) return;
     try {
       const { data } = await api.context(id, signal);
       // Another thread of this page may have the comment.
-      if (subjectNameOf(data.data.comment.subject) === subject) this.#showPanel(data.data);
+      if (subjectNameOf(data.data.comment.subject) === subject) this.#show(data.data);
     } catch (problem) {
       if (signal.aborted) return;
       if (!(problem instanceof ApiProblem)) throw problem;
-      const { locale, text } = this.#thread;
-      this.#notify(problem.status === 404 ? text.linkGone : locale.describeProblem(problem));
+      this.#thread.emitProblem(problem);
+      const isGone = problem.status === 404;
+      this.#follower.notify(isGone ? text.linkGone : locale.describeProblem(problem));
     }
   }
 
-  #notify(notice: string): void {
-    this.notice = notice;
-    this.#thread.showState();
-    if (notice) this.#thread.frame.notice.scrollIntoView({ block: 'nearest' });
+  close(): void {
+    const { comments, frame } = this.#thread;
+    comments.linked = null;
+    frame.linkedPanel.replaceChildren();
+    frame.linkedPanel.hidden = true;
   }
 
-  /** False when the comment has no place of its own on the page. */
-  #showOnPage(id: string): boolean {
-    const view = this.#thread.comments.viewsOf(id)[0];
-    if (!view) return false;
-    view.focus({ preventScroll: true });
-    view.node.scrollIntoView({ block: 'center' });
-    view.mark();
-    return true;
-  }
-
-  #showPanel({ ancestors, comment }: CommentContext['data']): void {
+  #show({ ancestors, comment }: CommentContext['data']): void {
     const { comments, frame, reader, recent, text } = this.#thread;
     comments.addFloors(ancestors);
     if (!comments.linked) this.#scrolledTo = window.scrollY;
@@ -120,31 +93,24 @@ export class Permalink {
     const [root] = chain;
     const last = chain.at(-1);
     if (!root || !last) return;
-    this.#close();
+    this.close();
     // In a tree an answer is drawn under what it answers.
     for (const comment of mode === 'tree' ? chain : [root, last]) {
       if (comments.main.views.has(comment.id)) continue;
       comments.place(comment, comments.main, { isKept: true });
     }
     this.#thread.updateEmpty();
-    this.#showOnPage(last.id);
+    this.#follower.showOnPage(last.id);
   }
 
   /** Back to where the reader was. */
   #leave(): void {
     history.replaceState(history.state, '', location.pathname + location.search);
-    this.#close();
+    this.close();
     window.scrollTo({ top: this.#scrolledTo });
     const { heading } = this.#thread.frame;
     heading.setAttribute('tabindex', '-1');
     heading.focus({ preventScroll: true });
-  }
-
-  #close(): void {
-    const { comments, frame } = this.#thread;
-    comments.linked = null;
-    frame.linkedPanel.replaceChildren();
-    frame.linkedPanel.hidden = true;
   }
 }
 
