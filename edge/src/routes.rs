@@ -112,6 +112,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/subjects", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
+        .route("/write/{type}/{key}", get(checked(RouteRule::ANY_REQUEST)).merge(post(checked(RouteRule::ANY_REQUEST))))
         .route("/edge/push", post(receive_push))
         .route("/healthz", get(health_check))
         .route("/readyz", get(checked(RouteRule::ANY_REQUEST)))

@@ -23,6 +23,7 @@ mod fake_siteverify;
 mod fake_worker;
 mod guest_names;
 mod html;
+mod html_pages;
 mod http_headers;
 mod idempotency;
 mod latest;

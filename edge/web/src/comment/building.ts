@@ -35,7 +35,7 @@ export class Building {
       'aria-expanded': 'false',
       on: { click: () => this.#toggle() },
     });
-    this.toggle.textContent = thread.text.conversation(this.#chain.length);
+    this.toggle.textContent = thread.text.showFloors(this.#chain.length);
   }
 
   get isShown(): boolean {

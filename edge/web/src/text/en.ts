@@ -97,6 +97,8 @@ export const en = {
   commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
   /** To lay a floor on a building. */
   build: 'Reply',
+  /** Opens the conversation below an answer. */
+  showFloors: (n: number) => `${n} floors`,
   conversation: (n: number) => `conversation, ${n} ${plural(n, 'floor', 'floors')}`,
   /** What one press opens is `step` floors at most. */
   gap: (n: number, step: number) =>

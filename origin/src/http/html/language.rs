@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use gailou_shared::page_language::PageLanguage;
-use gailou_shared::wire::StaffRole;
+use gailou_shared::wire::{Code, StaffRole};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
@@ -144,6 +144,60 @@ impl Phrases {
 
     pub(super) const fn edited(self) -> &'static str {
         self.of("edited", "已编辑")
+    }
+
+    pub(super) const fn write_comment(self) -> &'static str {
+        self.of("Write a comment", "发表评论")
+    }
+
+    pub(super) const fn write_reply(self) -> &'static str {
+        self.of("Write a reply", "写回复")
+    }
+
+    pub(super) const fn reply(self) -> &'static str {
+        self.of("Reply", "回复")
+    }
+
+    pub(super) const fn your_name(self) -> &'static str {
+        self.of("Your name", "昵称")
+    }
+
+    pub(super) const fn your_comment(self) -> &'static str {
+        self.of("Your comment", "评论内容")
+    }
+
+    pub(super) const fn post(self) -> &'static str {
+        self.of("Post", "发表")
+    }
+
+    pub(super) const fn held(self) -> &'static str {
+        self.of("Your comment is awaiting review.", "评论正在等待审核。")
+    }
+
+    /// Why a comment was not taken; `None` where the refusal's own words are the best.
+    pub(super) const fn refusal(self, code: Code) -> Option<&'static str> {
+        Some(match code {
+            Code::ChallengeRequired => self.of(
+                "This site asks guests to show that they are no robots, and that needs JavaScript. Your text is kept \
+                 here: comment on the page of the article, with JavaScript switched on.",
+                "本站要求访客证明自己不是机器人，这需要 JavaScript。文字已保留在此：请打开 JavaScript，在文章页面评论。",
+            ),
+            Code::GuestsNotAllowed => self.of("Guests cannot comment here.", "此处不接受访客评论。"),
+            Code::SubjectClosed => self.of("Comments are closed here.", "评论已关闭。"),
+            Code::ParentNotFound | Code::CommentNotFound => {
+                self.of("The comment that you answer is no longer there.", "您要回复的评论已不存在。")
+            }
+            Code::RateLimited => self.of("You are going a little fast. Try again in a minute.", "操作太快了，请稍后再试。"),
+            Code::TokenInvalid | Code::TokenMissing => self.of(
+                "This form is too old. Your text is kept here: copy it, and open the form again.",
+                "表单已过期。文字已保留在此，请复制后重新打开表单。",
+            ),
+            Code::Unavailable | Code::Overloaded => self.of(
+                "The comment server is busy. Whether this was done is not known; sending it again is safe.",
+                "评论服务器繁忙，结果未知，再次发送是安全的。",
+            ),
+            _ => return None,
+        })
     }
 
     /// The number of a root in the list.

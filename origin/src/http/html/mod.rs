@@ -10,6 +10,7 @@ mod json_ld;
 mod language;
 mod markup;
 pub(super) mod text;
+mod write_form;
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,6 +41,8 @@ use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, cache_tags, page, thread};
 use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
+
+pub(super) use self::write_form::{__path_send_form, __path_show_form, send_form, show_form};
 
 const HTML_TYPE: &str = "text/html; charset=utf-8";
 
@@ -127,6 +130,14 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
     let styles = styles.map(|style| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(style)))).concat();
     let rest = "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
     format!("default-src 'none'; style-src{styles}; {rest}")
+});
+
+/// The same for the page with the form, which may be sent to this server.
+static FORM_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let style = STANDARD.encode(Sha256::digest(markup::DOCUMENT_STYLE));
+    let rest = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    let policy = format!("default-src 'none'; style-src 'sha256-{style}'; {rest}");
+    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 });
 
 static DOCUMENT_HEADERS: LazyLock<[(&str, &str); 3]> = LazyLock::new(|| {

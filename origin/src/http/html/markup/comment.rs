@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{Comment, CommentFlag, CommentPage, QuotedFloor, Subject};
+use gailou_shared::wire::{Comment, CommentFlag, CommentPage, QuotedFloor, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 
 use crate::clock::rfc3339;
@@ -21,6 +21,7 @@ const MAX_INDENT_LEVELS: usize = 3;
 /// Draws the comments of one page.
 pub(super) struct CommentMarkup<'p> {
     mode: Mode,
+    is_open: bool,
     links: &'p PageLinks,
     phrases: Phrases,
     /// What is on the page, by id.
@@ -45,6 +46,7 @@ impl<'p> CommentMarkup<'p> {
         let listed = listed.flat_map(|comment| [comment].into_iter().chain(comment.top_replies.iter().flatten()));
         Self {
             mode: subject.mode,
+            is_open: subject.state == SubjectState::Open,
             links,
             phrases,
             comments: listed.chain(chain).map(|comment| (comment.id, comment)).collect(),
@@ -80,7 +82,12 @@ impl<'p> CommentMarkup<'p> {
                         (self.answered(comment, under))
                         @if comment.author.is_some() {
                             div.fold { div.clip { div.body dir="auto" { (PreEscaped(&comment.html)) } } }
-                            footer.actions { @if comment.likes > 0 { (self.phrases.likes(comment.likes)) } }
+                            footer.actions {
+                                @if comment.likes > 0 { span { (self.phrases.likes(comment.likes)) } }
+                                @if let Some(address) = self.links.write(Some(comment.id)).filter(|_| self.is_open) {
+                                    a href=(address) rel="nofollow" { (self.phrases.reply()) }
+                                }
+                            }
                         } @else {
                             div class="body gone" { (self.phrases.deleted()) }
                         }

@@ -11,16 +11,22 @@ pub(in crate::http::html) struct PageLinks {
     /// `/t/type/key`.
     page: String,
     feed: String,
+    /// `/write/type/key`.
+    form: String,
     language: PageLanguage,
     /// Whether the page is a host's, whose own addresses are others.
     is_fragment: bool,
 }
 
 impl PageLinks {
-    pub(super) fn in_document(subject: &Subject, language: PageLanguage) -> Self {
-        let segments = format!("{}/{}", encode(&subject.r#type), encode(&subject.key));
+    pub(in crate::http::html) fn of(kind: &str, key: &str, language: PageLanguage) -> Self {
+        let segments = format!("{}/{}", encode(kind), encode(key));
         let (page, feed) = (format!("/t/{segments}"), format!("/v1/subjects/{segments}/feed.atom"));
-        Self { page, feed, language, is_fragment: false }
+        Self { page, feed, form: format!("/write/{segments}"), language, is_fragment: false }
+    }
+
+    pub(super) fn in_document(subject: &Subject, language: PageLanguage) -> Self {
+        Self::of(&subject.r#type, &subject.key, language)
     }
 
     pub(super) fn in_fragment(subject: &Subject, language: PageLanguage) -> Self {
@@ -48,8 +54,14 @@ impl PageLinks {
         format!("{}&cursor={}", self.in_language(self.language, linked), encode(cursor))
     }
 
+    /// The form for a comment, or for an answer to this one; `None` where a link cannot lead there.
+    pub(super) fn write(&self, to: Option<CommentId>) -> Option<String> {
+        let address = format!("{}?lang={}", self.form, self.language.name());
+        (!self.is_fragment).then(|| to.map_or(address.clone(), |to| format!("{address}&to={to}")))
+    }
+
     /// The page of one comment with its replies; `None` where a link cannot lead there.
-    pub(super) fn comment(&self, id: CommentId) -> Option<String> {
+    pub(in crate::http::html) fn comment(&self, id: CommentId) -> Option<String> {
         (!self.is_fragment).then(|| format!("{}&comment={id}", self.list()))
     }
 }

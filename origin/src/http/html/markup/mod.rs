@@ -10,6 +10,7 @@
 
 mod building;
 mod comment;
+mod form;
 mod links;
 
 use gailou_shared::page_language::PageLanguage;
@@ -17,6 +18,7 @@ use gailou_shared::wire::{Comment, CommentPage, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 
 use self::comment::CommentMarkup;
+pub(super) use self::form::{FormNotice, FormPage};
 pub(super) use self::links::PageLinks;
 use crate::http::html::json_ld;
 use crate::http::html::language::Phrases;
@@ -117,7 +119,12 @@ fn thread(shown: Shown<'_>, links: &PageLinks, is_fragment: bool) -> Markup {
             }
             @match note {
                 Some(note) => p.note { (note) },
-                None => @if is_fragment { div class="controls form" {} },
+                None => {
+                    @if is_fragment { div class="controls form" {} }
+                    @if let Some(address) = links.write(shown.chain.last().map(|comment| comment.id)) {
+                        p { a.write href=(address) { @if shown.chain.is_empty() { (phrases.write_comment()) } @else { (phrases.write_reply()) } } }
+                    }
+                },
             }
             @if subject.state != SubjectState::Hidden { (list(shown, links)) }
         }
