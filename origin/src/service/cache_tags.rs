@@ -18,6 +18,7 @@ pub trait Tagged {
 }
 
 /// A comment that an answer shows.
+#[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// Type and key of its subject.
     subject: (&'a str, &'a str),

@@ -15,7 +15,7 @@ use crate::http::state::HttpState;
 
 /// The language of a page: that of `lang`, else the one that the reader prefers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RequestLanguage {
+pub(in crate::http) struct RequestLanguage {
     pub(super) language: PageLanguage,
     /// Whether another reader would get another page at this address.
     pub(super) is_negotiated: bool,

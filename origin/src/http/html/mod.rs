@@ -10,7 +10,7 @@ mod json_ld;
 mod language;
 mod markup;
 pub(super) mod text;
-mod write_form;
+pub(super) mod write_form;
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,8 +41,6 @@ use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, cache_tags, page, thread};
 use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
-
-pub(super) use self::write_form::{__path_send_form, __path_show_form, send_form, show_form};
 
 const HTML_TYPE: &str = "text/html; charset=utf-8";
 
