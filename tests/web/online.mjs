@@ -12,4 +12,7 @@ import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
 import './sites.test.mjs';
+import './element.test.mjs';
+import './frameworks.test.mjs';
+import './host-pages.test.mjs';
 import './first-day.test.mjs';

@@ -26,6 +26,8 @@ const REFLECTED = {
 } as const satisfies Record<string, readonly string[]>;
 
 type Switch = 'on' | 'off';
+/** Frameworks give switches as booleans, some of them in attributes. */
+const SWITCH_WORDS: Readonly<Record<string, Switch>> = { true: 'on', false: 'off' };
 
 export class GailouComments extends HTMLElement {
   static readonly observedAttributes = [...Object.keys(REFLECTED), 'lang', 'token'];
@@ -63,12 +65,13 @@ export class GailouComments extends HTMLElement {
         configurable: true,
         enumerable: true,
         get(this: GailouComments) {
-          const value = this.getAttribute(name) ?? '';
+          const given = this.getAttribute(name) ?? '';
+          const value = SWITCH_WORDS[given] ?? given;
           return words.length === 0 || words.includes(value as never) ? value : words[0];
         },
         set(this: GailouComments, value: unknown) {
           if (value === null || value === undefined) this.removeAttribute(name);
-          else this.setAttribute(name, wordOf(value));
+          else this.setAttribute(name, SWITCH_WORDS[String(value)] ?? String(value));
         },
       });
     }
@@ -196,6 +199,7 @@ export class GailouComments extends HTMLElement {
       locale,
       sort: this.sort,
       token: this.#token,
+      areKeysAllowed: () => this.keys === 'on',
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
     if (this.loading === 'eager' || linkedCommentId() || !window.IntersectionObserver) this.#load();
@@ -225,10 +229,4 @@ export class GailouComments extends HTMLElement {
     this.#nearness?.disconnect();
     this.#thread.start();
   }
-}
-
-/** Frameworks give switches as booleans. */
-function wordOf(value: unknown): string {
-  if (typeof value !== 'boolean') return String(value);
-  return value ? 'on' : 'off';
 }

@@ -14,7 +14,8 @@ export interface ListPage {
   items: Comment[];
   /** Null when there was nothing left to fetch. */
   subject: Subject | null;
-  floors: NonNullable<Page['floors']>;
+  /** Null in a mode without buildings. */
+  floors: Page['floors'] | null;
   /** The version of the subject that the page shows. */
   epoch: number;
   isStale: boolean;
@@ -45,13 +46,13 @@ export class ListPager {
       if (page.items.length > 0) break;
     }
     return (
-      page ?? { items: [], subject: null, floors: {}, epoch: 0, isStale: false, isEnded: true }
+      page ?? { items: [], subject: null, floors: null, epoch: 0, isStale: false, isEnded: true }
     );
   }
 
   async #nextPage(options: ReadOptions): Promise<ListPage> {
     const answer = await this.#fetch(options);
-    const { data, page, subject, floors = {} } = answer.data;
+    const { data, page, subject, floors = null } = answer.data;
     this.#cursor = page.next;
     this.isStarted = true;
     this.isEnded = !page.next;

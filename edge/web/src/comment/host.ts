@@ -6,6 +6,7 @@
 import type { ListPage } from '../api/pager.ts';
 import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
 /** The comment that a part belongs to. */
@@ -44,6 +45,9 @@ export interface CommentHost extends ComposerHost {
   readonly reader: ComposerHost['reader'] & OverlaySource;
   readonly writing: ComposerHost['writing'] & CommentWriter;
   readonly comments: FloorSource;
+  readonly reacting: CommentReactions;
+  /** Loads the forms, and what `writing` has; rejects where that is impossible. */
+  loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
   report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void;
 }
@@ -53,7 +57,7 @@ interface FloorSource {
   floorOf(id: string): QuotedComment | undefined;
   addFloors(comments: Comment[]): void;
   /** What a page brings, before its comments are placed. */
-  addPage(page: Pick<ListPage, 'items' | 'floors'>): void;
+  addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }
 
 interface ReplyAnnouncer {
@@ -68,6 +72,9 @@ interface OverlaySource {
 
 interface CommentWriter {
   deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+}
+
+interface CommentReactions {
   sendReaction(
     id: string,
     wanted: Reaction | null,

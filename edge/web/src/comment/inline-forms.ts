@@ -1,7 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
-import { loadForms } from '../composer/load-forms.ts';
+import type * as Forms from '../composer/forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -59,7 +59,8 @@ export class InlineForms {
     }
   }
 
-  #confirmDelete(): void {
+  async #confirmDelete(): Promise<void> {
+    if (!(await loadForms(this.#thread, this.#view))) return;
     const { text, writing } = this.#thread;
     const close = () => {
       this.close();
@@ -83,6 +84,16 @@ export class InlineForms {
   }
 }
 
+/** What the reader writes with; where it cannot be loaded, `place` says so. */
+export async function loadForms(
+  thread: CommentHost,
+  place: Pick<OwningComment, 'showMessage'>,
+): Promise<typeof Forms | null> {
+  const forms = await thread.loadForms().catch(() => null);
+  place.showMessage(forms ? '' : thread.text.errors.network);
+  return forms;
+}
+
 /**
  * Opens a form in `slot`; the focus goes back to `opener` when it is closed. False when it could not
  * be loaded.
@@ -95,9 +106,8 @@ export async function openForm(
   place: Pick<OwningComment, 'showMessage'>,
   onClose?: () => void,
 ): Promise<boolean> {
-  const { composers, text } = thread;
-  const forms = await loadForms().catch(() => null);
-  place.showMessage(forms ? '' : text.errors.network);
+  const { composers } = thread;
+  const forms = await loadForms(thread, place);
   if (!forms) return false;
   const composer = new forms.Composer(thread, purpose, () => {
     composers.delete(composer);

@@ -1,6 +1,5 @@
 /** One floor of a building: who, what, and on a press a bar to like it, to answer it, or to copy its link. */
 
-import { loadForms } from '../composer/load-forms.ts';
 import { h } from '../dom/html.ts';
 import {
   authorNameOf,
@@ -10,7 +9,7 @@ import {
 } from '../model/shown-comment.ts';
 import { TextFold } from './fold.ts';
 import type { CommentHost, OwningComment } from './host.ts';
-import { openForm } from './inline-forms.ts';
+import { loadForms, openForm } from './inline-forms.ts';
 import { bodyOf } from './parts.ts';
 
 export class QuotedFloorView {
@@ -98,7 +97,7 @@ export class QuotedFloorView {
     const copy = button(text.copyLink, () => this.#copyLink(copy, message));
     reply.hidden = !isOpen;
     this.#slot.replaceChildren(
-      h('div', { class: 'actions' }, this.#like, reply, copy),
+      h('div', { class: 'floor-actions' }, this.#like, reply, copy),
       message,
       slot,
     );
@@ -127,21 +126,20 @@ export class QuotedFloorView {
   }
 
   async #react(prompt: HTMLElement, place: Pick<OwningComment, 'showMessage'>): Promise<void> {
-    const { identity, text, writing } = this.#thread;
+    const { identity, reacting } = this.#thread;
     place.showMessage('');
     if (!identity.token) {
-      const forms = await loadForms().catch(() => null);
-      if (!forms) place.showMessage(text.errors.network);
+      const forms = await loadForms(this.#thread, place);
       if (!(await forms?.askGuestName(this.#thread, prompt))) return;
     }
     const { id, likes, dislikes = 0 } = this.#floor as QuotedComment & { dislikes?: number };
     const before = { likes, dislikes, reaction: this.#reaction };
     const wanted = before.reaction === 'like' ? null : 'like';
-    writing.showReaction(id, reactionStateWith(before, wanted));
+    reacting.showReaction(id, reactionStateWith(before, wanted));
     try {
-      writing.showReaction(id, await writing.sendReaction(id, wanted, before));
+      reacting.showReaction(id, await reacting.sendReaction(id, wanted, before));
     } catch (problem) {
-      writing.showReaction(id, before);
+      reacting.showReaction(id, before);
       this.#thread.report(problem, place);
     }
   }

@@ -5,6 +5,7 @@
 
 import type { Comment, OverlayEntry } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { setTabStop } from '../dom/tab-stop.ts';
 import { authorNameOf, isTombstone, type ShownComment } from '../model/shown-comment.ts';
 import type { Timer } from '../util/time.ts';
 import { Building } from './building.ts';
@@ -73,7 +74,7 @@ export class CommentView implements OwningComment {
         'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
       },
       this.#avatar,
-      this.#buildMain(),
+      this.#buildMain(ids.author),
     );
     const { list, moreButton } = this.replies;
     this.node = h('li', { class: 'item' }, this.#article, list, moreButton);
@@ -153,13 +154,14 @@ export class CommentView implements OwningComment {
   renderActions(): void {
     this.reactions.render(this.comment.state === 'published');
     this.forms.render();
+    setTabStop(this.#article);
   }
 
-  #buildMain(): HTMLElement {
+  #buildMain(authorId: string): HTMLElement {
     const { replyButton, editButton, deleteButton, slot } = this.forms;
     const actions = h(
       'div',
-      { class: 'actions' },
+      { class: 'actions', role: 'toolbar', 'aria-labelledby': authorId },
       ...this.reactions.nodes,
       replyButton,
       editButton,

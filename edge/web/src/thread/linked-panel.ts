@@ -1,13 +1,18 @@
 /** The panel above the list with a linked comment that is not on the page, on its building. */
 
+import '../text/later.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, CommentContext } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
+import css from '../style/linked.css';
+import { addStyles } from '../style/style-sheet.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
+
+addStyles(css);
 
 export interface LinkedPanelHost extends ThreadPartHost {
   readonly reader: ReaderState;

@@ -73,6 +73,7 @@ export class RootList {
     });
     try {
       const page = await pager.next({ signal, pastCaches });
+      await this.#thread.comments.addPage(page);
       if (signal.aborted) return;
       this.#pager = pager;
       this.#showFirst(page);
@@ -94,6 +95,7 @@ export class RootList {
     frame.footButton.setAttribute('aria-disabled', 'true');
     try {
       const page = await pager.next({ signal });
+      await this.#thread.comments.addPage(page);
       if (pager === this.#pager) this.#showNext(page, byButton);
     } catch (problem) {
       if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);
@@ -111,7 +113,6 @@ export class RootList {
   #showFirst(page: ListPage): void {
     const { comments, frame, live, reader } = this.#thread;
     comments.main.clear();
-    comments.addPage(page);
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);
@@ -127,8 +128,7 @@ export class RootList {
   }
 
   #showNext(page: ListPage, byButton: boolean): void {
-    const { comments, frame, reader, text } = this.#thread;
-    comments.addPage(page);
+    const { frame, reader, text } = this.#thread;
     const views = this.#showRoots(page.items);
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);

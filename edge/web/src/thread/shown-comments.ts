@@ -2,6 +2,7 @@
 
 import type { ListPage } from '../api/pager.ts';
 import type { Comment } from '../api/wire.ts';
+import { loadFrames } from '../comment/building.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
 import { KnownFloors } from '../model/known-floors.ts';
@@ -35,8 +36,10 @@ export class ShownComments {
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */
-  addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): void {
+  async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
+    if (!floors) return;
     this.floors.addQuoted(floors);
+    await loadFrames();
     this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
   }
 
