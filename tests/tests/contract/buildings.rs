@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 /// A root, and each comment an answer to the one before.
 async fn post_chain(origin: &TestOrigin, subject: &str, floors: usize) -> Vec<Value> {
-    let mut chain = vec![origin.post(&ann(), subject, "floor 1").await];
+    let mut chain = vec![origin.post(&ann(), subject, "text 1.").await];
     while chain.len() < floors {
         let by = if chain.len() % 2 == 0 { ann() } else { bob() };
-        chain.push(origin.reply(&by, &chain[chain.len() - 1], &format!("floor {}", chain.len() + 1)).await);
+        chain.push(origin.reply(&by, &chain[chain.len() - 1], &format!("text {}.", chain.len() + 1)).await);
     }
     chain
 }
@@ -39,7 +39,7 @@ async fn lists_of_a_building_bring_the_floors_that_their_comments_quote() {
     let floor = &chain[7];
     assert_eq!(
         page["floors"][id(floor)],
-        json!({"author": floor["author"], "html": "<p>floor 8</p>\n", "likes": 0,
+        json!({"author": floor["author"], "html": "<p>text 8.</p>\n", "likes": 0,
             "created_at": floor["created_at"], "state": "published"})
     );
     // A floor that is on the page itself is not repeated.
@@ -72,7 +72,7 @@ async fn floor_that_is_taken_down_is_a_tombstone_in_every_quote() {
         let quoted = &chain[2];
         let path = format!("{}?sort=new&limit=1", replies_path(&chain[0]));
         let before = origin.current_page(&subject, &path).await;
-        assert_eq!(before["floors"][id(quoted)]["html"], "<p>floor 3</p>\n");
+        assert_eq!(before["floors"][id(quoted)]["html"], "<p>text 3.</p>\n");
         let version_in =
             |tags: &str| CacheTags::decode(tags).and_then(|tags| tags.version_of(id(quoted).parse().ok()?));
         let old = version_in(origin.get(&path).await.header(CACHE_TAGS_HEADER)).expect("the floor has a tag");
@@ -84,7 +84,7 @@ async fn floor_that_is_taken_down_is_a_tombstone_in_every_quote() {
         };
         let version = |page: &ApiResponse| version_in(page.header(CACHE_TAGS_HEADER)).expect("the floor has a tag");
         // The edge keeps a copy that has the former version.
-        let is_current = |page: &ApiResponse| !page.text.contains("floor 3") && version(page) > old;
+        let is_current = |page: &ApiResponse| !page.text.contains("text 3.") && version(page) > old;
         let after = poll_until(|| origin.get(&path), is_current).await;
         assert!(is_current(&after), "{action}: {}", after.text);
         let floor = &after.json["floors"][id(quoted)];
@@ -94,8 +94,8 @@ async fn floor_that_is_taken_down_is_a_tombstone_in_every_quote() {
             assert_eq!((&floor["author"], &floor["html"]), (&Value::Null, &json!("")), "{action}: {floor}");
             assert_ne!(floor["state"], "published", "{action}");
         }
-        let html = poll_until(|| origin.get(&format!("/t/{subject}")), |page| !page.text.contains("floor 3")).await;
-        assert!(!html.text.contains("floor 3"), "{action}");
+        let html = poll_until(|| origin.get(&format!("/t/{subject}")), |page| !page.text.contains("text 3.")).await;
+        assert!(!html.text.contains("text 3."), "{action}");
     }
 }
 
@@ -106,14 +106,24 @@ async fn page_that_quotes_too_much_is_cut_short_and_goes_on() {
     // Each text is 30 kB of HTML, so 512 KiB hold seventeen of them.
     let long = "\"".repeat(5_000);
     let root = origin.post(&ann(), subject, "root").await;
-    let mut tops = Vec::new();
+    let mut chains = Vec::new();
     for _ in 0..12 {
         let mut last = origin.reply(&bob(), &root, &long).await;
         for _ in 0..2 {
             last = origin.reply(&bob(), &last, &long).await;
         }
-        tops.push(origin.reply(&ann(), &last, "top").await);
+        chains.push(last);
     }
+    for last in &chains {
+        origin.reply(&ann(), last, "top").await;
+    }
+    let first = origin.current_page(subject, &format!("{}?sort=new&limit=10", replies_path(&root))).await;
+    let shown = comments_on(&first);
+    assert!((1..10).contains(&shown.len()) && first["page"]["has_more"] == true, "{} comments", shown.len());
+    // What is shown has all its floors.
+    let below = |comment: &Value| comment["path"].as_array().unwrap().iter().rev().skip(1).cloned().collect::<Vec<_>>();
+    let quoted: BTreeSet<_> = shown.iter().flat_map(below).map(|id| id.as_str().unwrap().to_owned()).collect();
+    assert_eq!(floor_ids(&first), quoted.iter().map(String::as_str).collect());
     let walked = origin.walk_current(subject, &format!("{}?sort=new&limit=10", replies_path(&root))).await;
     let expected = origin.walk_current(subject, &format!("{}?sort=new&limit=1", replies_path(&root))).await;
     assert_eq!(ids(&walked), ids(&expected));
