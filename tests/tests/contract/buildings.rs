@@ -123,7 +123,7 @@ async fn page_that_quotes_too_much_is_cut_short_and_goes_on() {
     // What is shown has all its floors.
     let below = |comment: &Value| comment["path"].as_array().unwrap().iter().rev().skip(1).cloned().collect::<Vec<_>>();
     let quoted: BTreeSet<_> = shown.iter().flat_map(below).map(|id| id.as_str().unwrap().to_owned()).collect();
-    assert_eq!(floor_ids(&first), quoted.iter().map(String::as_str).collect());
+    assert_eq!(floor_ids(&first), quoted.iter().map(String::as_str).collect::<BTreeSet<_>>());
     let walked = origin.walk_current(subject, &format!("{}?sort=new&limit=10", replies_path(&root))).await;
     let expected = origin.walk_current(subject, &format!("{}?sort=new&limit=1", replies_path(&root))).await;
     assert_eq!(ids(&walked), ids(&expected));
