@@ -168,12 +168,12 @@ async fn public_page(
     Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    let text = |name| request.headers().get(name).and_then(|v| v.to_str().ok());
+    let headers = request.headers();
+    let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
     let (path, query) = (request.uri().path(), request.uri().query());
     let with_language = query_with_language(path, query, text(ACCEPT_LANGUAGE));
     match PageKey::parse(path, with_language.as_deref().or(query)) {
         Some(key) => {
-            let headers = request.headers();
             let if_none_match = text(IF_NONE_MATCH).map(str::to_owned);
             let now_ms = ports.clock.now_ms();
             let is_moderators = page_service::is_moderator_read(&isolate, &key.path_query, text(AUTHORIZATION), now_ms);

@@ -116,7 +116,7 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         const floor = article.locator('.fl').nth(1);
         await floor.locator('.body').click();
         await assertAttribute(floor.locator('.number'), 'aria-expanded', 'true');
-        await floor.getByRole('button', { name: 'Like' }).click();
+        await floor.getByRole('button', { name: 'Like', exact: true }).click();
         await floor.getByLabel(/name/).fill('A reader');
         await floor.getByRole('button', { name: 'Continue' }).click();
         await assertVisible(floor.getByRole('button', { name: 'Like 1', pressed: true }), 'liked');
@@ -125,12 +125,12 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
           ({ data }) => data.likes === 1,
         );
         assert.equal(liked.data.likes, 1);
-        await floor.getByRole('button', { name: 'Copy link' }).click();
+        await floor.getByRole('button', { name: 'Copy link', exact: true }).click();
         await assertVisible(floor.getByRole('button', { name: 'Link copied' }), 'it says so');
         const copied = await page.evaluate(() => navigator.clipboard.readText());
         assert.equal(new URL(copied).hash, `#comment-${chain[1].id}`);
         await assertNoViolation(page, 'with an open floor');
-        await floor.getByRole('button', { name: 'Reply' }).click();
+        await floor.getByRole('button', { name: 'Reply', exact: true }).click();
         await floor.locator('textarea').fill('an answer to a floor');
         await floor.locator('.button.primary').click();
         const answer = page.locator('article[data-id]:not([data-id^="sending"])');
@@ -176,7 +176,7 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await article.getByRole('button', { name: '4 floors' }).click();
       assert.equal(await page.locator('.bld:visible').count(), 0);
       // What it answers is on the page: the link leads there, and the list stays.
-      const { length } = await page.evaluate(() => history);
+      const length = await page.evaluate(() => history.length);
       await article.locator('.answer a').click();
       await assertVisible(page.locator('.item.target'), 'the mark');
       assert.equal(new URL(page.url()).hash, `#comment-${chain[2].id}`);

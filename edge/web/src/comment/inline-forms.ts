@@ -33,8 +33,10 @@ export class InlineForms {
     const { comment, own, authorName } = this.#view;
     const isPublished = comment.state === 'published';
     this.replyButton.hidden = !isPublished || !this.#thread.isOpen;
-    this.replyButton.textContent = this.#thread.mode === 'building' ? text.build : text.reply;
-    this.replyButton.setAttribute('aria-label', text.writeReply(authorName));
+    const isBuilding = this.#thread.mode === 'building';
+    this.replyButton.textContent = isBuilding ? text.build : text.reply;
+    const label = isBuilding ? `${text.build}: ${authorName}` : text.writeReply(authorName);
+    this.replyButton.setAttribute('aria-label', label);
     this.editButton.hidden = !isPublished || !own.can_edit;
     this.deleteButton.hidden =
       isTombstone(comment) || comment.state === 'sending' || !own.can_delete;
