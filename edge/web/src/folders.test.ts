@@ -11,6 +11,7 @@ const FOLDERS = [
   'style', // the style sheets
   'dom', // nodes, and HTML that is safe to insert
   'api', // the HTTP contract: its shapes, its calls, its problems
+  'building', // which floors of a conversation are drawn, and which stands inside which
   'text', // the sentences for the reader, in each language
   'model', // what a thread knows without a document: comments, the reader, recent acts
   'account', // signing in, and what is the reader's own: name, mails, notifications, data

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod avatar;
 pub mod backup;
 pub mod broker_state;
+pub mod building;
 pub mod change_feed;
 pub mod chat_message;
 pub mod checkpoint;

@@ -80,6 +80,15 @@ impl Refusal {
         Self::new(Code::BodyTooLarge, detail)
     }
 
+    pub(super) const fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is wrong, for who has sent it.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The request did not come through the edge, and has to.
     pub(super) fn not_from_the_edge() -> Self {
         Self::new(Code::Forbidden, "requests must come through the edge")

@@ -94,6 +94,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(reactions::put_like, reactions::delete_like))
         .routes(routes!(reactions::put_dislike, reactions::delete_dislike))
         .routes(routes!(comments::pin_comment, comments::unpin_comment))
+        .routes(routes!(html::write_form::show_form, html::write_form::send_form))
         .routes(routes!(guests::create_guest))
         .routes(routes!(guests::rename_guest))
         .routes(routes!(auth::list_providers))

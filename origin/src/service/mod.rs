@@ -32,6 +32,7 @@ pub mod page;
 pub mod preview;
 pub mod profile;
 pub mod publish;
+mod quoted_floors;
 pub mod react;
 mod readable_text;
 mod refused;

@@ -5,6 +5,7 @@
 mod accounts;
 mod answer_size;
 mod avatars;
+mod buildings;
 mod challenges;
 mod change_feed;
 mod classifier;
@@ -22,6 +23,7 @@ mod fake_siteverify;
 mod fake_worker;
 mod guest_names;
 mod html;
+mod html_pages;
 mod http_headers;
 mod idempotency;
 mod latest;

@@ -75,10 +75,23 @@ export interface Subject extends SubjectName {
   pinned: Comment[];
 }
 
+/** A comment as those above it quote it. */
+export interface QuotedFloor {
+  /** Null of a deleted comment. */
+  author: Author | null;
+  html: string;
+  media?: Media[];
+  likes: number;
+  created_at: number;
+  state: CommentState;
+}
+
 export interface Page {
   data: Comment[];
   page: { next: string | null; epoch: string };
   subject: Subject;
+  /** By comment id: what the comments of a building quote that is not on the page itself. */
+  floors?: Record<string, QuotedFloor>;
 }
 
 export interface Ancestors {

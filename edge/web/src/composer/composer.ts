@@ -7,7 +7,7 @@ import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
 import type { Challenge, Comment } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
-import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
+import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
@@ -51,7 +51,7 @@ interface PostWriter {
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   rename(name: string): Promise<void>;
   /** The node of a comment that is on its way. */
-  showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement;
+  showSending(content: string, parent: AnsweredComment | null, guestName: string): HTMLElement;
   acceptPost(comment: Comment): void;
   acceptEdit(comment: Comment): void;
 }
@@ -59,14 +59,14 @@ interface PostWriter {
 /** A new comment, unless one of these is there. */
 export interface ComposerPurpose {
   /** The comment to reply to. */
-  parent?: ShownComment;
+  parent?: AnsweredComment;
   /** The comment to edit. */
   edit?: ShownComment;
 }
 
 export class Composer {
   readonly #thread: ComposerHost;
-  readonly #parent: ShownComment | null;
+  readonly #parent: AnsweredComment | null;
   readonly #edit: ShownComment | null;
   readonly #close: (() => void) | null;
   readonly #form: ComposerForm;

@@ -62,6 +62,7 @@ export const en = {
   classifier: (verdict: string) => `classifier: ${verdict}`,
   guest: 'guest',
   floor: (n: number) => `#${n}`,
+  moreFloors: (n: number) => `${n} more floors`,
   term: 'Word or phrase',
   category: 'Category',
   action: 'Action',

@@ -63,6 +63,7 @@ export const zh: ConsoleText = {
   classifier: (verdict) => `分类器：${verdict}`,
   guest: '游客',
   floor: (n) => `${n}楼`,
+  moreFloors: (n) => `还有 ${n} 层`,
   term: '词语',
   category: '类别',
   action: '处理',

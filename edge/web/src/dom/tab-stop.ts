@@ -1,6 +1,6 @@
 /** One tab stop for all controls of a comment; the arrow keys go from one to the next (`thread/keys.ts`). */
 
-const CONTROLS = '.head a, .answer a, .actions button';
+const CONTROLS = '.head a, .answer a, .answer button, .actions button';
 
 /** The controls of a comment that can be used now, in their order. Links in its text are not among them. */
 export function controlsOf(comment: HTMLElement): HTMLElement[] {

@@ -42,14 +42,19 @@ export const enLater = {
   confirmDelete: 'Delete this comment?',
   nameToReact: 'Choose a name to react',
   continue: 'Continue',
-  storey: (n: number) => `F${n}`,
-  storeyLabel: (n: number) => `Floor ${n} of this building`,
-  hideBuilding: 'Hide the building',
-  buildingLabel: 'The whole conversation, from the ground floor up',
-  moreFloors: (n: number) => `Show ${n} more ${plural(n, 'floor', 'floors')}`,
+  conversation: (n: number) => `conversation, ${n} ${plural(n, 'floor', 'floors')}`,
+  /** What one press opens is `step` floors at most. */
+  gap: (n: number, step: number) =>
+    n > step
+      ? `${n} more floors · show ${step} of them`
+      : `${n} more ${plural(n, 'floor', 'floors')} · show the whole building`,
+  floorsShown: (n: number) => `${n} more ${plural(n, 'floor', 'floors')} shown.`,
+  actOnFloor: (n: number, name: string) => `floor ${n}, by ${name}: like, reply, copy link`,
+  copyLink: 'Copy link',
+  linkCopied: 'Link copied',
   linked: 'Linked comment',
-  backToAll: 'Back to all comments',
-  around: 'Nearby in this conversation',
+  showInList: 'Show in the list',
+  close: 'Close',
   linkGone: 'The linked comment could not be found.',
   newComments: (n: number) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
   reload: 'The comments have changed. Show them anew',

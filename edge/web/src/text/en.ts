@@ -47,7 +47,8 @@ const first = {
   delete: 'Delete',
   replyingTo: 'replying to',
   floor: (n: number) => `#${n}`,
-  floorLabel: (n: number) => `Floor ${n}`,
+  /** A place in a conversation, from the ground floor up. */
+  storey: (n: number) => `floor ${n}`,
   level: (n: number) => `Lv ${n}`,
   levelLabel: (n: number) => `Level ${n}`,
   guest: 'Guest',
@@ -60,7 +61,12 @@ const first = {
   moreReplies: 'Show more replies',
   repliesLoaded: (n: number) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
   commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
-  building: (n: number) => `All ${n} floors`,
+  /** To lay a floor on a building. */
+  build: 'Reply',
+  /** Opens the conversation below an answer. */
+  showFloors: (n: number) => `${n} floors`,
+  wholeText: 'Show the whole text',
+  foldText: 'Fold',
   now: 'just now',
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {

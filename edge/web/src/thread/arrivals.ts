@@ -42,15 +42,14 @@ export class Arrivals {
 
   /** A comment is new, or its text has changed. */
   onComment(id: string): void {
-    const { comments, recent } = this.#thread;
+    const { comments, frame, recent, text } = this.#thread;
     recent.forgetRemoval(id);
-    if (comments.viewsOf(id).length > 0) {
+    if (comments.floorOf(id)) {
       this.#refresh(id);
       return;
     }
     this.#arrived.add(id);
     this.showCount();
-    const { frame, text } = this.#thread;
     frame.announce(text.newComments(this.#arrived.size));
   }
 
@@ -92,9 +91,9 @@ export class Arrivals {
   }
 
   showCount(): void {
-    const { comments, frame, text } = this.#thread;
+    const { frame, text } = this.#thread;
     const count = this.#arrived.size;
-    frame.arrivedButton.hidden = !(count || this.#isBehind) || comments.linked !== null;
+    frame.arrivedButton.hidden = !(count || this.#isBehind);
     frame.arrivedButton.textContent = this.#isBehind ? text.reload : text.newComments(count);
   }
 
@@ -127,9 +126,9 @@ export class Arrivals {
   /** Fetches the text of a shown comment; once more a little later when a cache had the old one. */
   async #refresh(id: string, { isRepetition = false } = {}): Promise<void> {
     const { comments, recent } = this.#thread;
-    const shown = comments.viewsOf(id)[0];
-    if (!shown) return;
-    const editedAtBefore = shown.comment.edited_at ?? 0;
+    if (!comments.floorOf(id)) return;
+    // When a floor was edited is not known, and then one more fetch does no harm.
+    const editedAtBefore = comments.viewsOf(id)[0]?.comment.edited_at ?? 0;
     const comment = await this.#fetchComment(id);
     if (!comment) return;
     comments.updateEach(id, () => recent.applyTo(comment));

@@ -2,4 +2,6 @@
 
 const COMMENT_HASH = /^#comment-(\d{1,20})$/;
 
-export const linkedCommentId = (): string | undefined => COMMENT_HASH.exec(location.hash)?.[1];
+export const commentIdIn = (hash: string): string | undefined => COMMENT_HASH.exec(hash)?.[1];
+
+export const linkedCommentId = (): string | undefined => commentIdIn(location.hash);

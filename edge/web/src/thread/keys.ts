@@ -62,8 +62,9 @@ export class Keys {
         return press(comment?.querySelector('.actions .like'));
       case 'o':
         return press(
-          comment?.querySelector('[aria-expanded="false"]:not([hidden])') ??
-            comment?.parentElement?.querySelector(':scope > .more-replies:not([hidden])'),
+          comment?.querySelector(
+            '.unfold:not([hidden]), .gap button, .answer:not([hidden]) button',
+          ) ?? comment?.parentElement?.querySelector(':scope > .more-replies:not([hidden])'),
         );
       case '?':
         return this.#showHelp();

@@ -34,5 +34,6 @@ export class Reacting {
     const { comments, reader } = this.#thread;
     for (const view of comments.viewsOf(id)) Object.assign(view.comment, { likes, dislikes });
     reader.setReaction(id, reaction);
+    comments.updateQuotes(id, (floor) => ({ ...floor, likes }));
   }
 }

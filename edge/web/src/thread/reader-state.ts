@@ -85,7 +85,6 @@ export class ReaderState {
       return;
     }
     if (subjectNameOf(comment.subject) !== subject) return;
-    if (comments.linked && comments.main.views.size === 0) return;
     this.setOverlayEntry(comment.id, { can_edit: false, can_delete: true });
     comments.place(comment, comments.main, { isKept: true });
   }

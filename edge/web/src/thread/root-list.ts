@@ -73,6 +73,7 @@ export class RootList {
     });
     try {
       const page = await pager.next({ signal, pastCaches });
+      await this.#thread.comments.addPage(page);
       if (signal.aborted) return;
       this.#pager = pager;
       this.#showFirst(page);
@@ -85,15 +86,16 @@ export class RootList {
 
   /** `byButton` moves the focus to the first new comment. */
   async #loadMore({ byButton = false } = {}): Promise<void> {
-    const { comments, frame } = this.#thread;
+    const { frame } = this.#thread;
     const pager = this.#pager;
-    if (!pager || pager.isEnded || this.#isLoadingMore || comments.linked) return;
+    if (!pager || pager.isEnded || this.#isLoadingMore) return;
     const { signal } = this.#load;
     this.#isLoadingMore = true;
     frame.footError.textContent = '';
     frame.footButton.setAttribute('aria-disabled', 'true');
     try {
       const page = await pager.next({ signal });
+      await this.#thread.comments.addPage(page);
       if (pager === this.#pager) this.#showNext(page, byButton);
     } catch (problem) {
       if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);

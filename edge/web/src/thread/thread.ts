@@ -49,7 +49,7 @@ export class CommentThread {
   readonly comments: ShownComments;
   readonly reader: ReaderState = new ReaderState(this);
   readonly reacting: Reacting = new Reacting(this);
-  readonly permalink: AddressFollower = new AddressFollower(this);
+  readonly permalink: AddressFollower;
   readonly account: ReaderAccount = new ReaderAccount(this);
   readonly live: LiveUpdates;
   readonly hostToken: HostToken;
@@ -92,6 +92,7 @@ export class CommentThread {
       );
     this.frame.section.addEventListener('focusin', loadKeys, { once: true });
     this.comments = new ShownComments(this, this.frame.list);
+    this.permalink = new AddressFollower(this);
     this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
@@ -99,11 +100,14 @@ export class CommentThread {
   start(): void {
     this.account.start();
     this.hostToken.fetch();
-    if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
+    if (!this.subject) return;
+    // A link may lead to a comment that the list has.
+    this.roots.loadFirst().then(() => this.permalink.followAddress());
   }
 
   stop(): void {
     this.roots.stop();
+    this.permalink.stop();
     this.live.stop();
     this.account.stop();
   }
@@ -211,12 +215,12 @@ export class CommentThread {
     this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
-    this.#composer.form.hidden = this.comments.linked !== null || !isFormShown;
+    this.#composer.form.hidden = !isFormShown;
   }
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
-    const isShown = list.childElementCount === 0 && !this.comments.linked && this.roots.isEnded;
+    const isShown = list.childElementCount === 0 && this.roots.isEnded;
     empty.hidden = !isShown;
   }
 
@@ -225,7 +229,7 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: OwningComment): void {
+  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.emitProblem(problem);

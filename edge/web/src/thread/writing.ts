@@ -6,7 +6,7 @@ import { parseSubjectName } from '../api/paths.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
 import { uniqueId } from '../dom/html.ts';
-import { type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
+import { type AnsweredComment, type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -30,16 +30,20 @@ export class Writing {
   }
 
   /** Shows a comment as it will look, until the server has answered; removing the node ends that. */
-  showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement {
+  showSending(content: string, parent: AnsweredComment | null, guestName: string): HTMLElement {
     const { comments, frame } = this.#thread;
     const sending = this.#sendingComment(content, parent, guestName);
-    const view = comments.makeView(sending, comments.current);
+    const view = comments.makeView(sending, comments.scopeOf(parent?.id ?? null));
     comments.seat(view, { onTop: true });
     frame.empty.hidden = true;
     return view.node;
   }
 
-  #sendingComment(content: string, parent: ShownComment | null, guestName: string): ShownComment {
+  #sendingComment(
+    content: string,
+    parent: AnsweredComment | null,
+    guestName: string,
+  ): ShownComment {
     const { identity, mode, subject } = this.#thread;
     const id = uniqueId('sending');
     const above = parent && mode !== 'flat' ? parent.path : [];
@@ -84,7 +88,7 @@ export class Writing {
     if (!isHeld) recent.rememberPost(comment);
     reader.setOverlayEntry(comment.id, { can_edit: !isHeld, can_delete: true });
     live.forget(comment.id);
-    const scope = comments.current;
+    const scope = comments.scopeOf(comment.parent_id);
     const isNew = comments.viewsOf(comment.id).length === 0;
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);
     if (isNew && !isHeld) this.#thread.setCount(this.#thread.count + 1);
