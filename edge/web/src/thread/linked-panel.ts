@@ -102,7 +102,7 @@ export class LinkedPanel {
     // In a tree an answer is drawn under what it answers.
     for (const comment of mode === 'tree' ? chain : [root, last]) {
       if (comments.main.views.has(comment.id)) continue;
-      comments.place(comment, comments.main, { isKept: true });
+      comments.place(comment, comments.main, { isKept: true })?.replies.showTop(comment);
     }
     this.#thread.updateEmpty();
     this.#follower.showOnPage(last.id);
