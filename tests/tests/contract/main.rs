@@ -29,6 +29,7 @@ mod mail;
 mod media;
 mod members;
 mod members_admin;
+mod merge;
 mod moderation;
 mod notifications;
 mod openapi;

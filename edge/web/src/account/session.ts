@@ -7,7 +7,7 @@
 
 import type { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Session, SignInProvider } from '../api/wire.ts';
+import type { Guest, Session, SignInProvider } from '../api/wire.ts';
 import type { ReaderIdentity } from '../model/identity.ts';
 import type { Timer } from '../util/time.ts';
 
@@ -20,7 +20,11 @@ const WINDOW_FEATURES = 'popup,width=480,height=680';
 export interface SessionHost {
   readonly api: ApiClient;
   readonly identity: ReaderIdentity;
-  readonly reader: { onIdentityChange(): void };
+  readonly reader: {
+    onIdentityChange(): void;
+    /** What this guest wrote is the reader's by now. */
+    onMerge(guest: Guest): void;
+  };
 }
 
 /** What the window of a provider says to the page that opened it. */
@@ -41,6 +45,24 @@ export class AccountSession {
   /** Refreshes a token that has ended, and each one before it ends. */
   start(): void {
     if (this.#host.identity.session) this.#scheduleRefresh();
+    this.mergeGuest();
+  }
+
+  /** A reader who was a guest in this browser has signed in: what the guest wrote becomes theirs, and the guest ends. */
+  async mergeGuest(): Promise<void> {
+    const { api, identity, reader } = this.#host;
+    const { guest, kind } = identity;
+    if (!guest || kind === 'guest') return;
+    try {
+      await api.mergeGuest(guest.token);
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem)) throw problem;
+      // A guest who has ended is forgotten; what else went wrong may go well when the page is opened next.
+      if (problem.fieldDetail('guest_token')) identity.dropGuest();
+      return;
+    }
+    identity.dropGuest();
+    reader.onMerge(guest);
   }
 
   stop(): void {
@@ -133,6 +155,7 @@ export class AccountSession {
     identity.keepSession(session);
     this.#scheduleRefresh();
     reader.onIdentityChange();
+    this.mergeGuest();
   }
 
   #scheduleRefresh(): void {

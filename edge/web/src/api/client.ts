@@ -128,6 +128,11 @@ export class ApiClient {
     return this.#send('PATCH', '/v1/me', { body });
   }
 
+  /** What a guest wrote becomes the reader's, and the guest's token is refused from then on. */
+  mergeGuest(guestToken: string): Promise<ApiAnswer<Me>> {
+    return this.#send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
+  }
+
   /** Everything that is stored of the reader. */
   exportMe(): Promise<ApiAnswer<unknown>> {
     return this.#send('GET', '/v1/me/export');

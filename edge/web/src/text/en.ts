@@ -63,6 +63,7 @@ export const en = {
   posted: 'Your comment is posted.',
   saved: 'Your change is saved.',
   held: 'Your comment is awaiting review.',
+  merged: 'What you wrote and liked here as a guest is yours now.',
   review: 'Awaiting review · only you can see this',
   rejected: 'Not published · only you can see this',
   selfOnly: 'Only you can see this',

@@ -171,6 +171,7 @@ export class CommentThread {
     const wasModerator = identity.moderatorToken !== null;
     identity.hostToken = token;
     this.reader.onIdentityChange();
+    this.session.mergeGuest();
     const isModerator = identity.moderatorToken !== null;
     // A hidden subject is empty to everybody else.
     if (this.#isHidden && isModerator !== wasModerator) this.start();
@@ -199,7 +200,9 @@ export class CommentThread {
   /** Shows whether one can write here, and why not. */
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
+    this.frame.showNotice(
+      this.permalink.notice || this.reader.notice || (this.isOpen ? '' : closed),
+    );
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
     this.#composer.form.hidden = this.comments.linked !== null || !isFormShown;
