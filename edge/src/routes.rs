@@ -74,6 +74,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
                 .merge(patch(checked(RouteRule::MEMBER_JSON)))
                 .merge(delete(checked(RouteRule::MEMBER_CALL))),
         )
+        .route("/v1/me/merge", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/me/export", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))

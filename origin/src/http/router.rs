@@ -104,6 +104,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(auth::sessions::refresh_token))
         .routes(routes!(auth::sessions::begin_session, auth::sessions::end_session))
         .routes(routes!(me::get_profile, me::change_profile))
+        .routes(routes!(me::merge_guest))
         .routes(routes!(me::get_overlay))
         .routes(routes!(friends::list_friends_comments))
         .routes(routes!(notifications::list_notifications))

@@ -5,6 +5,7 @@
 
 mod account;
 mod answer_rows;
+pub mod bulk_changes;
 mod error;
 
 pub mod audit_log;
@@ -26,6 +27,7 @@ pub mod media;
 pub mod member;
 pub mod member_admin;
 pub mod member_data;
+pub mod merge;
 pub mod moderate;
 pub mod notifications;
 pub mod page;

@@ -31,6 +31,7 @@ mod mail;
 mod media;
 mod members;
 mod members_admin;
+mod merge;
 mod moderation;
 mod notifications;
 mod openapi;

@@ -1,6 +1,6 @@
 /** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
 
-import type { SignInProvider } from '../api/wire.ts';
+import type { Guest, SignInProvider } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
@@ -10,7 +10,7 @@ import type { AccountSession } from './session.ts';
 
 export interface AccountHost extends ThreadContext {
   readonly frame: { readonly section: HTMLElement; announce(message: string): void };
-  readonly reader: { onIdentityChange(): void };
+  readonly reader: { onIdentityChange(): void; onMerge(guest: Guest): void };
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   rename(name: string): Promise<void>;
 }
@@ -46,8 +46,9 @@ export class ReaderAccount {
   }
 
   onIdentityChange(): void {
-    if (this.#loaded) this.#loaded.bell.refresh();
-    else this.start();
+    if (!this.#loaded) this.start();
+    this.#loaded?.bell.refresh();
+    this.#loaded?.session.mergeGuest();
   }
 
   /** Asks for another token in the place of one that was refused, or whose claims have changed. */

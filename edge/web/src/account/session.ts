@@ -14,11 +14,12 @@ import {
   beginSession,
   endSession,
   mailSignInLink,
+  mergeGuest,
   refreshSession,
   signInUrl,
 } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Session, SignInProvider } from '../api/wire.ts';
+import type { Guest, Session, SignInProvider } from '../api/wire.ts';
 import { type ReaderIdentity, readTokenClaims } from '../model/identity.ts';
 import { siteStorage } from '../util/json-storage.ts';
 import { readSignInCode } from '../util/sign-in-code.ts';
@@ -33,7 +34,11 @@ const WINDOW_FEATURES = 'popup,width=480,height=680';
 export interface SessionHost {
   readonly api: ApiClient;
   readonly identity: ReaderIdentity;
-  readonly reader: { onIdentityChange(): void };
+  readonly reader: {
+    onIdentityChange(): void;
+    /** What this guest wrote is the reader's by now. */
+    onMerge(guest: Guest): void;
+  };
 }
 
 /** What the window of a provider says to the page that opened it. */
@@ -56,6 +61,24 @@ export class AccountSession {
     if (this.#host.identity.session) this.#scheduleRefresh();
     const code = this.#takeCode();
     if (code) this.#exchange(code);
+    this.mergeGuest();
+  }
+
+  /** A reader who was a guest in this browser has signed in: what the guest wrote becomes theirs, and the guest ends. */
+  async mergeGuest(): Promise<void> {
+    const { api, identity, reader } = this.#host;
+    const { guest, kind } = identity;
+    if (!guest || kind === 'guest') return;
+    try {
+      await mergeGuest(api, guest.token);
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem)) throw problem;
+      // A guest who has ended is forgotten; what else went wrong may go well when the page is opened next.
+      if (problem.fieldDetail('guest_token')) identity.dropGuest();
+      return;
+    }
+    identity.dropGuest();
+    reader.onMerge(guest);
   }
 
   stop(): void {
@@ -164,6 +187,7 @@ export class AccountSession {
     identity.keepSession(session);
     this.#scheduleRefresh();
     reader.onIdentityChange();
+    this.mergeGuest();
   }
 
   #scheduleRefresh(): void {

@@ -65,6 +65,11 @@ export function changeMe(
   return api.send('PATCH', '/v1/me', { body });
 }
 
+/** What a guest wrote becomes the reader's, and the guest's token is refused from then on. */
+export function mergeGuest(api: ApiClient, guestToken: string): Promise<ApiAnswer<Me>> {
+  return api.send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
+}
+
 /** Everything that is stored of the reader. */
 export function exportMe(api: ApiClient): Promise<ApiAnswer<unknown>> {
   return api.send('GET', '/v1/me/export');

@@ -38,6 +38,7 @@ export const enLater = {
   posted: 'Your comment is posted.',
   saved: 'Your change is saved.',
   held: 'Your comment is awaiting review.',
+  merged: 'What you wrote and liked here as a guest is yours now.',
   deletedNow: 'Your comment was deleted.',
   confirmDelete: 'Delete this comment?',
   nameToReact: 'Choose a name to react',

@@ -60,6 +60,7 @@ export const zh: Strings = {
   posted: '评论已发表。',
   saved: '修改已保存。',
   held: '评论正在等待审核。',
+  merged: '您在这里以访客身份发表的评论和点赞，现在归您的账号所有。',
   review: '等待审核 · 仅自己可见',
   rejected: '未通过审核 · 仅自己可见',
   selfOnly: '仅自己可见',

@@ -212,7 +212,9 @@ export class CommentThread {
   /** Shows whether one can write here, and why not. */
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
+    this.frame.showNotice(
+      this.permalink.notice || this.reader.notice || (this.isOpen ? '' : closed),
+    );
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
     this.#composer.form.hidden = !isFormShown;

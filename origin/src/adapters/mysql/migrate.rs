@@ -10,7 +10,7 @@ use gailou_shared::id::{SLOT_COUNT, Slot};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlConnectOptions;
 
-use crate::adapters::mysql::copies::copy_erased_members;
+use crate::adapters::mysql::copies::copy_member_ends;
 use crate::adapters::mysql::error::{NO_SUCH_TABLE, UNKNOWN_DATABASE};
 use crate::adapters::mysql::installation::{self, Installation};
 use crate::adapters::mysql::named_lock::NamedLock;
@@ -52,6 +52,7 @@ const MYSQL_MIGRATIONS: [&str; 26] = [
     include_str!("../../../../migrations/mysql/0024_sign_in.sql"),
     include_str!("../../../../migrations/mysql/0025_event.sql"),
     include_str!("../../../../migrations/mysql/0026_webhook.sql"),
+    include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
 ];
 
 /// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.
@@ -98,7 +99,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
         create_slots(pool, shard, &owners).await?;
     }
     spread_node_numbers(&pools).await?;
-    copy_erased_members(&pools).await
+    copy_member_ends(&pools).await
 }
 
 /// Refuses databases that [`run`] has not migrated to this version. Those that do not answer stay closed.

@@ -155,6 +155,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0018_sign_in.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0019_event.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0022_merged_guest.sql")),
         ];
         Migrations::new(migrations)
     }

@@ -43,6 +43,9 @@ pub(in crate::http) fn verified_member(app: &AppState, token: &str) -> Result<Me
     if app.erased_members.contains(verified.member.id) {
         return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
     }
+    if app.erased_members.heir_of(verified.member.id).is_some() {
+        return Err(Refusal::new(Code::TokenInvalid, "this guest has become a member; sign in as the member"));
+    }
     if let Some(email) = &verified.email {
         app.claimed_addresses.record(&app.tables, verified.member.id, email);
     }

@@ -105,6 +105,14 @@ pub(in crate::http) struct GuestChanges {
     name: String,
 }
 
+/// The guest that the reader was.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct GuestMerge {
+    /// The token of the guest.
+    guest_token: String,
+}
+
 /// What a moderator decides.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the handler parses it")]

@@ -5,6 +5,7 @@ pub(crate) mod blobs;
 mod cache;
 mod events;
 mod mail_queue;
+mod merges;
 mod notifications;
 pub(crate) mod popularity;
 mod rank_again;

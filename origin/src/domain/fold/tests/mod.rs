@@ -2,6 +2,7 @@
 
 mod dead_reactions;
 mod review;
+mod transfer;
 
 use std::collections::HashMap;
 
@@ -67,6 +68,7 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
         Just(review::held_edit("held")),
         Just(CommentChange::Erase),
         Just(CommentChange::DropMedia),
+        (1u64..4, 1u64..4).prop_map(|(from, to)| transfer::transfer(from, to)),
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
