@@ -98,7 +98,7 @@ export class CommentThread {
 
   start(): void {
     this.account.start();
-    this.hostToken.fetch();
+    this.hostToken.start();
     if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
   }
 
