@@ -82,6 +82,8 @@ export class GailouComments extends HTMLElement {
     super();
     this.#root = this.attachShadow({ mode: 'open' });
     this.#root.adoptedStyleSheets = [styleSheet(), this.#pageTheme.sheet];
+    // What the server rendered stays while a language is on its way.
+    this.#root.append(document.createElement('slot'));
   }
 
   connectedCallback(): void {
