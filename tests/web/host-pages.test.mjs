@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test';
 import { BASE, skipWithout } from './support/environment.mjs';
 import { withHostPage } from './support/host-page.mjs';
 import { lowContrast } from './support/inspect.mjs';
-import { comments } from './support/page.mjs';
+import { comments, mainForm, openForm } from './support/page.mjs';
 
 const SCHEMES = ['light', 'dark'];
 const ROOT_FONTS = [10, 16, 20];
@@ -26,8 +26,7 @@ const html = ({ root = 16, style = '', head = '', attributes = '' }) => `
 /** Opens a form, so that it is measured too. */
 async function isWhole(page) {
   await comments(page).first().waitFor();
-  await page.locator('form.composer textarea').focus();
-  await page.getByRole('button', { name: 'Post', exact: true }).waitFor();
+  await openForm(mainForm(page));
 }
 
 /** The font size, the line height, the width and the height of everything that a reader sees first. */
