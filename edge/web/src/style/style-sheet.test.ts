@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-const FOLDER = import.meta.dirname;
+const STYLE_FOLDER = import.meta.dirname;
 
-for (const name of readdirSync(FOLDER).filter((each) => each.endsWith('.css'))) {
-  const css = readFileSync(join(FOLDER, name), 'utf8');
+for (const name of readdirSync(STYLE_FOLDER).filter((each) => each.endsWith('.css'))) {
+  const css = readFileSync(join(STYLE_FOLDER, name), 'utf8');
 
   test(`${name} does not depend on the root font of the page`, () =>
     assert.doesNotMatch(css, /[\d.]rem\b/));
