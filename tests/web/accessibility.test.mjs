@@ -11,7 +11,15 @@ import {
   namelessControls,
   structureFaults,
 } from './support/inspect.mjs';
-import { assertAttribute, assertVisible, comments, newText, withPage } from './support/page.mjs';
+import {
+  assertAttribute,
+  assertVisible,
+  comments,
+  mainForm,
+  newText,
+  openForm,
+  withPage,
+} from './support/page.mjs';
 
 const MAX_TAB_PRESSES = 60;
 
@@ -81,8 +89,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     for (const forcedColors of ['none', 'active']) {
       test(`axe finds nothing (${colorScheme}, forced colours: ${forcedColors})`, async () => {
         await withPage('article/hello', { colorScheme, forcedColors }, async (page) => {
-          await page.locator('form.composer textarea').focus();
-          await page.getByRole('button', { name: 'Post', exact: true }).waitFor();
+          await openForm(mainForm(page));
           await comments(page).first().locator('.act.reply').click();
           await comments(page).first().locator('form textarea').waitFor();
           assert.deepEqual(await violations(page), []);
@@ -150,8 +157,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     test(`controls are ${least} px high for ${hasTouch ? 'a thumb' : 'a mouse'}`, async () => {
       const options = hasTouch ? { hasTouch, isMobile: true, viewport: PHONE } : {};
       await withPage('article/hello', options, async (page) => {
-        await page.locator('form.composer textarea').focus();
-        await page.getByRole('button', { name: 'Post', exact: true }).waitFor();
+        await openForm(mainForm(page));
         const small = await page.locator('gailou-comments').evaluate((node, wanted) => {
           const all = node.shadowRoot.querySelectorAll('button, input, select, textarea, .head a');
           return [...all].flatMap((control) => {
@@ -185,8 +191,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   for (const subject of DEMO_SUBJECTS) {
     test(`${subject} fits into 320 px`, async () => {
       await withPage(subject, { viewport: { width: 320, height: 800 } }, async (page) => {
-        await page.locator('form.composer textarea').focus();
-        await page.getByRole('button', { name: 'Post', exact: true }).waitFor();
+        await openForm(mainForm(page));
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= 320, `${wide}`);
       });

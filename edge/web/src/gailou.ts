@@ -47,7 +47,7 @@ load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
 const language = scripts[0]?.dataset.lang || document.documentElement.lang || navigator.language;
 if (/^zh/i.test(language)) load(CHINESE_FILE).catch(() => undefined);
 
-const preload = (element: HTMLElement) =>
-  preloadFirstPage(element, new URL(address || location.href).origin);
+const server = new URL(address || location.href).origin;
+const preload = (element: HTMLElement) => preloadFirstPage(element, server);
 for (const element of document.querySelectorAll<HTMLElement>('gailou-comments')) preload(element);
-for (const script of scripts) mount(script, preload);
+for (const script of scripts) mount(script, server, preload);

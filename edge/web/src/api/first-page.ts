@@ -6,7 +6,7 @@ import type { Sort } from './wire.ts';
 export const ROOTS_PER_PAGE = 20;
 
 /** From the most usual one. */
-export const SORTS: readonly [Sort, ...Sort[]] = [
+export const ALL_SORTS: readonly [Sort, ...Sort[]] = [
   'hot',
   'new',
   'old',
@@ -18,7 +18,7 @@ export const SORTS: readonly [Sort, ...Sort[]] = [
 
 /** Any other word is the first sort. */
 export function sortOf(word: string): Sort {
-  return SORTS.find((sort) => sort === word) ?? SORTS[0];
+  return ALL_SORTS.find((sort) => sort === word) ?? ALL_SORTS[0];
 }
 
 export function firstPageUrl(subject: string, sort: string): string {

@@ -29,7 +29,8 @@ export class MainComposer {
     this.#input = shell.input;
     this.#error = h('p', { class: 'error', role: 'alert' });
     this.form.append(this.#error);
-    // Whoever points at it is about to use it.
+    this.form.addEventListener('dragenter', () => this.#open());
+    // The reader who points at it is about to use it.
     this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
     for (const event of ['focus', 'input'] as const) {
       this.#input.addEventListener(event, () => this.#open());

@@ -1,12 +1,12 @@
 /** The choice of a sort: the usual ones as buttons, the others in a menu. */
 
-import { SORTS, sortOf } from '../api/first-page.ts';
+import { ALL_SORTS, sortOf } from '../api/first-page.ts';
 import type { Sort } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { Strings } from '../text/en.ts';
 
-const BUTTON_SORTS = SORTS.slice(0, 4);
-const MENU_SORTS = SORTS.slice(4);
+const BUTTON_SORTS = ALL_SORTS.slice(0, 4);
+const MENU_SORTS = ALL_SORTS.slice(4);
 
 export class SortBar {
   readonly node: HTMLDivElement;
