@@ -1,7 +1,10 @@
 /** The custom element: attributes, the property `token`, and a new thread whenever they ask for one. */
 
+import { h } from './dom/html.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
 import { styleSheet } from './style/style-sheet.ts';
+import { loadLocale } from './text/load-locale.ts';
+import type { Locale } from './text/locale.ts';
 import { CommentThread } from './thread/thread.ts';
 
 const TIMES_INTERVAL_MS = 60_000;
@@ -14,6 +17,8 @@ export class GailouComments extends HTMLElement {
   /** A token that was set before there was a thread. */
   #earlyToken: string | null = null;
   #isRestartQueued = false;
+  /** The newest attempt to start a thread; an older one whose language comes late is given up. */
+  #starting: object | null = null;
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   readonly #onHashChange = () => this.#thread?.permalink.followAddress();
   readonly #onVisibilityChange = () => this.#thread?.live.update();
@@ -36,12 +41,14 @@ export class GailouComments extends HTMLElement {
     window.removeEventListener('hashchange', this.#onHashChange);
     document.removeEventListener('visibilitychange', this.#onVisibilityChange);
     clearInterval(this.#timesTimer);
+    this.#starting = null;
     this.#thread?.stop();
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
-    if (before === after || !this.isConnected || !this.#thread) return;
+    if (before === after || !this.isConnected || !this.#starting) return;
     if (name === 'token') this.token = after;
+    else if (!this.#thread) this.#queueRestart();
     else if (name === 'live') this.#thread.live.update();
     else if (name === 'sort') this.#thread.setSort(after);
     else this.#queueRestart();
@@ -74,14 +81,30 @@ export class GailouComments extends HTMLElement {
     });
   }
 
+  /** At once, unless the language has to be loaded: until then what is there stays, and nothing is in another language. */
   #restart(): void {
+    const tags = [this.getAttribute('lang'), document.documentElement.lang, ...navigator.languages];
+    const locale = loadLocale(tags, SCRIPT_ORIGIN);
+    const starting = {};
+    this.#starting = starting;
+    if (!(locale instanceof Promise)) {
+      this.#start(locale);
+      return;
+    }
+    // What the server rendered is read meanwhile.
+    if (!this.#root.firstChild) this.#root.append(h('slot'));
+    locale.then((loaded) => {
+      if (this.#starting === starting) this.#start(loaded);
+    });
+  }
+
+  #start(locale: Locale): void {
     this.#thread?.stop();
-    const language = this.getAttribute('lang') || document.documentElement.lang;
     this.#thread = new CommentThread(this, this.#root, {
       base: (this.getAttribute('api') || SCRIPT_ORIGIN).replace(/\/$/, ''),
       scripts: SCRIPT_ORIGIN,
       subject: this.getAttribute('subject') || '',
-      language: language || navigator.language,
+      locale,
       sort: this.getAttribute('sort'),
       hostToken: this.token || this.#earlyToken || this.getAttribute('token') || null,
       isLiveAllowed: () => this.isConnected && this.getAttribute('live') !== 'off',

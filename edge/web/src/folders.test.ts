@@ -11,7 +11,8 @@ const FOLDERS = [
   'style', // the style sheets
   'dom', // nodes, and HTML that is safe to insert
   'api', // the HTTP contract: its shapes, its calls, its problems
-  'text', // the sentences for the reader, in each language
+  'text', // the sentences for the reader, in English and Chinese
+  'languages', // the sentences in every other language, a file each
   'model', // what a thread knows without a document: comments, the reader, recent acts
   'account', // signing in, and what is the reader's own: name, mails, notifications, data
   'composer', // the forms that a reader writes in

@@ -1,9 +1,11 @@
 /** The English texts. The type `Strings` is made from them, so every other language has the same keys. */
 
-const plural = (n: number, one: string, many: string) => (n === 1 ? one : many);
+import { numbersIn } from './numbers.ts';
+
+const { count, plural } = numbersIn<'one' | 'other'>('en');
 
 export const en = {
-  title: (n: number) => `${n} ${plural(n, 'comment', 'comments')}`,
+  title: (n: number) => plural(n, { one: '# comment', other: '# comments' }),
   titleNone: 'Comments',
   sortLabel: 'Sort comments',
   moreSorts: 'More sorts',
@@ -36,17 +38,17 @@ export const en = {
   notifications: (unread: number) =>
     unread === 0
       ? 'Notifications'
-      : `${unread} unread ${plural(unread, 'notification', 'notifications')}`,
+      : plural(unread, { one: '# unread notification', other: '# unread notifications' }),
   post: 'Post',
   reply: 'Reply',
   save: 'Save',
   retry: 'Retry',
   cancel: 'Cancel',
   sending: 'Sending…',
-  counter: (left: number) => (left < 0 ? `${-left} too many` : `${left} left`),
+  counter: (left: number) => (left < 0 ? `${count(-left)} too many` : `${count(left)} left`),
   needText: 'Write something first.',
   needName: 'Please enter a name first.',
-  tooLong: (most: number) => `A comment can have at most ${most} characters.`,
+  tooLong: (most: number) => `A comment can have at most ${count(most)} characters.`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
   addPicture: 'Add a picture',
@@ -67,7 +69,10 @@ export const en = {
   rejected: 'Not published · only you can see this',
   selfOnly: 'Only you can see this',
   masked: (n: number) =>
-    `${n} ${plural(n, 'passage was', 'passages were')} masked · only you can see this note`,
+    plural(n, {
+      one: '# passage was masked · only you can see this note',
+      other: '# passages were masked · only you can see this note',
+    }),
   deleted: 'This comment was deleted',
   deletedNow: 'Your comment was deleted.',
   deletedAuthor: 'Deleted',
@@ -92,19 +97,22 @@ export const en = {
   pinned: 'Pinned',
   featured: 'Featured',
   edited: 'edited',
-  showReplies: (n: number) => `Show all ${n} ${plural(n, 'reply', 'replies')}`,
+  showReplies: (n: number) => plural(n, { one: 'Show all # reply', other: 'Show all # replies' }),
   moreReplies: 'Show more replies',
-  repliesLoaded: (n: number) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
-  commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
+  repliesLoaded: (n: number) =>
+    plural(n, { one: '# more reply shown.', other: '# more replies shown.' }),
+  commentsLoaded: (n: number) =>
+    plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
   building: (n: number) => `All ${n} floors`,
   hideBuilding: 'Hide the building',
   buildingLabel: 'The whole conversation, from the ground floor up',
-  moreFloors: (n: number) => `Show ${n} more ${plural(n, 'floor', 'floors')}`,
+  moreFloors: (n: number) => plural(n, { one: 'Show # more floor', other: 'Show # more floors' }),
   linked: 'Linked comment',
   backToAll: 'Back to all comments',
   around: 'Nearby in this conversation',
   linkGone: 'The linked comment could not be found.',
-  newComments: (n: number) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
+  newComments: (n: number) =>
+    plural(n, { one: 'Show # new comment', other: 'Show # new comments' }),
   reload: 'The comments have changed. Show them anew',
   now: 'just now',
   contentRejected: (categories: string) =>

@@ -70,6 +70,7 @@ export class ThreadFrame {
       {
         'aria-labelledby': this.heading.id,
         lang: locale.tag,
+        dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
       h('div', { class: 'top' }, this.heading, parts.bell, parts.sorts),

@@ -14,7 +14,7 @@ import { Composer } from '../composer/composer.ts';
 import { ReaderIdentity } from '../model/identity.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
-import { Locale } from '../text/locale.ts';
+import type { Locale } from '../text/locale.ts';
 import { Arrivals } from './arrivals.ts';
 import { ThreadFrame } from './frame.ts';
 import { LiveStream } from './live-stream.ts';
@@ -32,7 +32,7 @@ export interface ThreadSettings {
   scripts: string;
   /** `article/hello`; nothing is loaded while it is empty. */
   subject: string;
-  language: string;
+  locale: Locale;
   sort: string | null;
   hostToken: string | null;
   isLiveAllowed: () => boolean;
@@ -67,12 +67,12 @@ export class CommentThread {
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
-    const { base, subject, language, hostToken } = settings;
+    const { base, subject, locale, hostToken } = settings;
     this.#element = element;
     this.#scripts = settings.scripts;
     this.subject = subject;
     this.sort = parseSort(settings.sort) ?? 'hot';
-    this.locale = new Locale(language);
+    this.locale = locale;
     this.identity = new ReaderIdentity(base, hostToken);
     this.api = new ApiClient(base, this.identity, () => this.session.renew());
     this.recent = new RecentActs(`${base}|${subject}`);
