@@ -86,7 +86,13 @@ async function buildFiles() {
   const modules = await esbuild.build({
     ...OPTIONS,
     format: 'esm',
-    entryPoints: [{ in: join(SOURCE, 'account/windows.ts'), out: 'account' }],
+    entryPoints: [
+      { in: join(SOURCE, 'account/windows.ts'), out: 'account' },
+      { in: join(SOURCE, 'widgets/counts.ts'), out: 'counts' },
+      { in: join(SOURCE, 'widgets/latest.ts'), out: 'latest' },
+      { in: join(SOURCE, 'widgets/bell.ts'), out: 'bell' },
+    ],
+    plugins: [styleSheetAsText],
   });
   const languages = await buildLanguages();
   for (const { path, contents } of [...outputFiles, ...modules.outputFiles, ...languages]) {

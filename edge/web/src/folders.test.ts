@@ -18,6 +18,7 @@ const FOLDERS = [
   'composer', // the forms that a reader writes in
   'comment', // one comment on the page, with everything that opens under it
   'thread', // the list of comments, and what keeps it up to date
+  'widgets', // the elements beside the comments: counts, the newest comments, the bell
   '.', // the custom element and the script tag
   'console', // the moderators' page: it uses the HTTP contract and safe HTML, and nothing of the element
 ];

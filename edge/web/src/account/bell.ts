@@ -8,7 +8,7 @@ import { jitter, type Timer } from '../util/time.ts';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 
-export interface BellHost extends ThreadContext {
+export interface BellHost extends Pick<ThreadContext, 'api' | 'identity' | 'locale' | 'text'> {
   readonly account: { openNotifications(): void };
 }
 

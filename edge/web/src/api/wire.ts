@@ -10,6 +10,12 @@ export interface SubjectName {
   key: string;
 }
 
+/** Where the comments of a subject are shown, as its site has registered it. */
+export interface SubjectPage extends SubjectName {
+  title: string | null;
+  url: string | null;
+}
+
 export interface MemberName {
   id: string;
   name: string;
@@ -79,6 +85,16 @@ export interface Page {
   data: Comment[];
   page: { next: string | null; epoch: string };
   subject: Subject;
+}
+
+/** A comment of the newest of all subjects. */
+export interface LatestComment extends Comment {
+  subject: SubjectPage;
+}
+
+export interface SubjectCounts {
+  roots: number;
+  comments: number;
 }
 
 export interface Ancestors {

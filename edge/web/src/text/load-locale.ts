@@ -8,13 +8,10 @@ import { zh } from './zh.ts';
 const ENGLISH: Language = { tag: 'en', text: en };
 const CHINESE: Language = { tag: 'zh-CN', text: zh };
 
-/** Languages that are loaded, or on their way, by their address. */
-const loading = new Map<string, Promise<Language>>();
-
 /**
  * The locale of the first tag with a language; at once when its texts are here, so that nothing waits for them. `scripts` is
  * the address of the element's files, without a slash at the end. A language that cannot be loaded is Chinese for
- * traditional Chinese, and else English; the next call tries again.
+ * traditional Chinese, and else English.
  */
 export function loadLocale(
   tags: readonly (string | null)[],
@@ -27,14 +24,10 @@ export function loadLocale(
 }
 
 async function loadLanguage(tag: LanguageTag, scripts: string): Promise<Language> {
-  const url = `${scripts}/lang/${tag.toLowerCase()}.js`;
-  const started =
-    loading.get(url) ?? import(url).then(({ language }: { language: Language }) => language);
-  loading.set(url, started);
   try {
-    return await started;
+    const loaded: { language: Language } = await import(`${scripts}/lang/${tag.toLowerCase()}.js`);
+    return loaded.language;
   } catch {
-    loading.delete(url);
     return tag === 'zh-TW' ? CHINESE : ENGLISH;
   }
 }

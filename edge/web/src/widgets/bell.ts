@@ -1,0 +1,76 @@
+/** `<gailou-bell>`: how many notifications of who is signed in are unread, and the list of them. */
+
+import { Bell } from '../account/bell.ts';
+import { openNotifications } from '../account/notifications.ts';
+import { AccountSession } from '../account/session.ts';
+import { ApiClient } from '../api/client.ts';
+import { h } from '../dom/html.ts';
+import { IDENTITY_CHANGED, ReaderIdentity } from '../model/identity.ts';
+import type { Locale } from '../text/locale.ts';
+import type { Widget, WidgetHost } from './lazy-element.ts';
+import { localeOf, serverOf, shadowOf } from './shell.ts';
+
+/** `scripts` is where the element's files are. */
+export function start(element: WidgetHost, scripts: string): Widget {
+  let shown: ShownBell | null = null;
+  let newest = {};
+  const show = async () => {
+    const asked = {};
+    newest = asked;
+    const locale = await localeOf(element, scripts);
+    if (newest !== asked) return;
+    shown?.stop();
+    shown = new ShownBell(element, serverOf(element, scripts), locale);
+  };
+  show();
+  return {
+    update: () => void show(),
+    stop: () => {
+      newest = {};
+      shown?.stop();
+      shown = null;
+    },
+  };
+}
+
+/** The bell of one reader, in one language. */
+class ShownBell {
+  /** It belongs to no thread, so every notification is of another page. */
+  readonly subject = '';
+  readonly locale: Locale;
+  readonly identity: ReaderIdentity;
+  readonly api: ApiClient;
+  readonly bell: Bell;
+  readonly #session: AccountSession;
+  readonly #stopped = new AbortController();
+  readonly #section: HTMLElement;
+
+  constructor(element: WidgetHost, base: string, locale: Locale) {
+    this.locale = locale;
+    this.identity = new ReaderIdentity(base, element.token);
+    this.api = new ApiClient(base, this.identity, () => this.#session.renew());
+    this.#session = new AccountSession(this);
+    this.bell = new Bell(this);
+    this.#section = h('section', { lang: locale.tag, dir: locale.direction }, this.bell.node);
+    shadowOf(element).replaceChildren(this.#section);
+    const { signal } = this.#stopped;
+    for (const event of [IDENTITY_CHANGED, 'storage']) {
+      window.addEventListener(event, () => this.bell.refresh(), { signal });
+    }
+    this.#session.start();
+    this.bell.refresh();
+  }
+
+  get text() {
+    return this.locale.text;
+  }
+
+  readonly account = { openNotifications: () => void openNotifications(this, this.#section) };
+  readonly reader = { onIdentityChange: () => void this.bell.refresh() };
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#session.stop();
+    this.bell.stop();
+  }
+}
