@@ -8,7 +8,7 @@
  */
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
@@ -20,8 +20,10 @@ const DIST = join(import.meta.dirname, 'dist');
 
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
-/** The same, of the files in a folder. */
-const FOLDER_SIZE_BOUNDS = new Map([['lang', 5_000]]);
+/** The largest that everything may be that a page loads before its first comment: the script and the element. */
+const FIRST_PART_BOUND = 16_000;
+/** The largest that the texts of a language may be. */
+const LANGUAGE_BOUND = 5_000;
 
 const { values: flags } = parseArgs({ options: { dev: { type: 'boolean', default: false } } });
 
@@ -57,6 +59,53 @@ const styleSheetAsText = {
   },
 };
 
+/** What the element loads later. Each of these parts uses the element's own modules, and does not repeat them. */
+const partsOfElement = {
+  name: 'parts-of-element',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) =>
+      kind === 'dynamic-import' ? { path: join(resolveDir, path), pluginData: 'part' } : undefined,
+    );
+    build.onLoad({ filter: /\.ts$/ }, async ({ path, pluginData }) => {
+      if (pluginData !== 'part') return undefined;
+      // With this import all parts have the element in common, so that esbuild makes one file of it and not one for
+      // each combination of parts.
+      const element = JSON.stringify(join(SOURCE, 'define.ts'));
+      return { contents: `import ${element};\n${await readFile(path, 'utf8')}`, loader: 'ts' };
+    });
+  },
+};
+
+/** `pt-br.ts`; the other files of the folder are no language. */
+const LANGUAGE_SOURCE = /^([a-z]{2})(?:-([a-z]{2}))?\.ts$/;
+
+/** The files of the element, and the names of those that `gailou.js` loads. */
+async function buildElement() {
+  const { outputFiles, metafile } = await esbuild.build({
+    ...OPTIONS,
+    format: 'esm',
+    splitting: true,
+    metafile: true,
+    entryPoints: [{ in: join(SOURCE, 'define.ts'), out: 'gailou/element' }],
+    charset: 'utf8',
+    chunkNames: 'gailou/[name]-[hash]',
+    plugins: [styleSheetAsText, partsOfElement],
+  });
+  const fileWith = (name) => {
+    const source = relative(process.cwd(), join(SOURCE, name));
+    const [path] = Object.entries(metafile.outputs).find(([, { inputs }]) => inputs[source]);
+    return `./${relative(DIST, path)}`;
+  };
+  const languageFiles = { 'zh-CN': fileWith('text/zh.ts') };
+  for (const name of await filesIn(join(SOURCE, 'languages'))) {
+    const [, language, region] = LANGUAGE_SOURCE.exec(name) ?? [];
+    if (!language) continue;
+    const tag = region ? `${language}-${region.toUpperCase()}` : language;
+    languageFiles[tag] = fileWith(`languages/${name}`);
+  }
+  return { outputFiles, elementFile: fileWith('element.ts'), languageFiles };
+}
+
 /** The files of a folder, as paths relative to it. */
 async function filesIn(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -69,8 +118,13 @@ async function filesIn(folder) {
 async function buildFiles() {
   const files = new Map();
   for (const name of await filesIn(PUBLIC)) files.set(name, await readFile(join(PUBLIC, name)));
+  const element = await buildElement();
   const { outputFiles } = await esbuild.build({
     ...OPTIONS,
+    define: {
+      ELEMENT_FILE: JSON.stringify(element.elementFile),
+      LANGUAGE_FILES: JSON.stringify(element.languageFiles),
+    },
     entryPoints: [
       { in: join(SOURCE, 'gailou.ts'), out: 'gailou' },
       { in: join(SOURCE, 'demo/demo.ts'), out: 'demo' },
@@ -82,42 +136,15 @@ async function buildFiles() {
     ],
     plugins: [styleSheetAsText],
   });
-  // What the element loads when it is needed.
-  const modules = await esbuild.build({
-    ...OPTIONS,
-    format: 'esm',
-    entryPoints: [
-      { in: join(SOURCE, 'account/windows.ts'), out: 'account' },
-      { in: join(SOURCE, 'widgets/counts.ts'), out: 'counts' },
-      { in: join(SOURCE, 'widgets/latest.ts'), out: 'latest' },
-      { in: join(SOURCE, 'widgets/bell.ts'), out: 'bell' },
-    ],
-    plugins: [styleSheetAsText],
-  });
-  const languages = await buildLanguages();
-  for (const { path, contents } of [...outputFiles, ...modules.outputFiles, ...languages]) {
+  for (const { path, contents } of [...element.outputFiles, ...outputFiles]) {
     files.set(relative(DIST, path), Buffer.from(contents));
   }
-  return new Map([...files, ...(await buildDocs())]);
+  return {
+    files: new Map([...files, ...(await buildDocs())]),
+    firstPart: ['gailou.js', relative('.', element.elementFile)],
+    languages: Object.values(element.languageFiles).map((file) => relative('.', file)),
+  };
 }
-
-/** A file for each language that is not part of the element. */
-async function buildLanguages() {
-  const names = (await filesIn(join(SOURCE, 'languages'))).filter(isLanguage);
-  const { outputFiles } = await esbuild.build({
-    ...OPTIONS,
-    format: 'esm',
-    charset: 'utf8',
-    entryPoints: names.map((name) => ({
-      in: join(SOURCE, 'languages', name),
-      out: `lang/${basename(name, '.ts')}`,
-    })),
-  });
-  return outputFiles;
-}
-
-/** `pt-br.ts`; the other files of the folder are helpers of these. */
-const isLanguage = (name) => /^[a-z]{2}(-[a-z]{2})?\.ts$/.test(name);
 
 async function writeFiles(files) {
   await mkdir(DIST, { recursive: true });
@@ -133,18 +160,25 @@ async function writeFiles(files) {
   }
 }
 
-const files = await buildFiles();
+const { files, firstPart, languages } = await buildFiles();
 await writeFiles(files);
 const documents = [...files.keys()].filter((name) => /^docs\/.*\.html$/.test(name));
 console.log(`docs             ${documents.length} pages`);
+const gzippedSize = (name) => gzipSync(files.get(name), { level: 9 }).length;
+
+function checkBound(name, size, bound) {
+  if (size <= bound || flags.dev) return;
+  console.error(`${name} may have ${bound} bytes gzipped, and has ${size}`);
+  process.exitCode = 1;
+}
+
 for (const [name, contents] of files) {
   if (/^docs\/.*\.(html|png|svg)$/.test(name)) continue;
-  const gzipped = gzipSync(contents, { level: 9 }).length;
-  console.log(`${name.padEnd(16)} ${contents.length} bytes, ${gzipped} gzipped`);
-  const bound =
-    SIZE_BOUNDS.get(name) ?? FOLDER_SIZE_BOUNDS.get(dirname(name)) ?? Number.POSITIVE_INFINITY;
-  if (gzipped > bound && !flags.dev) {
-    console.error(`${name} may have ${bound} bytes gzipped`);
-    process.exitCode = 1;
-  }
+  const size = gzippedSize(name);
+  console.log(`${name.padEnd(32)} ${contents.length} bytes, ${size} gzipped`);
+  checkBound(name, size, SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY);
 }
+const firstSize = firstPart.reduce((sum, name) => sum + gzippedSize(name), 0);
+console.log(`the first part                   ${firstSize} gzipped`);
+checkBound('what is loaded before the first comment', firstSize, FIRST_PART_BOUND);
+for (const name of languages) checkBound(name, gzippedSize(name), LANGUAGE_BOUND);

@@ -10,32 +10,46 @@
  * What the server rendered (`/t/article/hello?fragment=1`) may be inside the element, or before the
  * script tag. It is shown until the comments are loaded, and nothing moves when they are.
  *
- * Attributes: subject, api, lang (BCP 47), theme (light, dark), sort, token, live ("off": without
- * the event stream); on the script tag the same names with `data-`. The property `token` takes a
- * token that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
- * Colours and shapes: the custom properties --gailou-* in `style/base.css`.
+ * This file only puts the element where it belongs and loads the rest, `define.ts`, from beside itself. The files there
+ * have a hash in their names, so a browser that has them asks for nothing.
  *
- * Beside the comments: `<gailou-count subject>` and `data-gailou-count` on any element, `<gailou-latest type limit>`,
+ * Beside the comments there are `<gailou-count subject>` (or `data-gailou-count` on any element), `<gailou-latest>` and
  * `<gailou-bell>`.
  *
- * It needs no framework and no inline code, so it works under a strict Content-Security-Policy.
+ * docs/embedding.md has the attributes, properties, methods, events and parts. It needs no framework and no inline code, so
+ * it works under a strict Content-Security-Policy.
  */
 
-import { GailouComments } from './element.ts';
 import { mount } from './mount.ts';
-import { SCRIPT, SCRIPT_ORIGIN } from './script.ts';
-import { findCounts } from './widgets/find-counts.ts';
-import { defineLazily } from './widgets/lazy-element.ts';
+import { matchLanguage } from './text/match-language.ts';
 
-// A page may have the script once for every thread it shows.
-if (!customElements.get('gailou-comments')) {
-  customElements.define('gailou-comments', GailouComments);
+/** The file with the element, and those with its texts by their language, as the build names them. */
+declare const ELEMENT_FILE: string;
+declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
+/** It names the file with the element itself, for a copy of this script that is older than the files. */
+const STABLE_FILE = './gailou/element.js';
+
+const { currentScript } = document;
+/** Null in a module. */
+const script = currentScript instanceof HTMLScriptElement ? currentScript : null;
+const address = script?.src || null;
+
+/** A classic script of another origin has no address of its own for `import`. */
+const load = (file: string): Promise<unknown> => {
+  const url = address ? new URL(file, address).href : file;
+  return import(url);
+};
+
+load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
+
+// Beside the element, so that it does not wait for its texts.
+const pageLanguage = script?.dataset.lang || document.documentElement.lang;
+const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
+if (languageFile) load(languageFile).catch(() => undefined);
+
+if (script) mount(script);
+else {
+  for (const each of document.querySelectorAll<HTMLScriptElement>('script[type="module"]')) {
+    if (/\/gailou\.js$/.test(new URL(each.src || '.', location.href).pathname)) mount(each);
+  }
 }
-/** The scripts of the other elements, loaded when there is one of them. */
-const load = (name: string) => import(`${SCRIPT_ORIGIN}/${name}.js`);
-findCounts(() => load('counts').then(({ start }) => start(SCRIPT_ORIGIN)));
-defineLazily('gailou-latest', ['api', 'lang', 'limit', 'type'], SCRIPT_ORIGIN, () =>
-  load('latest'),
-);
-defineLazily('gailou-bell', ['api', 'lang', 'token'], SCRIPT_ORIGIN, () => load('bell'));
-mount(SCRIPT);

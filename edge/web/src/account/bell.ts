@@ -8,9 +8,7 @@ import { jitter, type Timer } from '../util/time.ts';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 
-export interface BellHost extends Pick<ThreadContext, 'api' | 'identity' | 'locale' | 'text'> {
-  readonly account: { openNotifications(): void };
-}
+export type BellHost = Pick<ThreadContext, 'api' | 'identity' | 'locale' | 'text'>;
 
 export class Bell {
   readonly node: HTMLButtonElement;
@@ -18,7 +16,8 @@ export class Bell {
   readonly #count = h('span', { class: 'unread', 'aria-hidden': 'true' });
   #timer: Timer | undefined;
 
-  constructor(host: BellHost) {
+  /** `open` shows the notifications. */
+  constructor(host: BellHost, open: () => void) {
     this.#host = host;
     this.node = h(
       'button',
@@ -26,7 +25,7 @@ export class Bell {
         type: 'button',
         class: 'bell',
         hidden: true,
-        on: { click: () => this.#host.account.openNotifications() },
+        on: { click: open },
       },
       icon(BELL_PATH),
       this.#count,

@@ -13,14 +13,12 @@ import { AccountDialog } from './dialog.ts';
 /** Characters that are shown of a comment. */
 const EXCERPT_LENGTH = 140;
 
-export interface NotificationsHost
-  extends Pick<ThreadContext, 'api' | 'locale' | 'subject' | 'text'> {
-  readonly bell: { markRead(): void };
-}
+export type NotificationsHost = Pick<ThreadContext, 'api' | 'locale' | 'subject' | 'text'>;
 
 /** Shows them; `place` is in the shadow tree. */
 export async function openNotifications(
   host: NotificationsHost,
+  bell: { markRead(): void },
   place: HTMLElement,
 ): Promise<void> {
   const { api, locale } = host;
@@ -41,7 +39,7 @@ export async function openNotifications(
       const newest = data.data[0];
       if (!cursor && newest && data.unread > 0) {
         await api.readNotifications(newest.id);
-        host.bell.markRead();
+        bell.markRead();
       }
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;

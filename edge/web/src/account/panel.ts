@@ -18,7 +18,6 @@ const LANGUAGES: readonly [string, string][] = [
 const MAX_NAME_LENGTH = 40;
 
 export interface PanelHost extends ThreadContext {
-  readonly session: AccountSession;
   readonly reader: {
     onIdentityChange(): void;
     /** Rejects with an `ApiProblem` when the server refuses the name. */
@@ -27,13 +26,17 @@ export interface PanelHost extends ThreadContext {
 }
 
 /** Shows it; `place` is in the shadow tree. */
-export async function openPanel(host: PanelHost, place: HTMLElement): Promise<void> {
+export async function openPanel(
+  host: PanelHost,
+  session: AccountSession,
+  place: HTMLElement,
+): Promise<void> {
   const { api, locale, text } = host;
   const dialog = new AccountDialog(text.yourAccount, accountText(locale).close);
   dialog.open(place);
   try {
     const { data } = await api.me();
-    new AccountPanel(host, dialog).show(data);
+    new AccountPanel(host, session, dialog).show(data);
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
     dialog.error.textContent = locale.describeProblem(problem);
@@ -42,12 +45,14 @@ export async function openPanel(host: PanelHost, place: HTMLElement): Promise<vo
 
 class AccountPanel {
   readonly #host: PanelHost;
+  readonly #session: AccountSession;
   readonly #dialog: AccountDialog;
   readonly #own: ReturnType<typeof accountText>;
   readonly #note = h('p', { role: 'status' });
 
-  constructor(host: PanelHost, dialog: AccountDialog) {
+  constructor(host: PanelHost, session: AccountSession, dialog: AccountDialog) {
     this.#host = host;
+    this.#session = session;
     this.#dialog = dialog;
     this.#own = accountText(host.locale);
   }
@@ -110,7 +115,7 @@ class AccountPanel {
   }
 
   #buttons(): HTMLElement {
-    const { identity, session } = this.#host;
+    const { identity } = this.#host;
     const signOut = h(
       'button',
       {
@@ -119,7 +124,7 @@ class AccountPanel {
         on: {
           click: () => {
             this.#dialog.close();
-            if (identity.kind === 'account') session.signOut();
+            if (identity.kind === 'account') this.#session.signOut();
             else this.#forgetReader();
           },
         },

@@ -2,9 +2,8 @@
 
 import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
-import { explainSilence } from './site-check.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
-import { sendFile, type Upload } from './upload.ts';
+import type { Upload } from './upload.ts';
 import type {
   Ancestors,
   Comment,
@@ -156,7 +155,8 @@ export class ApiClient {
     return this.#send('POST', `${subjectPath(subject)}/comments`, options);
   }
 
-  upload(upload: Omit<Upload, 'token'>): Promise<Media> {
+  async upload(upload: Omit<Upload, 'token'>): Promise<Media> {
+    const { sendFile } = await import('./upload.ts');
     const sent = sendFile<Media>(`${this.base}/v1/media`, {
       ...upload,
       token: this.#tokens.token,
@@ -214,7 +214,7 @@ export class ApiClient {
     try {
       return await send();
     } catch (problem) {
-      const isRefused = problem instanceof ApiProblem && problem.code === 'token_invalid';
+      const isRefused = problem instanceof ApiProblem && problem.status === 401;
       if (isRefused && (await this.#renew())) return send();
       throw problem;
     }
@@ -228,7 +228,10 @@ export class ApiClient {
   /** A write that gets no answer says whether the site is why. */
   #explained<Answer>(sent: Promise<Answer>): Promise<Answer> {
     return sent.catch(async (problem) => {
-      throw await explainSilence(problem, this.base);
+      const explained = import('./site-check.ts').then(({ explainSilence }) =>
+        explainSilence(problem, this.base),
+      );
+      throw await explained.catch(() => problem);
     });
   }
 }

@@ -1,7 +1,6 @@
 /** The button of a deep comment that shows the whole building below it, and hides it again. */
 
 import { h } from '../dom/html.ts';
-import { chainOf } from './chain.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 
 /** A comment with only its root below is understood without a building. */
@@ -54,7 +53,10 @@ export class BuildingToggle {
     const { api, locale } = this.#thread;
     const { comment } = this.#view;
     try {
-      const { data } = await api.ancestors(comment.id);
+      const [{ data }, { chainOf }] = await Promise.all([
+        api.ancestors(comment.id),
+        import('./chain.ts'),
+      ]);
       const below = data.data.filter((each) => each.id !== comment.id);
       this.chain.replaceChildren(chainOf([...below, this.#view.comment], locale, api.base));
       return true;

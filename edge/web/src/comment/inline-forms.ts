@@ -1,6 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
-import { Composer, type ComposerPurpose } from '../composer/composer.ts';
+import type { ComposerPurpose } from '../composer/composer.ts';
+import { loadForms } from '../composer/load-forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -46,13 +47,18 @@ export class InlineForms {
     this.#openComposer({ parent: this.#view.comment }, this.replyButton);
   }
 
-  #openEdit(): void {
-    this.#openComposer({ edit: this.#view.comment }, this.editButton);
-    this.#view.hideBody(true);
+  async #openEdit(): Promise<void> {
+    const isOpen = await this.#openComposer({ edit: this.#view.comment }, this.editButton);
+    if (isOpen) this.#view.hideBody(true);
   }
 
-  #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): void {
-    const { composers } = this.#thread;
+  /** False when the form could not be loaded. */
+  async #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): Promise<boolean> {
+    const { composers, text } = this.#thread;
+    const forms = await loadForms().catch(() => null);
+    this.#view.showMessage(forms ? '' : text.errors.network);
+    if (!forms) return false;
+    const { Composer } = forms;
     const composer = new Composer(this.#thread, purpose, () => {
       composers.delete(composer);
       this.close();
@@ -63,6 +69,7 @@ export class InlineForms {
     composers.add(composer);
     this.slot.replaceChildren(composer.form);
     composer.focus();
+    return true;
   }
 
   #confirmDelete(): void {

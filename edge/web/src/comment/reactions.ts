@@ -4,7 +4,7 @@
  */
 
 import type { Reaction, ReactionState } from '../api/wire.ts';
-import { askGuestName } from '../composer/guest-name.ts';
+import { loadForms } from '../composer/load-forms.ts';
 import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
 import { reactionStateWith } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -79,7 +79,13 @@ export class ReactionButtons {
 
   /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
   async #askToBecomeGuest(): Promise<boolean> {
-    const isGuest = await askGuestName(this.#thread, this.#view.prompt);
+    let isGuest = false;
+    try {
+      const { askGuestName } = await loadForms();
+      isGuest = await askGuestName(this.#thread, this.#view.prompt);
+    } catch {
+      this.#view.showMessage(this.#thread.text.errors.network);
+    }
     this.focus();
     return isGuest;
   }

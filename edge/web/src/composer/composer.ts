@@ -12,9 +12,11 @@ import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { answerChallenge } from './answer.ts';
 import { ComposerDraft } from './draft.ts';
+import { draftScope } from './draft-key.ts';
 import { ComposerForm } from './form.ts';
 import type { GuestNameHost } from './guest-name.ts';
 import { PictureTray } from './pictures.ts';
+import { type ComposerShell, composerShell } from './shell.ts';
 
 /** The server's limit. */
 const MAX_CONTENT_CODE_POINTS = 5_000;
@@ -28,6 +30,8 @@ export interface ComposerHost extends ThreadContext {
   readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
+  /** The event of a problem that the reader is shown. */
+  emitProblem(problem: ApiProblem): void;
 }
 
 interface ComposerReader {
@@ -40,8 +44,8 @@ interface ComposerReader {
 interface ComposerAccount {
   /** Whether a reader can sign in here; it is asked for at the first call. */
   canSignIn(): Promise<boolean>;
-  openSignIn(): void;
-  openPanel(): void;
+  openSignIn(): unknown;
+  openPanel(): unknown;
 }
 
 interface PostWriter {
@@ -73,25 +77,23 @@ export class Composer {
   #isRenaming = false;
   #canSignIn = false;
 
-  /** `close` takes the form away; the form at the top of a thread has none. */
+  /** `close` takes the form away; the form at the top of a thread has none, but a shell that is on the page. */
   constructor(
     thread: ComposerHost,
     { parent, edit }: ComposerPurpose = {},
     close: (() => void) | null = null,
+    shell?: ComposerShell,
   ) {
     this.#thread = thread;
     this.#parent = parent ?? null;
     this.#edit = edit ?? null;
     this.#close = close;
-    const scope = `${thread.api.base}|${thread.subject}|${parent?.id ?? ''}`;
+    const scope = draftScope(thread.api.base, thread.subject, parent?.id);
     // An edit begins with the text of the comment each time.
     this.#draft = new ComposerDraft(edit ? null : tabStorage, scope);
     this.#form = new ComposerForm(
-      {
-        label: this.#label(),
-        placeholder: parent ? this.#label() : thread.text.placeholder,
-        submit: this.#submitLabel(),
-      },
+      shell ?? composerShell(this.#label(), this.#label()),
+      this.#submitLabel(),
       {
         onInput: () => this.#onInput(),
         onSubmit: () => this.#submit(),
@@ -100,7 +102,10 @@ export class Composer {
       thread.text,
     );
     this.#pictures = edit ? null : this.#makePictures();
-    this.#form.text.input.value = edit ? edit.content : (this.#draft.restore() ?? '');
+    const { input } = this.#form.text;
+    const draft = edit ? edit.content : this.#draft.restore();
+    // What was written while this was on its way is the newer text.
+    if (draft && !input.value) input.value = draft;
     this.showIdentity();
     this.#showCount();
     this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
@@ -341,6 +346,7 @@ export class Composer {
 
   #showProblem(problem: ApiProblem): void {
     const { locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const nameDetail = this.#form.asksName ? problem.fieldDetail('name') : null;
     if (nameDetail) {
       this.#form.showNameError(nameDetail);

@@ -7,6 +7,7 @@ const { count } = numbersIn<'other'>('ja');
 
 export const language: LoadedLanguage = {
   tag: 'ja',
+  fonts: 'system-ui, "Hiragino Sans", "Yu Gothic UI", Meiryo, "Noto Sans CJK JP", sans-serif',
   text: {
     title: (n) => `${count(n)}件のコメント`,
     titleNone: 'コメント',

@@ -7,6 +7,7 @@ const { count } = numbersIn<'other'>('ko');
 
 export const language: LoadedLanguage = {
   tag: 'ko',
+  fonts: 'system-ui, "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans CJK KR", sans-serif',
   text: {
     title: (n) => `댓글 ${count(n)}개`,
     titleNone: '댓글',

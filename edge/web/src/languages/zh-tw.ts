@@ -7,6 +7,7 @@ const { count } = numbersIn<'other'>('zh-TW');
 
 export const language: LoadedLanguage = {
   tag: 'zh-TW',
+  fonts: 'system-ui, "PingFang TC", "Microsoft JhengHei", "Noto Sans CJK TC", sans-serif',
   text: {
     title: (n) => `${count(n)} 則留言`,
     titleNone: '留言',

@@ -13,12 +13,14 @@ const MINUTE_MS = 60_000;
 export interface Language {
   readonly tag: LanguageTag;
   readonly text: Strings;
+  /** The value of `font-family` where the characters of Chinese have other shapes. */
+  readonly fonts?: string;
   readonly account?: AccountStrings;
   readonly widgets?: WidgetStrings;
 }
 
 /** A language that is a file of its own has every text. */
-export type LoadedLanguage = Required<Language>;
+export type LoadedLanguage = Language & Required<Omit<Language, 'fonts'>>;
 
 export class Locale {
   readonly language: Language;
@@ -27,6 +29,8 @@ export class Locale {
   /** The value of an HTML `dir` attribute. */
   readonly direction: 'ltr' | 'rtl';
   readonly text: Strings;
+  /** The value of `font-family`; empty for the usual one. */
+  readonly fonts: string;
   readonly #compact: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #date: Intl.DateTimeFormat;
@@ -37,6 +41,7 @@ export class Locale {
     this.tag = language.tag;
     this.direction = this.tag === 'ar' || this.tag === 'he' ? 'rtl' : 'ltr';
     this.text = language.text;
+    this.fonts = language.fonts ? `var(--gailou-font, ${language.fonts})` : '';
     this.#compact = new Intl.NumberFormat(this.tag, {
       notation: 'compact',
       maximumFractionDigits: 1,

@@ -25,7 +25,7 @@ const SIMPLIFIED = /-hans\b/;
 const RENAMED: Readonly<Record<string, LanguageTag>> = { iw: 'he', pt: 'pt-BR' };
 
 /** The language of the first tag that has one, else English. */
-export function matchLanguage(tags: readonly (string | null)[]): LanguageTag {
+export function matchLanguage(tags: readonly (string | null | undefined)[]): LanguageTag {
   for (const tag of tags) {
     const found = tag && matchTag(tag.trim().toLowerCase().replaceAll('_', '-'));
     if (found) return found;

@@ -14,7 +14,7 @@ const MAX_ARRIVED = 20;
 /** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
 
-interface ArrivalsHost extends ThreadPartHost {
+export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
   /** Whether nothing the reader does or reads would be disturbed by another list. */

@@ -7,21 +7,20 @@ import { chainOf } from '../comment/chain.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
-import type { Arrivals } from './arrivals.ts';
+import { linkedCommentId } from './comment-hash.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 import type { RootList } from './root-list.ts';
 import type { SortBar } from './sort-bar.ts';
 
-const COMMENT_HASH = /^#comment-(\d{1,20})$/;
-
-interface PermalinkHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
+export interface PermalinkHost extends ThreadPartHost {
+  readonly live: { showCount(): void };
   readonly reader: ReaderState;
   readonly roots: RootList;
   readonly sortBar: SortBar;
   applySubject(subject: Subject): void;
   showState(): void;
+  emitReady(): void;
 }
 
 export class Permalink {
@@ -35,7 +34,7 @@ export class Permalink {
 
   /** Shows the comment that the address names, else the list; false when it names none. */
   followAddress(): boolean {
-    const id = COMMENT_HASH.exec(location.hash)?.[1];
+    const id = linkedCommentId();
     if (id) this.#open(id);
     else if (this.#thread.comments.linked) this.#close();
     return Boolean(id);
@@ -63,6 +62,7 @@ export class Permalink {
   #fail(problem: unknown): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     this.notice = problem.status === 404 ? text.linkGone : locale.describeProblem(problem);
     this.#close();
   }
@@ -97,6 +97,7 @@ export class Permalink {
     heading.hidden = nearby.childElementCount === 0;
     frame.showStale(isStale);
     frame.takeOver();
+    this.#thread.emitReady();
     this.#showPanels();
     frame.linkedPanel.scrollIntoView({ block: 'start' });
     view.focus();
@@ -119,13 +120,13 @@ export class Permalink {
 
   /** Shows either the linked comment or the list. */
   #showPanels(): void {
-    const { arrivals, comments, frame, sortBar } = this.#thread;
+    const { comments, frame, live, sortBar } = this.#thread;
     const isLinked = comments.linked !== null;
     frame.linkedPanel.hidden = !isLinked;
     frame.list.hidden = isLinked;
     frame.foot.hidden = isLinked;
     sortBar.node.hidden = isLinked;
-    arrivals.showCount();
+    live.showCount();
     this.#thread.updateEmpty();
     this.#thread.showState();
   }

@@ -3,13 +3,13 @@
  * does not show yet, and the token. Lists are the same for every reader; this is applied on top.
  */
 
-import type { Bell } from '../account/bell.ts';
-import type { AccountSession } from '../account/session.ts';
+import type { ReaderAccount } from '../account/account.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
+import type { HostToken } from './host-token.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */
@@ -17,8 +17,8 @@ const MAX_OVERLAY_IDS = 400;
 
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
-  readonly bell: Bell;
-  readonly session: AccountSession;
+  readonly account: ReaderAccount;
+  readonly hostToken: HostToken;
 }
 
 export class ReaderState {
@@ -122,6 +122,8 @@ export class ReaderState {
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   async becomeGuest(name: string): Promise<void> {
     const { api, identity } = this.#thread;
+    await this.#thread.hostToken.isKnown();
+    if (identity.hostToken) return;
     const { data } = await api.createGuest(name);
     identity.keepGuest(data);
     this.onIdentityChange();
@@ -129,11 +131,11 @@ export class ReaderState {
 
   /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
   async rename(name: string): Promise<void> {
-    const { api, identity, session } = this.#thread;
+    const { account, api, identity } = this.#thread;
     if (identity.kind === 'account') {
       await api.changeMe({ name });
       // The name is in the token.
-      await session.renew();
+      await account.renew();
     } else {
       const { data } = await api.renameGuest(name);
       identity.keepGuest(data);
@@ -142,9 +144,9 @@ export class ReaderState {
   }
 
   onIdentityChange(): void {
-    const { bell, comments, composers } = this.#thread;
+    const { account, comments, composers } = this.#thread;
     for (const composer of composers) composer.showIdentity();
-    bell.refresh();
+    account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
     this.loadOverlay(comments.ids);

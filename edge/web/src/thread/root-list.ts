@@ -4,8 +4,7 @@ import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
-import type { Arrivals } from './arrivals.ts';
-import type { LiveStream } from './live-stream.ts';
+import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
@@ -14,13 +13,14 @@ const ROOTS_PER_PAGE = 20;
 const FOOT_MARGIN = '600px';
 
 interface RootListHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
-  readonly live: LiveStream;
+  readonly live: LiveUpdates;
   readonly reader: ReaderState;
   readonly sort: Sort;
   readonly pinned: Comment[];
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
+  /** The event of the first list or comment that is shown. */
+  emitReady(): void;
 }
 
 export class RootList {
@@ -109,16 +109,17 @@ export class RootList {
   }
 
   #showFirst(page: ListPage): void {
-    const { arrivals, comments, frame, live, reader } = this.#thread;
+    const { comments, frame, live, reader } = this.#thread;
     comments.main.clear();
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);
     reader.showRecentPosts();
-    arrivals.forgetListed();
+    live.forgetListed();
     frame.showStale(page.isStale);
     this.#updateFoot();
     frame.takeOver();
+    this.#thread.emitReady();
     live.startFrom(page.epoch);
     live.update();
     reader.loadOverlay([...comments.main.views.keys()]);
@@ -162,6 +163,7 @@ export class RootList {
   #showLoadError(problem: unknown): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { frame, locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
     frame.showLoadError(sentence, text.tryAgain);
   }

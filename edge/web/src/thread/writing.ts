@@ -5,12 +5,12 @@ import type { Author, Comment, Reaction, ReactionState } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
 import { uniqueId } from '../dom/html.ts';
 import { type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
-import type { Arrivals } from './arrivals.ts';
+import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
 interface WritingHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
+  readonly live: Pick<LiveUpdates, 'forget'>;
   readonly reader: ReaderState;
   /** As the server counts, with the reader's own changes since. */
   readonly count: number;
@@ -74,11 +74,11 @@ export class Writing {
 
   /** The server has taken a post; it may be held for review. */
   acceptPost(comment: Comment): void {
-    const { arrivals, comments, frame, reader, recent, text } = this.#thread;
+    const { comments, frame, live, reader, recent, text } = this.#thread;
     const isHeld = comment.state !== 'published';
     if (!isHeld) recent.rememberPost(comment);
     reader.setOverlayEntry(comment.id, { can_edit: !isHeld, can_delete: true });
-    arrivals.forget(comment.id);
+    live.forget(comment.id);
     const scope = comments.current;
     const isNew = comments.viewsOf(comment.id).length === 0;
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);

@@ -4,23 +4,22 @@ import { Bell } from '../account/bell.ts';
 import { openNotifications } from '../account/notifications.ts';
 import { AccountSession } from '../account/session.ts';
 import { ApiClient } from '../api/client.ts';
-import { h } from '../dom/html.ts';
 import { IDENTITY_CHANGED, ReaderIdentity } from '../model/identity.ts';
 import type { Locale } from '../text/locale.ts';
 import type { Widget, WidgetHost } from './lazy-element.ts';
-import { localeOf, serverOf, shadowOf } from './shell.ts';
+import { localeOf, sectionOf, serverOf, shadowOf } from './shell.ts';
 
-/** `scripts` is where the element's files are. */
-export function start(element: WidgetHost, scripts: string): Widget {
+/** `server` is the one of an element that names none. */
+export function start(element: WidgetHost, server: string): Widget {
   let shown: ShownBell | null = null;
   let newest = {};
   const show = async () => {
     const asked = {};
     newest = asked;
-    const locale = await localeOf(element, scripts);
+    const locale = await localeOf(element);
     if (newest !== asked) return;
     shown?.stop();
-    shown = new ShownBell(element, serverOf(element, scripts), locale);
+    shown = new ShownBell(element, serverOf(element, server), locale);
   };
   show();
   return {
@@ -50,8 +49,8 @@ class ShownBell {
     this.identity = new ReaderIdentity(base, element.token);
     this.api = new ApiClient(base, this.identity, () => this.#session.renew());
     this.#session = new AccountSession(this);
-    this.bell = new Bell(this);
-    this.#section = h('section', { lang: locale.tag, dir: locale.direction }, this.bell.node);
+    this.bell = new Bell(this, () => openNotifications(this, this.bell, this.#section));
+    this.#section = sectionOf(locale, null, this.bell.node);
     shadowOf(element).replaceChildren(this.#section);
     const { signal } = this.#stopped;
     for (const event of [IDENTITY_CHANGED, 'storage']) {
@@ -65,7 +64,6 @@ class ShownBell {
     return this.locale.text;
   }
 
-  readonly account = { openNotifications: () => void openNotifications(this, this.#section) };
   readonly reader = { onIdentityChange: () => void this.bell.refresh() };
 
   stop(): void {

@@ -4,7 +4,11 @@ const COUNTED = 'gailou-count, [data-gailou-count]';
 /** Pages that change all the time are looked at this often. */
 const LOOK_INTERVAL_MS = 200;
 
-export function findCounts(load: () => Promise<void>): void {
+interface CountsScript {
+  start(server: string): void;
+}
+
+export function findCounts(load: () => Promise<CountsScript>, server: () => string): void {
   let isWaiting = false;
   const observer = new MutationObserver(() => {
     if (isWaiting) return;
@@ -16,7 +20,10 @@ export function findCounts(load: () => Promise<void>): void {
     if (!document.querySelector(COUNTED)) return;
     observer.disconnect();
     // Without an answer, what is in the elements stays.
-    load().catch(() => undefined);
+    load().then(
+      ({ start }) => start(server()),
+      () => undefined,
+    );
   };
   observer.observe(document, {
     subtree: true,

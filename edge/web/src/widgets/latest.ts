@@ -8,25 +8,25 @@ import { safeUrl } from '../dom/safe-url.ts';
 import type { Locale } from '../text/locale.ts';
 import { widgetText } from '../text/widgets.ts';
 import type { Widget, WidgetHost } from './lazy-element.ts';
-import { localeOf, serverOf, shadowOf } from './shell.ts';
+import { localeOf, sectionOf, serverOf, shadowOf } from './shell.ts';
 
 const DEFAULT_LIMIT = 5;
 const MAX_LIMIT = 50;
 /** Characters that are shown of a comment. */
 const EXCERPT_LENGTH = 140;
 
-/** `scripts` is where the element's files are. */
-export function start(element: WidgetHost, scripts: string): Widget {
+/** `server` is the one of an element that names none. */
+export function start(element: WidgetHost, server: string): Widget {
   let isStopped = false;
   let newest = {};
   const load = async () => {
     const asked = {};
     newest = asked;
-    const server = serverOf(element, scripts);
+    const base = serverOf(element, server);
     const limit = limitOf(element.getAttribute('limit'));
     const [locale, comments] = await Promise.all([
-      localeOf(element, scripts),
-      fetchLatest(server, limit, element.getAttribute('type')).then(
+      localeOf(element),
+      fetchLatest(base, limit, element.getAttribute('type')).then(
         ({ data }) => data.data,
         () => null,
       ),
@@ -35,17 +35,8 @@ export function start(element: WidgetHost, scripts: string): Widget {
     const content = comments
       ? listOf(comments, locale)
       : h('p', { class: 'quiet' }, locale.text.loadFailed);
-    shadowOf(element).replaceChildren(
-      h(
-        'section',
-        {
-          lang: locale.tag,
-          dir: locale.direction,
-          'aria-label': widgetText(locale).latestComments,
-        },
-        content,
-      ),
-    );
+    const label = widgetText(locale).latestComments;
+    shadowOf(element).replaceChildren(sectionOf(locale, label, content));
   };
   load();
   return {

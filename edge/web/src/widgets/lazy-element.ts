@@ -11,19 +11,18 @@ export interface WidgetHost extends HTMLElement {
   token: string | null;
 }
 
-/** What the script of an element exports. `scripts` is where the other scripts are. */
+/** What the script of an element exports. `server` is the one of an element that names none. */
 export interface WidgetScript {
-  start(element: WidgetHost, scripts: string): Widget;
+  start(element: WidgetHost, server: string): Widget;
 }
 
 /** While `load` fails, the element shows what is in it. */
 export function defineLazily(
   name: string,
   observed: readonly string[],
-  scripts: string,
   load: () => Promise<WidgetScript>,
+  server: () => string,
 ): void {
-  if (customElements.get(name)) return;
   customElements.define(
     name,
     class extends HTMLElement implements WidgetHost {
@@ -40,7 +39,7 @@ export function defineLazily(
         }
         load().then(
           ({ start }) => {
-            if (this.isConnected) this.#widget ??= start(this, scripts);
+            if (this.isConnected) this.#widget ??= start(this, server());
           },
           () => undefined,
         );

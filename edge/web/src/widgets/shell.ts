@@ -1,7 +1,8 @@
 /** What the elements beside the comments have in common: a shadow tree, a language, a server. */
 
+import { h } from '../dom/html.ts';
+import { loadLocale } from '../languages/load-locale.ts';
 import { styleSheet } from '../style/widget-sheet.ts';
-import { loadLocale } from '../text/load-locale.ts';
 import type { Locale } from '../text/locale.ts';
 
 /** The shadow root, with the style sheet. */
@@ -12,12 +13,20 @@ export function shadowOf(element: HTMLElement): ShadowRoot {
   return root;
 }
 
-/** The server that the element names, without a slash at the end; else that of the script. */
-export const serverOf = (element: HTMLElement, scripts: string): string =>
-  (element.getAttribute('api') || scripts).replace(/\/$/, '');
+/** What is in the shadow tree, in the language of the locale. */
+export function sectionOf(locale: Locale, label: string | null, content: HTMLElement): HTMLElement {
+  const { tag, direction, fonts } = locale;
+  const section = h('section', { lang: tag, dir: direction, 'aria-label': label }, content);
+  section.style.fontFamily = fonts;
+  return section;
+}
 
-/** The locale of the element, the page or the browser. */
-export async function localeOf(element: HTMLElement, scripts: string): Promise<Locale> {
-  const { lang } = document.documentElement;
-  return loadLocale([element.getAttribute('lang'), lang, ...navigator.languages], scripts);
+/** The server that the element names, without a slash at the end; else that of the script. */
+export const serverOf = (element: HTMLElement, server: string): string =>
+  (element.getAttribute('api') || server).replace(/\/$/, '');
+
+/** The locale of the element, what it is in, or the browser. */
+export async function localeOf(element: HTMLElement): Promise<Locale> {
+  const language = element.closest<HTMLElement>('[lang]:not([lang=""])')?.lang;
+  return loadLocale(language, ...navigator.languages);
 }

@@ -1,0 +1,110 @@
+/** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
+
+import { h } from '../dom/html.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
+import type { Bell } from './bell.ts';
+import type * as AccountParts from './parts.ts';
+import type { AccountSession } from './session.ts';
+
+export interface AccountHost extends ThreadContext {
+  readonly frame: { readonly section: HTMLElement; announce(message: string): void };
+  readonly reader: {
+    onIdentityChange(): void;
+    /** Rejects with an `ApiProblem` when the server refuses the name. */
+    rename(name: string): Promise<void>;
+  };
+}
+
+interface Loaded {
+  readonly parts: typeof AccountParts;
+  readonly session: AccountSession;
+  readonly bell: Bell;
+}
+
+export class ReaderAccount {
+  /** Where the bell is shown. */
+  readonly bellPlace = h('span');
+  readonly #host: AccountHost;
+  #loading: Promise<Loaded> | null = null;
+  #loaded: Loaded | null = null;
+  #isStopped = false;
+
+  constructor(host: AccountHost) {
+    this.#host = host;
+  }
+
+  /** Keeps a session fresh, and shows what is unread. Who has no token needs neither. */
+  start(): void {
+    if (this.#host.identity.token) this.#load().catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#loaded?.session.stop();
+    this.#loaded?.bell.stop();
+  }
+
+  onIdentityChange(): void {
+    if (this.#loaded) this.#loaded.bell.refresh();
+    else this.start();
+  }
+
+  /** Asks for another token in the place of one that was refused, or whose claims have changed. */
+  async renew(): Promise<boolean> {
+    if (this.#host.identity.kind !== 'account') return false;
+    return (await this.#load()).session.renew();
+  }
+
+  /** Whether a reader can sign in here; it is asked for at the first call. */
+  async canSignIn(): Promise<boolean> {
+    if (this.#host.identity.hostToken) return false;
+    return (await (await this.#load()).session.providers()).length > 0;
+  }
+
+  openSignIn(): Promise<void> {
+    return this.#open(async ({ parts, session }, place) => {
+      const providers = await session.providers();
+      parts.openSignIn({ locale: this.#host.locale, session }, providers, place);
+    });
+  }
+
+  openPanel(): Promise<void> {
+    return this.#open(({ parts, session }, place) => parts.openPanel(this.#host, session, place));
+  }
+
+  openNotifications(): Promise<void> {
+    return this.#open(({ parts, bell }, place) => parts.openNotifications(this.#host, bell, place));
+  }
+
+  async #open(show: (loaded: Loaded, place: HTMLElement) => unknown): Promise<void> {
+    const { frame, text } = this.#host;
+    let loaded: Loaded;
+    try {
+      loaded = await this.#load();
+    } catch {
+      frame.announce(text.errors.network);
+      return;
+    }
+    await show(loaded, frame.section);
+  }
+
+  #load(): Promise<Loaded> {
+    this.#loading ??= this.#make().catch((error) => {
+      this.#loading = null;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #make(): Promise<Loaded> {
+    const parts = await import('./parts.ts');
+    const session = new parts.AccountSession(this.#host);
+    const bell = new parts.Bell(this.#host, () => this.openNotifications());
+    this.#loaded = { parts, session, bell };
+    if (this.#isStopped) return this.#loaded;
+    this.bellPlace.replaceChildren(bell.node);
+    session.start();
+    bell.refresh();
+    return this.#loaded;
+  }
+}
