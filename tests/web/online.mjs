@@ -11,5 +11,7 @@ import './pictures.test.mjs';
 import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
+import './languages.test.mjs';
+import './widgets.test.mjs';
 import './sites.test.mjs';
 import './first-day.test.mjs';

@@ -48,7 +48,7 @@ export const language: LoadedLanguage = {
     closed: 'التعليقات مغلقة.',
     hiddenSubject: 'تعليقات هذه الصفحة مخفية.',
     write: 'اكتب تعليقًا',
-    writeReply: (name) => `الرد على ${isolate(name)}`,
+    writeReply: (name) => `رد على ${isolate(name)}`,
     editComment: 'تعديل تعليقك',
     placeholder: 'شارك في النقاش…',
     yourName: 'اسمك',

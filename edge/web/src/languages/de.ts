@@ -28,7 +28,7 @@ export const language: LoadedLanguage = {
     closed: 'Die Kommentare sind geschlossen.',
     hiddenSubject: 'Die Kommentare dieser Seite sind ausgeblendet.',
     write: 'Kommentar schreiben',
-    writeReply: (name) => `Antwort an ${name}`,
+    writeReply: (name) => `Auf ${name} antworten`,
     editComment: 'Kommentar bearbeiten',
     placeholder: 'Diskutiere mit …',
     yourName: 'Dein Name',

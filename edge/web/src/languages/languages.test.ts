@@ -77,6 +77,16 @@ describe('languages', () => {
     });
   }
 
+  for (const { tag, text } of ALL) {
+    // Who speaks to the computer says what is on the button, and its name has more words.
+    test(`${tag}: name of a reply's button has what is written on it`, () => {
+      const [name, written] = [text.writeReply('Ann'), text.reply].map((each) =>
+        each.toLowerCase(),
+      );
+      assert.ok(name?.includes(written ?? ''), `${name} without ${written}`);
+    });
+  }
+
   for (const { language, source } of LOADED) {
     test(`${language.tag}: has a form for each plural category of the platform`, () => {
       const named = /numbersIn<([^>]+)>/.exec(source)?.[1]?.match(/\w+/g) ?? [];

@@ -34,7 +34,7 @@ export const language: LoadedLanguage = {
     closed: 'Комментарии закрыты.',
     hiddenSubject: 'Комментарии этой страницы скрыты.',
     write: 'Написать комментарий',
-    writeReply: (name) => `Ответ пользователю ${name}`,
+    writeReply: (name) => `Ответить пользователю ${name}`,
     editComment: 'Изменить комментарий',
     placeholder: 'Присоединяйтесь к обсуждению…',
     yourName: 'Ваше имя',
