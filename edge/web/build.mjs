@@ -21,7 +21,7 @@ const DIST = join(import.meta.dirname, 'dist');
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
 /** The largest that everything may be that a page loads before its first comment: the script and the element. */
-const FIRST_PART_BOUND = 16_000;
+const FIRST_PART_BOUND = 21_500;
 /** The largest that the texts of a language may be. */
 const LANGUAGE_BOUND = 5_000;
 
@@ -59,20 +59,32 @@ const styleSheetAsText = {
   },
 };
 
-/** What the element loads later. Each of these parts uses the element's own modules, and does not repeat them. */
+/** The modules that the element loads later, by their paths: what a dynamic import names. */
+async function findParts() {
+  const parts = new Set();
+  for (const name of await filesIn(SOURCE)) {
+    const text = await readFile(join(SOURCE, name), 'utf8');
+    for (const [, path] of text.matchAll(/\bimport\('(\.[^']+)'\)/g)) {
+      parts.add(join(SOURCE, dirname(name), path));
+    }
+  }
+  return parts;
+}
+
+/**
+ * Every part imports the whole element, which is there when a part is loaded. So esbuild makes one file of what the element
+ * and its parts have in common, and not one for each combination of parts.
+ */
 const partsOfElement = {
   name: 'parts-of-element',
-  setup(build) {
-    build.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) =>
-      kind === 'dynamic-import' ? { path: join(resolveDir, path), pluginData: 'part' } : undefined,
+  async setup(build) {
+    const parts = await findParts();
+    const element = `import ${JSON.stringify(join(SOURCE, 'define.ts'))};`;
+    build.onLoad({ filter: /\.ts$/ }, async ({ path }) =>
+      parts.has(path)
+        ? { contents: `${element}\n${await readFile(path, 'utf8')}`, loader: 'ts' }
+        : undefined,
     );
-    build.onLoad({ filter: /\.ts$/ }, async ({ path, pluginData }) => {
-      if (pluginData !== 'part') return undefined;
-      // With this import all parts have the element in common, so that esbuild makes one file of it and not one for
-      // each combination of parts.
-      const element = JSON.stringify(join(SOURCE, 'define.ts'));
-      return { contents: `import ${element};\n${await readFile(path, 'utf8')}`, loader: 'ts' };
-    });
   },
 };
 

@@ -14,4 +14,7 @@ import './challenge.test.mjs';
 import './languages.test.mjs';
 import './widgets.test.mjs';
 import './sites.test.mjs';
+import './element.test.mjs';
+import './frameworks.test.mjs';
+import './host-pages.test.mjs';
 import './first-day.test.mjs';

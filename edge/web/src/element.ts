@@ -196,6 +196,7 @@ export class GailouComments extends HTMLElement {
       locale,
       sort: this.sort,
       token: this.#token,
+      areKeysAllowed: () => this.keys === 'on',
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
     if (this.loading === 'eager' || linkedCommentId() || !window.IntersectionObserver) this.#load();

@@ -27,6 +27,8 @@ export async function withPage(subject, { lang, hash, query, prepare, ...options
   try {
     await prepare?.(context);
     const page = await openPage(context, subject, { lang, hash, query });
+    // The comments are loaded when the reader comes near.
+    await page.locator('gailou-comments').scrollIntoViewIfNeeded();
     await listIsLoaded(page);
     await steps(page);
     assert.deepEqual(page.problems, [], 'no script error on the page');
@@ -46,6 +48,9 @@ export const mainForm = (page) => page.locator('gailou-comments section > form.c
 
 /** Fills in and sends a form, with a guest's name when the form has a field for it. */
 export async function sendForm(form, text, button) {
+  // A line becomes a form.
+  await form.locator('textarea').focus();
+  await form.getByRole('button', { name: button, exact: true }).waitFor();
   const nameField = form.getByLabel(/^(Your name|昵称)$/);
   if (await nameField.isVisible()) await nameField.fill('Test guest');
   await form.locator('textarea').fill(text);

@@ -8,11 +8,9 @@ import type { AccountSession } from './session.ts';
 
 export interface AccountHost extends ThreadContext {
   readonly frame: { readonly section: HTMLElement; announce(message: string): void };
-  readonly reader: {
-    onIdentityChange(): void;
-    /** Rejects with an `ApiProblem` when the server refuses the name. */
-    rename(name: string): Promise<void>;
-  };
+  readonly reader: { onIdentityChange(): void };
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  rename(name: string): Promise<void>;
 }
 
 interface Loaded {

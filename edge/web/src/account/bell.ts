@@ -1,5 +1,6 @@
 /** The bell: how many notifications are unread. What they are is `notifications.ts`. */
 
+import { listNotifications } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { BELL_PATH, h, icon } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
@@ -43,7 +44,7 @@ export class Bell {
     }
     if (!document.hidden) {
       try {
-        const { data } = await api.notifications({ limit: 1 });
+        const { data } = await listNotifications(api, { limit: 1 });
         if (identity.token === token) this.#show(data.unread, data.data.length > 0);
       } catch (problem) {
         // It is shown where it is known: a page is whole without it.

@@ -1,5 +1,6 @@
 /** What the reader is notified of, newest first, in a window; it is read when it is shown. */
 
+import { listNotifications, readNotifications } from '../api/member-calls.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { fetchSubject, plainPageUrl } from '../api/public.ts';
@@ -30,7 +31,7 @@ export async function openNotifications(
   dialog.open(place);
   const load = async (cursor?: string) => {
     try {
-      const { data } = await api.notifications(cursor ? { cursor } : {});
+      const { data } = await listNotifications(api, cursor ? { cursor } : {});
       list.append(...data.data.map((each) => item(host, each, () => dialog.close())));
       const { next } = data.page;
       more.hidden = next === null;
@@ -38,7 +39,7 @@ export async function openNotifications(
       if (list.childElementCount === 0) list.append(h('li', {}, own.noNotifications));
       const newest = data.data[0];
       if (!cursor && newest && data.unread > 0) {
-        await api.readNotifications(newest.id);
+        await readNotifications(api, newest.id);
         bell.markRead();
       }
     } catch (problem) {

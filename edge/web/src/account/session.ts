@@ -6,6 +6,13 @@
  */
 
 import type { ApiClient } from '../api/client.ts';
+import {
+  endSession,
+  listProviders,
+  mailSignInLink,
+  refreshSession,
+  signInUrl,
+} from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Session, SignInProvider } from '../api/wire.ts';
 import type { ReaderIdentity } from '../model/identity.ts';
@@ -52,7 +59,7 @@ export class AccountSession {
   providers(): Promise<readonly SignInProvider[]> {
     const { api, identity } = this.#host;
     if (identity.hostToken) return Promise.resolve([]);
-    this.#providers ??= api.providers().then(
+    this.#providers ??= listProviders(api).then(
       ({ data }) => data.data,
       () => {
         this.#providers = null;
@@ -69,7 +76,7 @@ export class AccountSession {
   openWindow(provider: SignInProvider, onSignedIn: () => void): boolean {
     const { api } = this.#host;
     const opened = window.open(
-      api.signInUrl(provider.id, location.origin),
+      signInUrl(api, provider.id, location.origin),
       'gailou-sign-in',
       WINDOW_FEATURES,
     );
@@ -93,7 +100,7 @@ export class AccountSession {
 
   /** Has a link mailed. Rejects with an `ApiProblem`. */
   async mailLink(email: string): Promise<void> {
-    await this.#host.api.mailSignInLink(email, location.origin);
+    await mailSignInLink(this.#host.api, email, location.origin);
   }
 
   /** Whether the reader is signed in, perhaps in another tab, since the last call. */
@@ -101,7 +108,7 @@ export class AccountSession {
     const { api, identity } = this.#host;
     if (identity.session) return true;
     try {
-      const { data } = await api.refreshSession();
+      const { data } = await refreshSession(api);
       this.#begin(data);
       return true;
     } catch (problem) {
@@ -125,7 +132,7 @@ export class AccountSession {
     identity.dropSession();
     reader.onIdentityChange();
     // Without an answer the cookie ends by itself.
-    await api.endSession().catch(() => null);
+    await endSession(api).catch(() => null);
   }
 
   #begin(session: Session): void {
@@ -157,7 +164,7 @@ export class AccountSession {
       const { session } = identity;
       if (!session || !isNeeded(session)) return session;
       try {
-        const { data } = await api.refreshSession();
+        const { data } = await refreshSession(api);
         identity.keepSession(data);
         return data;
       } catch (problem) {

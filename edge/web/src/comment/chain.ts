@@ -1,9 +1,14 @@
 /** A conversation as a building: the root is the ground floor, and each answer is one floor up. */
 
+import '../text/later.ts';
 import { h, screenReaderText } from '../dom/html.ts';
 import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
+import css from '../style/building.css';
+import { addStyles } from '../style/style-sheet.ts';
 import type { Locale } from '../text/locale.ts';
 import { bodyOf, timeLink } from './parts.ts';
+
+addStyles(css);
 
 /** Floors shown below the collapsed middle. */
 const FLOORS_BELOW_GAP = 3;

@@ -5,6 +5,7 @@
 
 import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
 import type { ShownComment } from '../model/shown-comment.ts';
 
 /** The comment that a part belongs to. */
@@ -44,6 +45,9 @@ export interface CommentHost extends ComposerHost {
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
   readonly writing: ComposerHost['writing'] & CommentWriter;
+  readonly reacting: CommentReactions;
+  /** Loads the forms, and what `writing` has; rejects where that is impossible. */
+  loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
   report(problem: unknown, view: OwningComment): void;
 }
@@ -60,6 +64,9 @@ interface OverlaySource {
 
 interface CommentWriter {
   deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+}
+
+interface CommentReactions {
   sendReaction(
     id: string,
     wanted: Reaction | null,

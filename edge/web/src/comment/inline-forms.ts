@@ -1,7 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
-import { loadForms } from '../composer/load-forms.ts';
+import type * as Forms from '../composer/forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -54,9 +54,8 @@ export class InlineForms {
 
   /** False when the form could not be loaded. */
   async #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): Promise<boolean> {
-    const { composers, text } = this.#thread;
-    const forms = await loadForms().catch(() => null);
-    this.#view.showMessage(forms ? '' : text.errors.network);
+    const { composers } = this.#thread;
+    const forms = await this.#loadForms();
     if (!forms) return false;
     const { Composer } = forms;
     const composer = new Composer(this.#thread, purpose, () => {
@@ -72,7 +71,14 @@ export class InlineForms {
     return true;
   }
 
-  #confirmDelete(): void {
+  async #loadForms(): Promise<typeof Forms | null> {
+    const forms = await this.#thread.loadForms().catch(() => null);
+    this.#view.showMessage(forms ? '' : this.#thread.text.errors.network);
+    return forms;
+  }
+
+  async #confirmDelete(): Promise<void> {
+    if (!(await this.#loadForms())) return;
     const { text, writing } = this.#thread;
     const close = () => {
       this.close();

@@ -5,6 +5,7 @@
 
 import type { Comment, OverlayEntry } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { setTabStop } from '../dom/tab-stop.ts';
 import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import { BuildingToggle } from './building.ts';
 import type { CommentScope } from './comment-scope.ts';
@@ -67,7 +68,7 @@ export class CommentView implements OwningComment {
         'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
       },
       this.#avatar,
-      this.#buildMain(),
+      this.#buildMain(ids.author),
     );
     const { list, moreButton } = this.replies;
     this.node = h('li', { class: 'item' }, this.#article, list, moreButton);
@@ -140,13 +141,14 @@ export class CommentView implements OwningComment {
     this.reactions.render(this.comment.state === 'published');
     this.forms.render();
     this.building.render();
+    setTabStop(this.#article);
   }
 
-  #buildMain(): HTMLElement {
+  #buildMain(authorId: string): HTMLElement {
     const { replyButton, editButton, deleteButton, slot } = this.forms;
     const actions = h(
       'div',
-      { class: 'actions' },
+      { class: 'actions', role: 'toolbar', 'aria-labelledby': authorId },
       ...this.reactions.nodes,
       replyButton,
       this.building.button,

@@ -1,6 +1,7 @@
 /** Writes a comment, a reply or an edit: checks the text, sends it, and says what became of it. */
 
 import { sendAnswering } from '../api/challenge.ts';
+import { editComment, postComment, uploadPicture } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
@@ -25,8 +26,8 @@ const WARN_CONTENT_CODE_POINTS = 4_500;
 
 /** The thread that a composer writes in. */
 export interface ComposerHost extends ThreadContext {
-  readonly reader: GuestNameHost['reader'] & ComposerReader;
-  readonly writing: PostWriter;
+  readonly reader: ComposerReader;
+  readonly writing: GuestNameHost['writing'] & PostWriter;
   readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
@@ -35,8 +36,6 @@ export interface ComposerHost extends ThreadContext {
 }
 
 interface ComposerReader {
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  rename(name: string): Promise<void>;
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
 }
@@ -49,6 +48,8 @@ interface ComposerAccount {
 }
 
 interface PostWriter {
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  rename(name: string): Promise<void>;
   /** The node of a comment that is on its way. */
   showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement;
   acceptPost(comment: Comment): void;
@@ -158,7 +159,7 @@ export class Composer {
   }
 
   #makePictures(): PictureTray {
-    const { api, reader, text } = this.#thread;
+    const { api, text, writing } = this.#thread;
     const form = this.#form;
     const tray = new PictureTray(
       {
@@ -169,10 +170,10 @@ export class Composer {
           const name = form.name.input.value.trim();
           if (this.#thread.identity.member) return true;
           if (!name) form.showNameError(text.needName);
-          else await reader.becomeGuest(name).catch((problem) => this.#fail(problem));
+          else await writing.becomeGuest(name).catch((problem) => this.#fail(problem));
           return Boolean(this.#thread.identity.member);
         },
-        upload: (file, onProgress, signal) => api.upload({ file, onProgress, signal }),
+        upload: (file, onProgress, signal) => uploadPicture(api, { file, onProgress, signal }),
         showError: (sentence) => form.showTextError(sentence),
         showProblem: (problem) => this.#fail(problem),
       },
@@ -273,11 +274,12 @@ export class Composer {
   }
 
   async #attempt(content: string, name: string): Promise<ApiAnswer<Comment>> {
-    const { api, identity, locale, reader, subject } = this.#thread;
+    const { api, identity, locale, subject, writing } = this.#thread;
     const answer = (challenge: Challenge) => answerChallenge(challenge, this.#form, locale);
     const edited = this.#edit;
-    if (edited) return sendAnswering((given) => api.edit(edited.id, content, given), answer);
-    if (!identity.member) await reader.becomeGuest(name);
+    if (edited)
+      return sendAnswering((given) => editComment(api, edited.id, content, given), answer);
+    if (!identity.member) await writing.becomeGuest(name);
     else if (this.#isRenaming) await this.#rename(name);
     const media = this.#pictures?.media.map(({ id }) => id) ?? [];
     const key = this.#draft.keyFor(content, media);
@@ -287,12 +289,12 @@ export class Composer {
       ...(this.#parent && { parent_id: this.#parent.id }),
       ...(media.length > 0 && { media }),
     };
-    return sendAnswering((given) => api.post(subject, body, key, given), answer);
+    return sendAnswering((given) => postComment(api, subject, body, key, given), answer);
   }
 
   async #rename(name: string): Promise<void> {
-    const { identity, reader } = this.#thread;
-    if (name !== identity.member?.name) await reader.rename(name);
+    const { identity, writing } = this.#thread;
+    if (name !== identity.member?.name) await writing.rename(name);
     this.#isRenaming = false;
     this.showIdentity();
   }

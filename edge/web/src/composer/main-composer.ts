@@ -4,10 +4,11 @@ import { h } from '../dom/html.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import type { Composer, ComposerHost } from './composer.ts';
 import { draftKey, draftScope } from './draft-key.ts';
-import { loadForms } from './load-forms.ts';
+import type * as Forms from './forms.ts';
 import { composerShell } from './shell.ts';
 
 interface MainComposerHost extends ComposerHost {
+  loadForms(): Promise<typeof Forms>;
   /** The open forms. */
   readonly composers: Set<Composer>;
 }
@@ -29,7 +30,7 @@ export class MainComposer {
     this.#error = h('p', { class: 'error', role: 'alert' });
     this.form.append(this.#error);
     // Whoever points at it is about to use it.
-    this.form.addEventListener('pointerenter', () => loadForms().catch(() => undefined));
+    this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
     for (const event of ['focus', 'input'] as const) {
       this.#input.addEventListener(event, () => this.#open());
     }
@@ -49,7 +50,7 @@ export class MainComposer {
     if (this.#composer || this.#isLoading) return;
     this.#isLoading = true;
     try {
-      const { Composer } = await loadForms();
+      const { Composer } = await this.#thread.loadForms();
       const { form } = this;
       this.#composer = new Composer(this.#thread, {}, null, { form, input: this.#input });
       this.#thread.composers.add(this.#composer);

@@ -194,6 +194,20 @@ export const language: LoadedLanguage = {
     decided: 'Ein Moderator hat über deinen Kommentar entschieden',
     gone: 'Dieser Kommentar wird nicht mehr angezeigt.',
   },
+  keys: {
+    title: 'Tasten in den Kommentaren',
+    close: 'Schließen',
+    keys: {
+      j: 'Nächster Kommentar',
+      k: 'Voriger Kommentar',
+      u: 'Der Kommentar, auf den geantwortet wird',
+      r: 'Antworten',
+      l: 'Gefällt mir',
+      o: 'Aufklappen',
+      '← →': 'Die Knöpfe eines Kommentars',
+      '?': 'Diese Hilfe',
+    },
+  },
   widgets: {
     latestComments: 'Neueste Kommentare',
     noComments: 'Noch keine Kommentare.',

@@ -211,6 +211,20 @@ export const language: LoadedLanguage = {
     decided: 'Un moderador ha decidido sobre tu comentario',
     gone: 'Este comentario ya no se muestra.',
   },
+  keys: {
+    title: 'Teclas en los comentarios',
+    close: 'Cerrar',
+    keys: {
+      j: 'Comentario siguiente',
+      k: 'Comentario anterior',
+      u: 'El comentario al que responde',
+      r: 'Responder',
+      l: 'Me gusta',
+      o: 'Desplegar',
+      '← →': 'Los botones de un comentario',
+      '?': 'Esta ayuda',
+    },
+  },
   widgets: {
     latestComments: 'Últimos comentarios',
     noComments: 'Aún no hay comentarios.',

@@ -217,6 +217,20 @@ export const language: LoadedLanguage = {
     decided: 'Un modérateur a statué sur votre commentaire',
     gone: 'Ce commentaire n’est plus affiché.',
   },
+  keys: {
+    title: 'Touches dans les commentaires',
+    close: 'Fermer',
+    keys: {
+      j: 'Commentaire suivant',
+      k: 'Commentaire précédent',
+      u: 'Le commentaire auquel il répond',
+      r: 'Répondre',
+      l: 'J’aime',
+      o: 'Déplier',
+      '← →': 'Les boutons d’un commentaire',
+      '?': 'Cette aide',
+    },
+  },
   widgets: {
     latestComments: 'Derniers commentaires',
     noComments: 'Pas encore de commentaires.',

@@ -170,6 +170,20 @@ export const language: LoadedLanguage = {
     decided: 'モデレーターがあなたのコメントを審査しました',
     gone: 'このコメントは表示されなくなりました。',
   },
+  keys: {
+    title: 'コメント欄のキー操作',
+    close: '閉じる',
+    keys: {
+      j: '次のコメント',
+      k: '前のコメント',
+      u: '返信先のコメント',
+      r: '返信',
+      l: 'いいね',
+      o: '展開',
+      '← →': 'コメントのボタン間の移動',
+      '?': 'このヘルプ',
+    },
+  },
   widgets: {
     latestComments: '最近のコメント',
     noComments: 'コメントはまだありません。',

@@ -169,6 +169,20 @@ export const language: LoadedLanguage = {
     decided: '운영자가 내 댓글을 처리했습니다',
     gone: '이 댓글은 더 이상 표시되지 않습니다.',
   },
+  keys: {
+    title: '댓글 단축키',
+    close: '닫기',
+    keys: {
+      j: '다음 댓글',
+      k: '이전 댓글',
+      u: '답글의 원래 댓글',
+      r: '답글',
+      l: '좋아요',
+      o: '펼치기',
+      '← →': '댓글의 버튼 사이 이동',
+      '?': '이 도움말',
+    },
+  },
   widgets: {
     latestComments: '최근 댓글',
     noComments: '아직 댓글이 없습니다.',

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { accountText } from '../text/account.ts';
 import { en } from '../text/en.ts';
+import { keysText } from '../text/keys.ts';
+import '../text/later.ts';
 import { type Language, Locale } from '../text/locale.ts';
 import { LANGUAGE_TAGS } from '../text/match-language.ts';
 import { numbersIn } from '../text/numbers.ts';
@@ -39,6 +41,14 @@ function textsOf(texts: object, prefix = ''): [string, unknown][] {
   });
 }
 
+/** Of all scripts. */
+const everyText = (locale: Locale) => ({
+  text: locale.text,
+  account: accountText(locale),
+  keys: keysText(locale),
+  widgets: widgetText(locale),
+});
+
 const pathsOf = (texts: object) => textsOf(texts).map(([path]) => path.replace(/\(.*/, ''));
 
 describe('languages', () => {
@@ -51,20 +61,9 @@ describe('languages', () => {
 
   for (const language of ALL) {
     const locale = new Locale(language);
-    const texts = {
-      text: language.text,
-      account: accountText(locale),
-      widgets: widgetText(locale),
-    };
-
     test(`${language.tag}: no text is empty, unfinished or English`, () => {
-      const english = new Map(
-        textsOf({
-          text: en,
-          account: accountText(new Locale({ tag: 'en', text: en })),
-          widgets: widgetText(new Locale({ tag: 'en', text: en })),
-        }),
-      );
+      const texts = everyText(locale);
+      const english = new Map(textsOf(everyText(new Locale({ tag: 'en', text: en }))));
       for (const [path, text] of textsOf(texts)) {
         assert.equal(typeof text, 'string', path);
         assert.ok((text as string).trim(), `${path} is empty`);

@@ -213,6 +213,20 @@ export const language: LoadedLanguage = {
     decided: 'Um moderador decidiu sobre seu comentário',
     gone: 'Este comentário não é mais exibido.',
   },
+  keys: {
+    title: 'Teclas nos comentários',
+    close: 'Fechar',
+    keys: {
+      j: 'Próximo comentário',
+      k: 'Comentário anterior',
+      u: 'O comentário a que responde',
+      r: 'Responder',
+      l: 'Curtir',
+      o: 'Expandir',
+      '← →': 'Os botões de um comentário',
+      '?': 'Esta ajuda',
+    },
+  },
   widgets: {
     latestComments: 'Comentários recentes',
     noComments: 'Nenhum comentário ainda.',

@@ -167,6 +167,20 @@ export const language: LoadedLanguage = {
     decided: '版主處理了您的留言',
     gone: '這則留言已不再顯示。',
   },
+  keys: {
+    title: '留言區快速鍵',
+    close: '關閉',
+    keys: {
+      j: '下一則留言',
+      k: '上一則留言',
+      u: '所回覆的留言',
+      r: '回覆',
+      l: '讚',
+      o: '展開',
+      '← →': '在一則留言的按鈕之間移動',
+      '?': '本說明',
+    },
+  },
   widgets: {
     latestComments: '最新留言',
     noComments: '還沒有留言。',

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { ApiProblem } from '../api/problem.ts';
 import { en } from './en.ts';
 import { Locale } from './locale.ts';
+import './later.ts';
 import { zh } from './zh.ts';
 
 const ENGLISH = new Locale({ tag: 'en', text: en });

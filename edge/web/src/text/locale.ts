@@ -3,6 +3,7 @@
 import type { ApiProblem } from '../api/problem.ts';
 import type { AccountStrings } from './account.ts';
 import type { Strings } from './en.ts';
+import type { KeysStrings } from './keys.ts';
 import type { LanguageTag } from './match-language.ts';
 import type { WidgetStrings } from './widgets.ts';
 
@@ -16,6 +17,7 @@ export interface Language {
   /** The value of `font-family` where the characters of Chinese have other shapes. */
   readonly fonts?: string;
   readonly account?: AccountStrings;
+  readonly keys?: KeysStrings;
   readonly widgets?: WidgetStrings;
 }
 

@@ -50,6 +50,8 @@ export class Arrivals {
     }
     this.#arrived.add(id);
     this.showCount();
+    const { frame, text } = this.#thread;
+    frame.announce(text.newComments(this.#arrived.size));
   }
 
   /** Cached lists may show the comment for a moment more, so its removal is remembered. */

@@ -1,5 +1,6 @@
 /** Shows the one comment that the address names (`#comment-123`) in the place of the list. */
 
+import '../text/later.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { CommentContext, Subject } from '../api/wire.ts';

@@ -9,7 +9,6 @@ import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
-import type { HostToken } from './host-token.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */
@@ -18,7 +17,6 @@ const MAX_OVERLAY_IDS = 400;
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
   readonly account: ReaderAccount;
-  readonly hostToken: HostToken;
 }
 
 export class ReaderState {
@@ -117,30 +115,6 @@ export class ReaderState {
     recent.forgetPost(id);
     comments.remove(id);
     this.#thread.updateEmpty();
-  }
-
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  async becomeGuest(name: string): Promise<void> {
-    const { api, identity } = this.#thread;
-    await this.#thread.hostToken.isKnown();
-    if (identity.hostToken) return;
-    const { data } = await api.createGuest(name);
-    identity.keepGuest(data);
-    this.onIdentityChange();
-  }
-
-  /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
-  async rename(name: string): Promise<void> {
-    const { account, api, identity } = this.#thread;
-    if (identity.kind === 'account') {
-      await api.changeMe({ name });
-      // The name is in the token.
-      await account.renew();
-    } else {
-      const { data } = await api.renameGuest(name);
-      identity.keepGuest(data);
-    }
-    this.onIdentityChange();
   }
 
   onIdentityChange(): void {

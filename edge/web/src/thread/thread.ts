@@ -9,6 +9,7 @@ import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
 import type { Composer } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
 import { MainComposer } from '../composer/main-composer.ts';
 import { ReaderIdentity } from '../model/identity.ts';
 import { RecentActs } from '../model/recent-acts.ts';
@@ -18,11 +19,12 @@ import { AddressFollower } from './address.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import { LiveUpdates } from './live.ts';
+import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
 import { ShownComments } from './shown-comments.ts';
 import { parseSort, SortBar } from './sort-bar.ts';
-import { Writing } from './writing.ts';
+import type { Writing } from './writing.ts';
 
 export interface ThreadSettings {
   /** The address of the server, without a slash at the end. */
@@ -33,6 +35,7 @@ export interface ThreadSettings {
   sort: Sort;
   token: TokenSource;
   isLiveAllowed: () => boolean;
+  areKeysAllowed: () => boolean;
 }
 
 export class CommentThread {
@@ -45,7 +48,7 @@ export class CommentThread {
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
   readonly reader: ReaderState = new ReaderState(this);
-  readonly writing: Writing = new Writing(this);
+  readonly reacting: Reacting = new Reacting(this);
   readonly permalink: AddressFollower = new AddressFollower(this);
   readonly account: ReaderAccount = new ReaderAccount(this);
   readonly live: LiveUpdates;
@@ -60,6 +63,7 @@ export class CommentThread {
   readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
   #isReady = false;
+  #writing: Writing | null = null;
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
@@ -81,6 +85,12 @@ export class CommentThread {
       onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
+    const loadKeys = () =>
+      import('./keys.ts').then(
+        ({ Keys }) => new Keys(this.frame.section, locale, settings.areKeysAllowed),
+        () => undefined,
+      );
+    this.frame.section.addEventListener('focusin', loadKeys, { once: true });
     this.comments = new ShownComments(this, this.frame.list);
     this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
@@ -96,6 +106,27 @@ export class CommentThread {
     this.roots.stop();
     this.live.stop();
     this.account.stop();
+  }
+
+  /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
+  async loadForms(): Promise<typeof Forms> {
+    const [forms, { Writing }] = await Promise.all([
+      import('../composer/forms.ts'),
+      import('./writing.ts'),
+    ]);
+    this.#writing ??= new Writing(this);
+    return forms;
+  }
+
+  /** There is none before the forms are loaded. */
+  get writing(): Writing {
+    if (!this.#writing) throw new Error('The forms are not loaded');
+    return this.#writing;
+  }
+
+  async rename(name: string): Promise<void> {
+    await this.loadForms();
+    await this.writing.rename(name);
   }
 
   get text(): Strings {
