@@ -7,19 +7,21 @@ import { ApiClient } from '../api/client.ts';
 import { IDENTITY_CHANGED, ReaderIdentity } from '../model/identity.ts';
 import type { Locale } from '../text/locale.ts';
 import type { Widget, WidgetHost } from './lazy-element.ts';
-import { localeOf, sectionOf, serverOf, shadowOf } from './shell.ts';
+import { WidgetShell } from './shell.ts';
+import '../text/later.ts';
 
 /** `server` is the one of an element that names none. */
 export function start(element: WidgetHost, server: string): Widget {
+  const shell = new WidgetShell(element);
   let shown: ShownBell | null = null;
   let newest = {};
   const show = async () => {
     const asked = {};
     newest = asked;
-    const locale = await localeOf(element);
+    const locale = await shell.locale();
     if (newest !== asked) return;
     shown?.stop();
-    shown = new ShownBell(element, serverOf(element, server), locale);
+    shown = new ShownBell(shell, shell.serverOr(server), element.token, locale);
   };
   show();
   return {
@@ -27,7 +29,7 @@ export function start(element: WidgetHost, server: string): Widget {
     stop: () => {
       newest = {};
       shown?.stop();
-      shown = null;
+      shell.stop();
     },
   };
 }
@@ -44,14 +46,13 @@ class ShownBell {
   readonly #stopped = new AbortController();
   readonly #section: HTMLElement;
 
-  constructor(element: WidgetHost, base: string, locale: Locale) {
+  constructor(shell: WidgetShell, base: string, token: string | null, locale: Locale) {
     this.locale = locale;
-    this.identity = new ReaderIdentity(base, element.token);
+    this.identity = new ReaderIdentity(base, token);
     this.api = new ApiClient(base, this.identity, () => this.#session.renew());
     this.#session = new AccountSession(this);
     this.bell = new Bell(this, () => openNotifications(this, this.bell, this.#section));
-    this.#section = sectionOf(locale, null, this.bell.node);
-    shadowOf(element).replaceChildren(this.#section);
+    this.#section = shell.show(this.bell.node, locale, null);
     const { signal } = this.#stopped;
     for (const event of [IDENTITY_CHANGED, 'storage']) {
       window.addEventListener(event, () => this.bell.refresh(), { signal });

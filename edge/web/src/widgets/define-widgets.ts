@@ -7,6 +7,6 @@ import { defineLazily } from './lazy-element.ts';
 export function defineWidgets(server: () => string): void {
   findCounts(() => import('./counts.ts'), server);
   const latest = () => import('./latest.ts');
-  defineLazily('gailou-latest', ['api', 'lang', 'limit', 'type'], latest, server);
-  defineLazily('gailou-bell', ['api', 'lang', 'token'], () => import('./bell.ts'), server);
+  defineLazily('gailou-latest', ['api', 'lang', 'limit', 'theme', 'type'], latest, server);
+  defineLazily('gailou-bell', ['api', 'lang', 'theme', 'token'], () => import('./bell.ts'), server);
 }

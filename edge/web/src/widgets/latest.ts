@@ -8,7 +8,7 @@ import { safeUrl } from '../dom/safe-url.ts';
 import type { Locale } from '../text/locale.ts';
 import { widgetText } from '../text/widgets.ts';
 import type { Widget, WidgetHost } from './lazy-element.ts';
-import { localeOf, sectionOf, serverOf, shadowOf } from './shell.ts';
+import { WidgetShell } from './shell.ts';
 
 const DEFAULT_LIMIT = 5;
 const MAX_LIMIT = 50;
@@ -17,32 +17,31 @@ const EXCERPT_LENGTH = 140;
 
 /** `server` is the one of an element that names none. */
 export function start(element: WidgetHost, server: string): Widget {
-  let isStopped = false;
+  const shell = new WidgetShell(element);
   let newest = {};
   const load = async () => {
     const asked = {};
     newest = asked;
-    const base = serverOf(element, server);
     const limit = limitOf(element.getAttribute('limit'));
     const [locale, comments] = await Promise.all([
-      localeOf(element),
-      fetchLatest(base, limit, element.getAttribute('type')).then(
+      shell.locale(),
+      fetchLatest(shell.serverOr(server), limit, element.getAttribute('type')).then(
         ({ data }) => data.data,
         () => null,
       ),
     ]);
-    if (isStopped || newest !== asked) return;
+    if (newest !== asked) return;
     const content = comments
       ? listOf(comments, locale)
       : h('p', { class: 'quiet' }, locale.text.loadFailed);
-    const label = widgetText(locale).latestComments;
-    shadowOf(element).replaceChildren(sectionOf(locale, label, content));
+    shell.show(content, locale, widgetText(locale).latestComments);
   };
   load();
   return {
     update: () => void load(),
     stop: () => {
-      isStopped = true;
+      newest = {};
+      shell.stop();
     },
   };
 }
@@ -78,13 +77,17 @@ function item({ id, author, html, created_at, subject }: LatestComment, locale: 
     page
       ? h('a', { class: 'excerpt', href: `${page}#comment-${id}`, dir: 'auto' }, excerpt)
       : h('p', { class: 'excerpt', dir: 'auto' }, excerpt),
-    subject.title ? h('p', { class: 'quiet', dir: 'auto' }, subject.title) : null,
+    subject.title ? h('p', { class: 'quiet' }, h('bdi', {}, subject.title)) : null,
   );
 }
 
-/** The text of a comment without its marks. */
+/** The text of a comment without its marks, in one line. */
 function excerptOf(html: string): string {
-  const chars = [...(safeHtml(html).textContent ?? '').trim()];
+  const body = safeHtml(html);
+  for (const node of body.querySelectorAll('br, blockquote, h1, h2, h3, li, p, pre, td')) {
+    node.after(' ');
+  }
+  const chars = [...(body.textContent ?? '').trim().replace(/\s+/g, ' ')];
   return chars.length > EXCERPT_LENGTH
     ? `${chars.slice(0, EXCERPT_LENGTH).join('')}…`
     : chars.join('');

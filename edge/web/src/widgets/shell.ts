@@ -1,32 +1,48 @@
-/** What the elements beside the comments have in common: a shadow tree, a language, a server. */
+/** What the elements beside the comments have in common: a shadow tree, a language, a server, the colours of the page. */
 
 import { h } from '../dom/html.ts';
 import { loadLocale } from '../languages/load-locale.ts';
+import { PageTheme } from '../style/page-theme.ts';
 import { styleSheet } from '../style/widget-sheet.ts';
 import type { Locale } from '../text/locale.ts';
 
-/** The shadow root, with the style sheet. */
-export function shadowOf(element: HTMLElement): ShadowRoot {
-  if (element.shadowRoot) return element.shadowRoot;
-  const root = element.attachShadow({ mode: 'open' });
-  root.adoptedStyleSheets = [styleSheet()];
-  return root;
-}
+export class WidgetShell {
+  readonly #element: HTMLElement;
+  readonly #root: ShadowRoot;
+  readonly #theme: PageTheme;
 
-/** What is in the shadow tree, in the language of the locale. */
-export function sectionOf(locale: Locale, label: string | null, content: HTMLElement): HTMLElement {
-  const { tag, direction, fonts } = locale;
-  const section = h('section', { lang: tag, dir: direction, 'aria-label': label }, content);
-  section.style.fontFamily = fonts;
-  return section;
-}
+  constructor(element: HTMLElement) {
+    this.#element = element;
+    this.#root = element.shadowRoot ?? element.attachShadow({ mode: 'open' });
+    this.#theme = new PageTheme(element, () => {
+      const theme = element.getAttribute('theme');
+      return theme === 'light' || theme === 'dark' ? theme : 'auto';
+    });
+    this.#root.adoptedStyleSheets = [styleSheet(), this.#theme.sheet];
+    this.#theme.start();
+  }
 
-/** The server that the element names, without a slash at the end; else that of the script. */
-export const serverOf = (element: HTMLElement, server: string): string =>
-  (element.getAttribute('api') || server).replace(/\/$/, '');
+  /** The server that the element names, without a slash at the end; else `server`. */
+  serverOr(server: string): string {
+    return (this.#element.getAttribute('api') || server).replace(/\/$/, '');
+  }
 
-/** The locale of the element, what it is in, or the browser. */
-export async function localeOf(element: HTMLElement): Promise<Locale> {
-  const language = element.closest<HTMLElement>('[lang]:not([lang=""])')?.lang;
-  return loadLocale(language, ...navigator.languages);
+  /** The locale of the element, of what it is in, or of the browser. */
+  async locale(): Promise<Locale> {
+    const language = this.#element.closest<HTMLElement>('[lang]:not([lang=""])')?.lang;
+    return loadLocale(language, ...navigator.languages);
+  }
+
+  /** Shows this, in the language of the locale; gives what is around it. */
+  show(content: HTMLElement, { tag, direction, fonts }: Locale, label: string | null): HTMLElement {
+    this.#theme.update();
+    const section = h('section', { lang: tag, dir: direction, 'aria-label': label }, content);
+    section.style.fontFamily = fonts;
+    this.#root.replaceChildren(section);
+    return section;
+  }
+
+  stop(): void {
+    this.#theme.stop();
+  }
 }
