@@ -181,7 +181,7 @@ describe('elements beside the comments', {
     await onHostPage('<gailou-bell></gailou-bell>', {}, async (page) => {
       const bell = page.locator('gailou-bell button.bell');
       await bell.waitFor({ state: 'attached' });
-      assert.equal(await bell.isVisible(), false, 'nobody is signed in');
+      assert.equal(await bell.isVisible(), false, 'no one is signed in');
       const unread = page.getByRole('button', { name: '1 unread notification' });
       await until(
         async () => {
