@@ -133,6 +133,15 @@ setup_node() {
   node_is_new || fail "node is still $(node --version) after the installation"
 }
 
+# setup_packages: the generator of the client's types needs another compiler than the page, so it is installed apart.
+setup_packages() {
+  local folder=packages/client
+  cmp -s $folder/package-lock.json $folder/node_modules/installed.json && return
+  step "install the packages of the client" npm-client \
+    npm ci --prefix $folder --ignore-scripts --no-audit --no-fund &&
+    cp $folder/package-lock.json $folder/node_modules/installed.json
+}
+
 setup_edge() {
   rust_target wasm32-unknown-unknown &&
     setup_node &&
@@ -340,7 +349,7 @@ setup() {
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
-        setup_services && setup_openssl && setup_chromium && setup_deploy
+        setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages
       ;;
     *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
   esac

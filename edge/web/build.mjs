@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { buildDocs } from './docs.mjs';
+import { styleSheetAsText } from './style-sheet-as-text.mjs';
 
 const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
@@ -40,23 +41,6 @@ const OPTIONS = {
   logLevel: 'warning',
   jsx: 'automatic',
   jsxImportSource: 'preact',
-};
-
-/** A module that imports a style sheet gets its text, bundled and minified. */
-const styleSheetAsText = {
-  name: 'style-sheet-as-text',
-  setup(build) {
-    build.onResolve({ filter: /\.css$/ }, ({ path, kind, resolveDir }) =>
-      kind === 'import-statement'
-        ? { path: join(resolveDir, path), namespace: 'style-sheet' }
-        : undefined,
-    );
-    build.onLoad({ filter: /./, namespace: 'style-sheet' }, async ({ path }) => {
-      const options = { ...OPTIONS, sourcemap: false, entryPoints: [path] };
-      const { outputFiles } = await esbuild.build(options);
-      return { contents: outputFiles[0].text, loader: 'text' };
-    });
-  },
 };
 
 /** The modules that the element loads later, by their paths: what a dynamic import names. */

@@ -16,5 +16,6 @@ import './widgets.test.mjs';
 import './sites.test.mjs';
 import './element.test.mjs';
 import './frameworks.test.mjs';
+import './packages.test.mjs';
 import './host-pages.test.mjs';
 import './first-day.test.mjs';
