@@ -317,6 +317,36 @@ fetch_lint() {
   cp tests/lint/requirements.txt "$LINT/requirements.txt"
 }
 
+RECIPES=$TOOLS/recipes
+
+# setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress.
+setup_recipes() {
+  apt php php-cli || return
+  cmp -s examples/mkdocs/requirements.txt "$RECIPES/mkdocs/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv && step "install MkDocs" mkdocs fetch_mkdocs
+}
+
+fetch_mkdocs() {
+  rm -rf "$RECIPES/mkdocs"
+  python3 -m venv "$RECIPES/mkdocs" &&
+    "$RECIPES/mkdocs/bin/pip" install --quiet --disable-pip-version-check -r examples/mkdocs/requirements.txt &&
+    cp examples/mkdocs/requirements.txt "$RECIPES/mkdocs/"
+}
+
+# setup_generators: the others, about 900 MB; for `make examples` alone.
+setup_generators() {
+  local name
+  apt hugo hugo && apt jekyll jekyll || return
+  for name in hexo vitepress astro next nuxt; do
+    cmp -s "examples/$name/package.json" "$RECIPES/$name/node_modules/installed.json" && continue
+    mkdir -p "$RECIPES/$name"
+    cp "examples/$name/package.json" "$RECIPES/$name/"
+    step "install $name" "npm-$name" \
+      npm install --prefix "$RECIPES/$name" --ignore-scripts --no-audit --no-fund || return
+    cp "examples/$name/package.json" "$RECIPES/$name/node_modules/installed.json"
+  done
+}
+
 # find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.
 find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
@@ -336,7 +366,7 @@ setup_fuzz() {
   apt c++ g++ && cargo_tool cargo-fuzz "$FUZZ" cargo-fuzz
 }
 
-# setup run|build|test|check|bench|fuzz|services|advisories
+# setup run|build|test|check|bench|fuzz|services|advisories|examples
 setup() {
   case "$1" in
     run) setup_rust && setup_edge ;;
@@ -345,13 +375,15 @@ setup() {
     bench) setup_rust && setup_edge && setup_services ;;
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
+    examples) setup_rust && setup_edge && setup_chromium && setup_recipes && setup_generators ;;
     advisories) setup_rust && setup_node && cargo_tool cargo-deny "$DENY" cargo-deny ;;
     test)
       setup_rust && rust_components && rust_target wasm32-wasip1 && setup_edge &&
         cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny &&
-        setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages
+        setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages &&
+        setup_recipes
       ;;
-    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
+    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories|examples" ;;
   esac
 }
 
