@@ -99,6 +99,7 @@ const RECIPES = [
     output: '.output/public',
     page: 'posts/hello/index.html',
     subject: 'article/posts/hello',
+    index: 'index.html',
   },
 ];
 

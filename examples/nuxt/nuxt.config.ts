@@ -12,5 +12,4 @@ export default defineNuxtConfig({
   },
   // Vue leaves these elements to the browser.
   vue: { compilerOptions: { isCustomElement: (tag) => tag.startsWith('gailou-') } },
-  nitro: { prerender: { routes: ['/posts/hello'] } },
 });
