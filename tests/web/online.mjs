@@ -15,6 +15,7 @@ import './languages.test.mjs';
 import './widgets.test.mjs';
 import './sites.test.mjs';
 import './element.test.mjs';
+import './loading.test.mjs';
 import './frameworks.test.mjs';
 import './packages.test.mjs';
 import './host-pages.test.mjs';

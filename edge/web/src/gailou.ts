@@ -21,6 +21,7 @@
  */
 
 import { mount } from './mount.ts';
+import { preloadFirstPage } from './preload.ts';
 import { matchLanguage } from './text/match-language.ts';
 
 /** The file with the element, and those with its texts by their language, as the build names them. */
@@ -30,9 +31,15 @@ declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
 const STABLE_FILE = './gailou/element.js';
 
 const { currentScript } = document;
-/** Null in a module. */
-const script = currentScript instanceof HTMLScriptElement ? currentScript : null;
-const address = script?.src || null;
+/** A module does not know its tag, and runs once for all of them. */
+const scripts =
+  currentScript instanceof HTMLScriptElement ? [currentScript] : findModuleScripts(document);
+const address = scripts[0]?.src;
+
+function findModuleScripts(page: Document): HTMLScriptElement[] {
+  const modules = [...page.querySelectorAll<HTMLScriptElement>('script[type="module"][src]')];
+  return modules.filter(({ src }) => new URL(src).pathname.endsWith('/gailou.js'));
+}
 
 /** A classic script of another origin has no address of its own for `import`. */
 const load = (file: string): Promise<unknown> => {
@@ -41,15 +48,12 @@ const load = (file: string): Promise<unknown> => {
 };
 
 load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
-
 // Beside the element, so that it does not wait for its texts.
-const pageLanguage = script?.dataset.lang || document.documentElement.lang;
+const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
 const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
 if (languageFile) load(languageFile).catch(() => undefined);
 
-if (script) mount(script);
-else {
-  for (const each of document.querySelectorAll<HTMLScriptElement>('script[type="module"]')) {
-    if (/\/gailou\.js$/.test(new URL(each.src || '.', location.href).pathname)) mount(each);
-  }
-}
+const server = new URL(address || location.href).origin;
+const preload = (element: HTMLElement) => preloadFirstPage(element, server);
+for (const element of document.querySelectorAll<HTMLElement>('gailou-comments')) preload(element);
+for (const script of scripts) mount(script, server, preload);
