@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { buildDocs } from './docs.mjs';
+import { styleSheetAsText } from './style-sheet-as-text.mjs';
 
 const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
@@ -21,7 +22,9 @@ const DIST = join(import.meta.dirname, 'dist');
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
 /** The largest that everything may be that a page loads before its first comment: the script and the element. */
-const FIRST_PART_BOUND = 22_500;
+const FIRST_PART_BOUND = 24_000;
+/** The largest that the texts of a language may be. */
+const LANGUAGE_BOUND = 5_000;
 
 const { values: flags } = parseArgs({ options: { dev: { type: 'boolean', default: false } } });
 
@@ -38,23 +41,6 @@ const OPTIONS = {
   logLevel: 'warning',
   jsx: 'automatic',
   jsxImportSource: 'preact',
-};
-
-/** A module that imports a style sheet gets its text, bundled and minified. */
-const styleSheetAsText = {
-  name: 'style-sheet-as-text',
-  setup(build) {
-    build.onResolve({ filter: /\.css$/ }, ({ path, kind, resolveDir }) =>
-      kind === 'import-statement'
-        ? { path: join(resolveDir, path), namespace: 'style-sheet' }
-        : undefined,
-    );
-    build.onLoad({ filter: /./, namespace: 'style-sheet' }, async ({ path }) => {
-      const options = { ...OPTIONS, sourcemap: false, entryPoints: [path] };
-      const { outputFiles } = await esbuild.build(options);
-      return { contents: outputFiles[0].text, loader: 'text' };
-    });
-  },
 };
 
 /** The modules that the element loads later, by their paths: what a dynamic import names. */
@@ -86,6 +72,9 @@ const partsOfElement = {
   },
 };
 
+/** `pt-br.ts`; the other files of the folder are no language. */
+const LANGUAGE_SOURCE = /^([a-z]{2})(?:-([a-z]{2}))?\.ts$/;
+
 /** The files of the element, and the names of those that `gailou.js` loads. */
 async function buildElement() {
   const { outputFiles, metafile } = await esbuild.build({
@@ -94,6 +83,7 @@ async function buildElement() {
     splitting: true,
     metafile: true,
     entryPoints: [{ in: join(SOURCE, 'define.ts'), out: 'gailou/element' }],
+    charset: 'utf8',
     chunkNames: 'gailou/[name]-[hash]',
     plugins: [styleSheetAsText, partsOfElement],
   });
@@ -102,7 +92,14 @@ async function buildElement() {
     const [path] = Object.entries(metafile.outputs).find(([, { inputs }]) => inputs[source]);
     return `./${relative(DIST, path)}`;
   };
-  return { outputFiles, elementFile: fileWith('element.ts'), chineseFile: fileWith('text/zh.ts') };
+  const languageFiles = { 'zh-CN': fileWith('text/zh.ts') };
+  for (const name of await filesIn(join(SOURCE, 'languages'))) {
+    const [, language, region] = LANGUAGE_SOURCE.exec(name) ?? [];
+    if (!language) continue;
+    const tag = region ? `${language}-${region.toUpperCase()}` : language;
+    languageFiles[tag] = fileWith(`languages/${name}`);
+  }
+  return { outputFiles, elementFile: fileWith('element.ts'), languageFiles };
 }
 
 /** The files of a folder, as paths relative to it. */
@@ -122,7 +119,7 @@ async function buildFiles() {
     ...OPTIONS,
     define: {
       ELEMENT_FILE: JSON.stringify(element.elementFile),
-      CHINESE_FILE: JSON.stringify(element.chineseFile),
+      LANGUAGE_FILES: JSON.stringify(element.languageFiles),
     },
     entryPoints: [
       { in: join(SOURCE, 'gailou.ts'), out: 'gailou' },
@@ -141,6 +138,7 @@ async function buildFiles() {
   return {
     files: new Map([...files, ...(await buildDocs())]),
     firstPart: ['gailou.js', relative('.', element.elementFile)],
+    languages: Object.values(element.languageFiles).map((file) => relative('.', file)),
   };
 }
 
@@ -158,7 +156,7 @@ async function writeFiles(files) {
   }
 }
 
-const { files, firstPart } = await buildFiles();
+const { files, firstPart, languages } = await buildFiles();
 await writeFiles(files);
 const documents = [...files.keys()].filter((name) => /^docs\/.*\.html$/.test(name));
 console.log(`docs             ${documents.length} pages`);
@@ -179,3 +177,4 @@ for (const [name, contents] of files) {
 const firstSize = firstPart.reduce((sum, name) => sum + gzippedSize(name), 0);
 console.log(`the first part                   ${firstSize} gzipped`);
 checkBound('what is loaded before the first comment', firstSize, FIRST_PART_BOUND);
+for (const name of languages) checkBound(name, gzippedSize(name), LANGUAGE_BOUND);

@@ -2,10 +2,10 @@
 
 import { ALL_SORTS } from './api/first-page.ts';
 import type { Sort } from './api/wire.ts';
+import { loadLocale } from './languages/load-locale.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
 import { PageTheme, type Theme } from './style/page-theme.ts';
 import { styleSheet } from './style/style-sheet.ts';
-import { loadLocale } from './text/load-locale.ts';
 import { Locale } from './text/locale.ts';
 import { linkedCommentId } from './thread/comment-hash.ts';
 import type { TokenSource } from './thread/host-token.ts';
@@ -190,7 +190,7 @@ export class GailouComments extends HTMLElement {
   #restart(): void {
     this.#stop();
     const language = this.closest<HTMLElement>('[lang]:not([lang=""])')?.lang;
-    const locale = loadLocale(language || navigator.language);
+    const locale = loadLocale(language, ...navigator.languages);
     this.#awaitedLocale = locale;
     if (locale instanceof Locale) this.#begin(locale);
     else locale.then((loaded) => this.#awaitedLocale === locale && this.#begin(loaded));

@@ -13,16 +13,20 @@
  * This file only puts the element where it belongs and loads the rest, `define.ts`, from beside itself. The files there
  * have a hash in their names, so a browser that has them asks for nothing.
  *
+ * Beside the comments there are `<gailou-count subject>` (or `data-gailou-count` on any element), `<gailou-latest>` and
+ * `<gailou-bell>`.
+ *
  * docs/embedding.md has the attributes, properties, methods, events and parts. It needs no framework and no inline code, so
  * it works under a strict Content-Security-Policy.
  */
 
 import { mount } from './mount.ts';
 import { preloadFirstPage } from './preload.ts';
+import { matchLanguage } from './text/match-language.ts';
 
-/** The file with the element, and the one with its Chinese texts, as the build names them. */
+/** The file with the element, and those with its texts by their language, as the build names them. */
 declare const ELEMENT_FILE: string;
-declare const CHINESE_FILE: string;
+declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
 /** It names the file with the element itself, for a copy of this script that is older than the files. */
 const STABLE_FILE = './gailou/element.js';
 
@@ -44,8 +48,10 @@ const load = (file: string): Promise<unknown> => {
 };
 
 load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
-const language = scripts[0]?.dataset.lang || document.documentElement.lang || navigator.language;
-if (/^zh/i.test(language)) load(CHINESE_FILE).catch(() => undefined);
+// Beside the element, so that it does not wait for its texts.
+const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
+const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
+if (languageFile) load(languageFile).catch(() => undefined);
 
 const server = new URL(address || location.href).origin;
 const preload = (element: HTMLElement) => preloadFirstPage(element, server);

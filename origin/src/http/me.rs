@@ -217,7 +217,7 @@ pub(super) async fn export_member(
     responses((status = 204, description = "The member is erased."), MemberRefusals),
     security(("bearer" = [])),
 )]
-pub(super) async fn erase_member(
+pub(super) async fn erase_self(
     State(app): State<Arc<AppState>>,
     LimitedMember { member, .. }: LimitedMember<Erasures>,
     _: UnreadBody,

@@ -111,7 +111,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(notifications::mark_read))
         .routes(routes!(unsubscribe::show_unsubscribe, unsubscribe::unsubscribe))
         .routes(routes!(me::export_member))
-        .routes(routes!(me::erase_member))
+        .routes(routes!(me::erase_self))
         .routes(routes!(reports::report_comment))
         .routes(routes!(admin::queue::get_queue))
         .routes(routes!(admin::queue::lease))

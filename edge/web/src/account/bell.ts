@@ -9,14 +9,16 @@ import { jitter, type Timer } from '../util/time.ts';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 
+export type BellHost = Pick<ThreadContext, 'api' | 'identity' | 'locale' | 'text'>;
+
 export class Bell {
   readonly node: HTMLButtonElement;
-  readonly #host: ThreadContext;
+  readonly #host: BellHost;
   readonly #count = h('span', { class: 'unread', 'aria-hidden': 'true' });
   #timer: Timer | undefined;
 
   /** `open` shows the notifications. */
-  constructor(host: ThreadContext, open: () => void) {
+  constructor(host: BellHost, open: () => void) {
     this.#host = host;
     this.node = h(
       'button',

@@ -10,6 +10,12 @@ export interface SubjectName {
   key: string;
 }
 
+/** Where the comments of a subject are shown, as its site has registered it. */
+export interface SubjectPage extends SubjectName {
+  title: string | null;
+  url: string | null;
+}
+
 export interface MemberName {
   id: string;
   name: string;
@@ -92,6 +98,16 @@ export interface Page {
   subject: Subject;
   /** By comment id: what the comments of a building quote that is not on the page itself. */
   floors?: Record<string, QuotedFloor>;
+}
+
+/** A comment of the newest of all subjects. */
+export interface LatestComment extends Comment {
+  subject: SubjectPage;
+}
+
+export interface SubjectCounts {
+  roots: number;
+  comments: number;
 }
 
 export interface Ancestors {

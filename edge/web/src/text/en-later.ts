@@ -1,6 +1,8 @@
 /** The English texts of what the element loads later. */
 
-const plural = (n: number, one: string, many: string) => (n === 1 ? one : many);
+import { numbersIn } from './numbers.ts';
+
+const { count, plural } = numbersIn<'one' | 'other'>('en');
 
 export const enLater = {
   editComment: 'Edit your comment',
@@ -14,15 +16,15 @@ export const enLater = {
   notifications: (unread: number) =>
     unread === 0
       ? 'Notifications'
-      : `${unread} unread ${plural(unread, 'notification', 'notifications')}`,
+      : plural(unread, { one: '# unread notification', other: '# unread notifications' }),
   post: 'Post',
   save: 'Save',
   retry: 'Retry',
   cancel: 'Cancel',
-  counter: (left: number) => (left < 0 ? `${-left} too many` : `${left} left`),
+  counter: (left: number) => (left < 0 ? `${count(-left)} too many` : `${count(left)} left`),
   needText: 'Write something first.',
   needName: 'Please enter a name first.',
-  tooLong: (most: number) => `A comment can have at most ${most} characters.`,
+  tooLong: (most: number) => `A comment can have at most ${count(most)} characters.`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
   addPicture: 'Add a picture',
@@ -43,21 +45,27 @@ export const enLater = {
   confirmDelete: 'Delete this comment?',
   nameToReact: 'Choose a name to react',
   continue: 'Continue',
-  conversation: (n: number) => `conversation, ${n} ${plural(n, 'floor', 'floors')}`,
+  conversation: (n: number) =>
+    plural(n, { one: 'conversation, # floor', other: 'conversation, # floors' }),
   /** What one press opens is `step` floors at most. */
   gap: (n: number, step: number) =>
     n > step
-      ? `${n} more floors · show ${step} of them`
-      : `${n} more ${plural(n, 'floor', 'floors')} · show the whole building`,
-  floorsShown: (n: number) => `${n} more ${plural(n, 'floor', 'floors')} shown.`,
-  actOnFloor: (n: number, name: string) => `floor ${n}, by ${name}: like, reply, copy link`,
+      ? `${count(n)} more floors · show ${count(step)} of them`
+      : plural(n, {
+          one: '# more floor · show the whole building',
+          other: '# more floors · show the whole building',
+        }),
+  floorsShown: (n: number) =>
+    plural(n, { one: '# more floor shown.', other: '# more floors shown.' }),
+  actOnFloor: (n: number, name: string) => `floor ${count(n)}, by ${name}: like, reply, copy link`,
   copyLink: 'Copy link',
   linkCopied: 'Link copied',
   linked: 'Linked comment',
   showInList: 'Show in the list',
   close: 'Close',
   linkGone: 'The linked comment could not be found.',
-  newComments: (n: number) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
+  newComments: (n: number) =>
+    plural(n, { one: 'Show # new comment', other: 'Show # new comments' }),
   reload: 'The comments have changed. Show them anew',
   contentRejected: (categories: string) =>
     'Your comment contains words that are not allowed here' +

@@ -4,11 +4,12 @@
  */
 
 import type { enLater } from './en-later.ts';
+import { numbersIn } from './numbers.ts';
 
-const plural = (n: number, one: string, many: string) => (n === 1 ? one : many);
+const { plural } = numbersIn<'one' | 'other'>('en');
 
 const first = {
-  title: (n: number) => `${n} ${plural(n, 'comment', 'comments')}`,
+  title: (n: number) => plural(n, { one: '# comment', other: '# comments' }),
   titleNone: 'Comments',
   sortLabel: 'Sort comments',
   moreSorts: 'More sorts',
@@ -37,7 +38,10 @@ const first = {
   rejected: 'Not published · only you can see this',
   selfOnly: 'Only you can see this',
   masked: (n: number) =>
-    `${n} ${plural(n, 'passage was', 'passages were')} masked · only you can see this note`,
+    plural(n, {
+      one: '# passage was masked · only you can see this note',
+      other: '# passages were masked · only you can see this note',
+    }),
   deleted: 'This comment was deleted',
   deletedAuthor: 'Deleted',
   anonymous: 'Guest',
@@ -57,14 +61,16 @@ const first = {
   pinned: 'Pinned',
   featured: 'Featured',
   edited: 'edited',
-  showReplies: (n: number) => `Show all ${n} ${plural(n, 'reply', 'replies')}`,
+  showReplies: (n: number) => plural(n, { one: 'Show all # reply', other: 'Show all # replies' }),
   moreReplies: 'Show more replies',
-  repliesLoaded: (n: number) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
-  commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
+  repliesLoaded: (n: number) =>
+    plural(n, { one: '# more reply shown.', other: '# more replies shown.' }),
+  commentsLoaded: (n: number) =>
+    plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
   /** To lay a floor on a building. */
   build: 'Reply',
   /** Opens the conversation below an answer. */
-  showFloors: (n: number) => `${n} floors`,
+  showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
   wholeText: 'Show the whole text',
   foldText: 'Fold',
   now: 'just now',

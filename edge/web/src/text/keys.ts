@@ -1,7 +1,5 @@
 /** The texts of the help about keys, which the element loads with them. */
 
-import type { Locale } from './locale.ts';
-
 const en = {
   title: 'Keys in the comments',
   close: 'Close',
@@ -17,7 +15,9 @@ const en = {
   },
 };
 
-const zh: typeof en = {
+export type KeysStrings = typeof en;
+
+const zh: KeysStrings = {
   title: '评论区快捷键',
   close: '关闭',
   keys: {
@@ -32,4 +32,11 @@ const zh: typeof en = {
   },
 };
 
-export const keysText = ({ language }: Locale): typeof en => (language === 'zh' ? zh : en);
+/** What is used of a `Locale`. */
+interface KeysLocale {
+  readonly tag: string;
+  readonly language: { readonly keys?: KeysStrings };
+}
+
+export const keysText = ({ tag, language }: KeysLocale): KeysStrings =>
+  language.keys ?? (tag === 'zh-CN' ? zh : en);

@@ -1,9 +1,12 @@
 /** The Chinese texts. */
 
 import type { Strings } from './en.ts';
+import { numbersIn } from './numbers.ts';
+
+const { count } = numbersIn<'other'>('zh-CN');
 
 export const zh: Strings = {
-  title: (n: number) => `${n} 条评论`,
+  title: (n: number) => `${count(n)} 条评论`,
   titleNone: '评论',
   sortLabel: '评论排序',
   moreSorts: '更多排序',
@@ -40,10 +43,10 @@ export const zh: Strings = {
   retry: '重试',
   cancel: '取消',
   sending: '正在发送…',
-  counter: (left: number) => (left < 0 ? `超出 ${-left} 字` : `还可输入 ${left} 字`),
+  counter: (left: number) => (left < 0 ? `超出 ${count(-left)} 字` : `还可输入 ${count(left)} 字`),
   needText: '请先写点内容。',
   needName: '请先填写昵称。',
-  tooLong: (most: number) => `评论最多 ${most} 个字。`,
+  tooLong: (most: number) => `评论最多 ${count(most)} 个字。`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
   addPicture: '添加图片',

@@ -68,6 +68,7 @@ export class ThreadFrame {
       {
         'aria-labelledby': this.heading.id,
         lang: locale.tag,
+        dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
       h('div', { class: 'top' }, this.heading, parts.bell, parts.sorts),
@@ -82,6 +83,7 @@ export class ThreadFrame {
       this.foot,
       this.#announcer,
     );
+    this.section.style.fontFamily = locale.fonts;
     this.#served = h('slot');
     root.replaceChildren(this.section, this.#served);
   }
