@@ -20,12 +20,12 @@ const REACT_APP = `
   }
   createRoot(document.getElementById('app')).render(<App />);
 `;
-const REACT = `
+const REACT_PAGE = `
   import * as React from 'react';
   import { createRoot } from 'react-dom/client';
   ${REACT_APP}
 `;
-const VUE = `
+const VUE_PAGE = `
   import { createApp, h, ref } from '@vue/runtime-dom';
   createApp({
     setup() {
@@ -38,7 +38,7 @@ const VUE = `
     },
   }).mount('#app');
 `;
-const SVELTE = `
+const SVELTE_PAGE = `
   import { mount } from 'svelte';
   import App from './app.svelte';
   mount(App, { target: document.getElementById('app') });
@@ -50,7 +50,7 @@ const SVELTE_APP = `
   <button onclick={() => { subject = window.subjects[1]; }}>Next page</button>
   <gailou-comments {subject} lang="en" live="off" theme="light"></gailou-comments>
 `;
-const PLAIN = `
+const PLAIN_PAGE = `
   const comments = document.createElement('gailou-comments');
   Object.assign(comments, { subject: window.subjects[0], lang: 'en', live: false, theme: 'light' });
   const button = document.createElement('button');
@@ -59,16 +59,16 @@ const PLAIN = `
   document.getElementById('app').append(button, comments);
 `;
 
-const FRAMEWORKS = [
-  ['React 18', REACT, { alias: { react: 'react18', 'react-dom': 'react-dom18' } }],
-  ['React 19', REACT, {}],
-  ['Vue 3', VUE, {}],
-  ['Svelte 5', SVELTE, { svelte: SVELTE_APP }],
-  ['plain HTML', PLAIN, {}],
+const FRAMEWORK_PAGES = [
+  ['React 18', REACT_PAGE, { alias: { react: 'react18', 'react-dom': 'react-dom18' } }],
+  ['React 19', REACT_PAGE, {}],
+  ['Vue 3', VUE_PAGE, {}],
+  ['Svelte 5', SVELTE_PAGE, { svelte: SVELTE_APP }],
+  ['plain HTML', PLAIN_PAGE, {}],
 ];
 
 /** The page's script once the element is there, or before it. */
-const ORDERS = [
+const SCRIPT_ORDERS = [
   [
     'defined',
     `<script src="/gailou.js"></script>
@@ -82,8 +82,8 @@ const ORDERS = [
 ];
 
 describe('frameworks', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
-  for (const [name, source, options] of FRAMEWORKS) {
-    for (const [state, tags] of ORDERS) {
+  for (const [name, source, options] of FRAMEWORK_PAGES) {
+    for (const [state, tags] of SCRIPT_ORDERS) {
       test(`${name} changes the subject of an element that is ${state}`, async () => {
         const subjects = [newSubject(), newSubject()];
         const texts = [newText('Before'), newText('After')];

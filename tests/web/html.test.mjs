@@ -237,7 +237,7 @@ async function takeOverShifts(subject, { lang, around, viewport }) {
     await context.route('**/host', (route) => route.fulfill({ contentType: 'text/html', body }));
     await context.route('**/v1/subjects/**', async (route) => {
       // The browser paints the served comments in this time.
-      await sleep(400);
+      await sleep(1_500);
       await route.fallback();
     });
     await context.addInitScript(collectShifts);

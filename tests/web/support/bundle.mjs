@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import { compile } from 'svelte/compiler';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A module `./app.svelte` with this source. */
 const svelteFile = (source) => ({
@@ -13,7 +13,7 @@ const svelteFile = (source) => ({
     build.onResolve({ filter: /\.svelte$/ }, ({ path }) => ({ path, namespace: 'svelte' }));
     build.onLoad({ filter: /./, namespace: 'svelte' }, () => ({
       contents: compile(source, { generate: 'client', filename: 'app.svelte' }).js.code,
-      resolveDir: ROOT,
+      resolveDir: REPOSITORY_ROOT,
     }));
   },
 });
@@ -21,7 +21,7 @@ const svelteFile = (source) => ({
 /** `alias` names packages by other packages, `svelte` is the source of `./app.svelte`. */
 export async function bundle(contents, { alias = {}, svelte } = {}) {
   const { outputFiles } = await esbuild.build({
-    stdin: { contents, resolveDir: ROOT, loader: 'jsx' },
+    stdin: { contents, resolveDir: REPOSITORY_ROOT, loader: 'jsx' },
     bundle: true,
     write: false,
     format: 'iife',

@@ -1,5 +1,6 @@
 /** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
 
+import type { SignInProvider } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import type { Bell } from './bell.ts';
@@ -25,6 +26,7 @@ export class ReaderAccount {
   readonly #host: AccountHost;
   #loading: Promise<Loaded> | null = null;
   #loaded: Loaded | null = null;
+  #providers: Promise<readonly SignInProvider[]> | null = null;
   #isStopped = false;
 
   constructor(host: AccountHost) {
@@ -55,13 +57,28 @@ export class ReaderAccount {
 
   /** Whether a reader can sign in here; it is asked for at the first call. */
   async canSignIn(): Promise<boolean> {
-    if (this.#host.identity.hostToken) return false;
-    return (await (await this.#load()).session.providers()).length > 0;
+    return (await this.#listProviders()).length > 0;
+  }
+
+  /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
+  #listProviders(): Promise<readonly SignInProvider[]> {
+    const { api, identity } = this.#host;
+    if (identity.hostToken) return Promise.resolve([]);
+    this.#providers ??= import('../api/member-calls.ts')
+      .then(({ listProviders }) => listProviders(api))
+      .then(
+        ({ data }) => data.data,
+        () => {
+          this.#providers = null;
+          return [];
+        },
+      );
+    return this.#providers;
   }
 
   openSignIn(): Promise<void> {
     return this.#open(async ({ parts, session }, place) => {
-      const providers = await session.providers();
+      const providers = await this.#listProviders();
       parts.openSignIn({ locale: this.#host.locale, session }, providers, place);
     });
   }

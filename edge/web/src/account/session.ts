@@ -6,13 +6,7 @@
  */
 
 import type { ApiClient } from '../api/client.ts';
-import {
-  endSession,
-  listProviders,
-  mailSignInLink,
-  refreshSession,
-  signInUrl,
-} from '../api/member-calls.ts';
+import { endSession, mailSignInLink, refreshSession, signInUrl } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Session, SignInProvider } from '../api/wire.ts';
 import type { ReaderIdentity } from '../model/identity.ts';
@@ -38,7 +32,6 @@ interface SignedInMessage extends Session {
 export class AccountSession {
   readonly #host: SessionHost;
   readonly #ended = new AbortController();
-  #providers: Promise<readonly SignInProvider[]> | null = null;
   #timer: Timer | undefined;
 
   constructor(host: SessionHost) {
@@ -53,20 +46,6 @@ export class AccountSession {
   stop(): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
-  }
-
-  /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
-  providers(): Promise<readonly SignInProvider[]> {
-    const { api, identity } = this.#host;
-    if (identity.hostToken) return Promise.resolve([]);
-    this.#providers ??= listProviders(api).then(
-      ({ data }) => data.data,
-      () => {
-        this.#providers = null;
-        return [];
-      },
-    );
-    return this.#providers;
   }
 
   /**

@@ -109,7 +109,9 @@ export class Composer {
     if (draft && !input.value) input.value = draft;
     this.showIdentity();
     this.#showCount();
-    this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
+    // A line that has become a form has the focus already.
+    if (this.#form.node.matches(':focus-within')) this.#offerSignIn();
+    else this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
     if (close) closeOnEscape(this.#form.node, close);
   }
 

@@ -60,11 +60,11 @@ export class ComposerForm {
       handlers.onSubmit();
     });
     this.node.classList.remove('closed');
-    this.text.input.before(this.#nameRow);
     this.text.input.after(
       this.text.error,
       this.progress,
       this.widgetSlot,
+      this.#nameRow,
       h(
         'div',
         { class: 'bar' },

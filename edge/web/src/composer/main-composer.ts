@@ -29,12 +29,16 @@ export class MainComposer {
     this.#input = shell.input;
     this.#error = h('p', { class: 'error', role: 'alert' });
     this.form.append(this.#error);
-    // Whoever points at it is about to use it.
+    this.form.addEventListener('dragenter', () => this.#open());
+    // The reader who points at it is about to use it.
     this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
     for (const event of ['focus', 'input'] as const) {
       this.#input.addEventListener(event, () => this.#open());
     }
-    if (tabStorage.get(draftKey(draftScope(api.base, subject)))) this.#open();
+    const draft = tabStorage.get<{ text: string }>(draftKey(draftScope(api.base, subject)));
+    if (!draft) return;
+    this.#input.value = draft.text;
+    this.#open();
   }
 
   /** Whether nothing would be lost if it was not there. */

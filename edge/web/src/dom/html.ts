@@ -12,7 +12,7 @@ interface Properties {
 }
 
 /** What a page can style by `::part`: the name of the part by the tag of a node, or by its first class. */
-const PARTS: Readonly<Record<string, string>> = {
+const PART_NAMES: Readonly<Record<string, string>> = {
   top: 'header',
   composer: 'composer',
   input: 'input',
@@ -44,7 +44,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
     if (typeof value === 'object') addListeners(node, value);
     else node.setAttribute(name, value === true ? '' : String(value));
   }
-  const part = PARTS[node.className.split(' ', 1)[0] || tag];
+  const part = PART_NAMES[node.className.split(' ', 1)[0] || tag];
   if (part) node.setAttribute('part', part);
   node.append(...children.filter((child) => child !== null));
   return node;

@@ -1,10 +1,10 @@
 /** One tab stop for all controls of a comment; the arrow keys go from one to the next (`thread/keys.ts`). */
 
-const CONTROLS = '.head a, .answer a, .answer button, .actions button';
+const CONTROL_SELECTOR = '.head a, .answer a, .answer button, .actions button';
 
 /** The controls of a comment that can be used now, in their order. Links in its text are not among them. */
 export function controlsOf(comment: HTMLElement): HTMLElement[] {
-  return [...comment.querySelectorAll<HTMLElement>(CONTROLS)].filter(
+  return [...comment.querySelectorAll<HTMLElement>(CONTROL_SELECTOR)].filter(
     (control) => !control.closest('[hidden]'),
   );
 }
@@ -17,7 +17,7 @@ export function setTabStop(comment: HTMLElement, wanted?: HTMLElement): void {
     controls.find((control) => control.tabIndex === 0 && control.hasAttribute('tabindex')) ??
     controls.find((control) => control.localName === 'button') ??
     controls[0];
-  for (const control of comment.querySelectorAll<HTMLElement>(CONTROLS)) {
+  for (const control of comment.querySelectorAll<HTMLElement>(CONTROL_SELECTOR)) {
     control.tabIndex = control === stop ? 0 : -1;
   }
 }

@@ -27,6 +27,16 @@ test('a function is asked once at a time, and again later', async () => {
   assert.deepEqual(taken, ['token 1', 'token 2']);
 });
 
+test('a function is asked when the comments are loaded, not before', async () => {
+  let calls = 0;
+  const { token } = hostToken(null);
+  token.set(async () => `token ${++calls}`);
+  assert.equal(calls, 0);
+  token.start();
+  await token.isKnown();
+  assert.equal(token.current, 'token 1');
+});
+
 test('the same token again is none', async () => {
   const { token } = hostToken(async () => 'a');
   assert.equal(await token.fetch(), true);

@@ -5,6 +5,7 @@ export type TokenSource = string | (() => Promise<string | null>) | null;
 export class HostToken {
   #source: TokenSource;
   #request: Promise<boolean> | null = null;
+  #isStarted = false;
   #current: string | null = null;
   readonly #take: (token: string | null) => void;
 
@@ -27,8 +28,17 @@ export class HostToken {
   set(source: TokenSource): void {
     this.#source = source;
     this.#request = null;
-    if (this.isFetched) this.fetch();
-    else this.#show(source as string | null);
+    if (this.isFetched) {
+      if (this.#isStarted) this.fetch();
+    } else {
+      this.#show(source as string | null);
+    }
+  }
+
+  /** The comments are loaded, so it matters who reads them. */
+  start(): void {
+    this.#isStarted = true;
+    this.fetch();
   }
 
   /** Asks the page again; resolves to whether there is another token now. */

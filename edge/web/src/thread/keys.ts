@@ -12,7 +12,7 @@ import { keysText } from '../text/keys.ts';
 import type { Locale } from '../text/locale.ts';
 
 /** Where letters are written. */
-const FIELDS = 'input, textarea, select, dialog';
+const FIELD_SELECTOR = 'input, textarea, select, dialog';
 
 addStyles(css);
 
@@ -39,7 +39,7 @@ export class Keys {
     const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
     if (hasModifier || isComposing || event.defaultPrevented) return;
     const focused = target as HTMLElement;
-    if (focused.closest(FIELDS)) return;
+    if (focused.closest(FIELD_SELECTOR)) return;
     const isArrow = key.startsWith('Arrow');
     if (!isArrow && !this.#isAllowed()) return;
     const comment = focused.closest('article');

@@ -1,5 +1,6 @@
 /** Loads the list of roots: the first page, and the next one when its foot comes near. */
 
+import { ROOTS_PER_PAGE } from '../api/first-page.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject } from '../api/wire.ts';
@@ -8,7 +9,6 @@ import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
-const ROOTS_PER_PAGE = 20;
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
 

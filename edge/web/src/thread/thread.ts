@@ -23,7 +23,7 @@ import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
 import { ShownComments } from './shown-comments.ts';
-import { parseSort, SortBar } from './sort-bar.ts';
+import { SortBar } from './sort-bar.ts';
 import type { Writing } from './writing.ts';
 
 export interface ThreadSettings {
@@ -85,21 +85,30 @@ export class CommentThread {
       onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
-    const loadKeys = () =>
-      import('./keys.ts').then(
-        ({ Keys }) => new Keys(this.frame.section, locale, settings.areKeysAllowed),
-        () => undefined,
-      );
-    this.frame.section.addEventListener('focusin', loadKeys, { once: true });
+    this.#loadKeysOnFocus(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
     this.permalink = new AddressFollower(this);
     this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
 
+  /** A focus that cannot load them lets the next one try again. */
+  #loadKeysOnFocus(isAllowed: () => boolean): void {
+    const { section } = this.frame;
+    const load = async () => {
+      try {
+        const { Keys } = await import('./keys.ts');
+        new Keys(section, this.locale, isAllowed);
+      } catch {
+        this.#loadKeysOnFocus(isAllowed);
+      }
+    };
+    section.addEventListener('focusin', load, { once: true });
+  }
+
   start(): void {
     this.account.start();
-    this.hostToken.fetch();
+    this.hostToken.start();
     if (!this.subject) return;
     // A link may lead to a comment that the list has.
     this.roots.loadFirst().then(() => this.permalink.followAddress());
@@ -163,10 +172,8 @@ export class CommentThread {
     );
   }
 
-  /** Ignores what is no sort. */
-  setSort(name: string, isStarted = true): void {
-    const sort = parseSort(name);
-    if (!sort || sort === this.sort) return;
+  setSort(sort: Sort, isStarted = true): void {
+    if (sort === this.sort) return;
     this.sort = sort;
     this.sortBar.show(sort);
     if (isStarted) this.roots.loadFirst();
