@@ -16,7 +16,7 @@ use gailou_shared::cursor::Cursor;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::page_key::{page_key, subject_segments};
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::rank::Sort;
 use percent_encoding::percent_decode_str;
 
@@ -67,7 +67,7 @@ const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM];
 const LANGUAGE_NAME: &str = "lang";
 const HTML_PARAMS: &[QueryParam] = &[
     QueryParam { name: "fragment", default: "0", is_valid: |v| matches!(v, "0" | "1") },
-    QueryParam { name: LANGUAGE_NAME, default: "", is_valid: |v| PageLanguage::parse(v).is_some() },
+    QueryParam { name: LANGUAGE_NAME, default: "", is_valid: |v| ReaderLanguage::parse(v).is_some() },
     QueryParam { name: "comment", default: "", is_valid: |v| v.parse::<CommentId>().is_ok() },
     QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
     LIMIT_PARAM,
@@ -130,7 +130,7 @@ pub fn query_with_language(path: &str, query: Option<&str>, accept_language: Opt
     if !path.starts_with("/t/") || query_pairs(query).any(|(name, _)| name == LANGUAGE_NAME) {
         return None;
     }
-    let language = PageLanguage::preferred(accept_language.unwrap_or_default()).name();
+    let language = ReaderLanguage::preferred(accept_language.unwrap_or_default()).name();
     Some(format!("{query}&{LANGUAGE_NAME}={language}"))
 }
 

@@ -5,7 +5,7 @@
 
 /// A language of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum PageLanguage {
+pub enum ReaderLanguage {
     /// English.
     #[default]
     English,
@@ -13,7 +13,7 @@ pub enum PageLanguage {
     Chinese,
 }
 
-impl PageLanguage {
+impl ReaderLanguage {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
 
@@ -35,8 +35,8 @@ impl PageLanguage {
     /// The language that a reader prefers, by `Accept-Language`; English when it has none of ours.
     ///
     /// ```
-    /// use gailou_shared::page_language::PageLanguage;
-    /// assert_eq!(PageLanguage::preferred("fr, zh-TW;q=0.8, en;q=0.7"), PageLanguage::Chinese);
+    /// use gailou_shared::page_language::ReaderLanguage;
+    /// assert_eq!(ReaderLanguage::preferred("fr, zh-TW;q=0.8, en;q=0.7"), ReaderLanguage::Chinese);
     /// ```
     #[must_use]
     pub fn preferred(accept_language: &str) -> Self {
@@ -75,18 +75,18 @@ mod tests {
 
     #[test]
     fn reader_gets_the_language_with_the_largest_weight() {
-        let check = |header: &str, expected: PageLanguage| {
-            assert_eq!(PageLanguage::preferred(header), expected, "{header}");
+        let check = |header: &str, expected: ReaderLanguage| {
+            assert_eq!(ReaderLanguage::preferred(header), expected, "{header}");
         };
-        check("", PageLanguage::English);
-        check("fr", PageLanguage::English);
-        check("zh", PageLanguage::Chinese);
-        check("ZH-hans-CN, en", PageLanguage::Chinese);
-        check("en, zh", PageLanguage::English);
-        check("en;q=0.5, zh;q=0.75", PageLanguage::Chinese);
-        check("zh;q=0, en;q=0.1", PageLanguage::English);
-        check("zh;q=0", PageLanguage::English);
-        check("zh;nonsense", PageLanguage::English);
-        check("*, zh;q=0.001", PageLanguage::Chinese);
+        check("", ReaderLanguage::English);
+        check("fr", ReaderLanguage::English);
+        check("zh", ReaderLanguage::Chinese);
+        check("ZH-hans-CN, en", ReaderLanguage::Chinese);
+        check("en, zh", ReaderLanguage::English);
+        check("en;q=0.5, zh;q=0.75", ReaderLanguage::Chinese);
+        check("zh;q=0, en;q=0.1", ReaderLanguage::English);
+        check("zh;q=0", ReaderLanguage::English);
+        check("zh;nonsense", ReaderLanguage::English);
+        check("*, zh;q=0.001", ReaderLanguage::Chinese);
     }
 }

@@ -9,7 +9,7 @@ use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, Cou
 /// An answer that every reader shares.
 pub trait Tagged {
     /// Calls `visit` with every comment it shows, also with those that others quote.
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>));
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>));
 
     /// The version of the subject it is about; 0 where it did not read that.
     fn version(&self) -> u64 {
@@ -19,7 +19,7 @@ pub trait Tagged {
 
 /// A comment that an answer shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct ShownComment<'a> {
     /// Type and key of its subject.
     subject: (&'a str, &'a str),
     id: CommentId,
@@ -46,21 +46,21 @@ pub fn cache_tags(answer: &impl Tagged) -> Option<CacheTags> {
 }
 
 impl Tagged for Comment {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         let subject = (&*self.subject.r#type, &*self.subject.key);
-        visit(Shown { subject, id: self.id, parent_id: self.parent_id, version: self.version });
+        visit(ShownComment { subject, id: self.id, parent_id: self.parent_id, version: self.version });
         self.top_replies.iter().for_each(|replies| replies.visit_shown(visit));
     }
 }
 
 impl Tagged for Vec<Comment> {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.iter().for_each(|comment| comment.visit_shown(visit));
     }
 }
 
 impl Tagged for Subject {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.pinned.visit_shown(visit);
     }
 
@@ -70,13 +70,13 @@ impl Tagged for Subject {
 }
 
 impl Tagged for CommentPage {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.data.visit_shown(visit);
         let Some(subject) = &self.subject else { return };
         subject.visit_shown(visit);
         for (id, floor) in self.floors.iter().flatten() {
             let subject = (&*subject.r#type, &*subject.key);
-            visit(Shown { subject, id: *id, parent_id: None, version: floor.version });
+            visit(ShownComment { subject, id: *id, parent_id: None, version: floor.version });
         }
     }
 
@@ -86,14 +86,14 @@ impl Tagged for CommentPage {
 }
 
 impl Tagged for CommentTree {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.comment.visit_shown(visit);
         self.children.iter().for_each(|child| child.visit_shown(visit));
     }
 }
 
 impl Tagged for CommentContext {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.ancestors.visit_shown(visit);
         self.comment.visit_shown(visit);
         self.siblings.visit_shown(visit);
@@ -107,7 +107,7 @@ impl Tagged for CommentContext {
 
 /// A comment's chain, with the page of its replies.
 impl Tagged for (Vec<Comment>, CommentPage) {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.0.visit_shown(visit);
         self.1.visit_shown(visit);
     }
@@ -118,11 +118,11 @@ impl Tagged for (Vec<Comment>, CommentPage) {
 }
 
 impl Tagged for CountsBySubject {
-    fn visit_shown<'a>(&'a self, _: &mut dyn FnMut(Shown<'a>)) {}
+    fn visit_shown<'a>(&'a self, _: &mut dyn FnMut(ShownComment<'a>)) {}
 }
 
 impl<T: Tagged> Tagged for DataEnvelope<T> {
-    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(Shown<'a>)) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
         self.data.visit_shown(visit);
     }
 

@@ -10,6 +10,7 @@ mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod quoted_floor;
 mod sign_in;
 mod webhooks;
 
@@ -37,6 +38,7 @@ pub use moderation::{
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
+pub use quoted_floor::QuotedFloor;
 pub use sign_in::{AccessToken, OwnProfile, ProviderKind, SignInProvider, SignInProviders};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
@@ -348,37 +350,6 @@ pub struct CommentPage {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floors: Option<BTreeMap<CommentId, QuotedFloor>>,
-}
-
-/// A comment as those above it quote it. A deleted one is a tombstone: `author` is `null`, and `html` is empty.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct QuotedFloor {
-    /// The subject's version its row was read at; not part of the JSON.
-    #[serde(skip)]
-    pub version: u64,
-    /// Its author; `null` on a tombstone.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub author: Option<Author>,
-    /// The text as safe HTML.
-    pub html: String,
-    /// Its pictures; absent where there are none.
-    #[cfg_attr(feature = "openapi", schema(max_items = 4))]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub media: Vec<Media>,
-    /// Members who like it.
-    pub likes: u64,
-    /// When it was written, in Unix milliseconds.
-    pub created_at: u64,
-    /// Its state.
-    pub state: CommentState,
-}
-
-impl From<Comment> for QuotedFloor {
-    fn from(comment: Comment) -> Self {
-        let Comment { version, author, html, media, likes, created_at, state, .. } = comment;
-        Self { version, author, html, media, likes, created_at, state }
-    }
 }
 
 /// A comment with what is drawn under it.

@@ -141,7 +141,11 @@ async fn form_obeys_every_rule_and_keeps_its_text() {
     let challenge = json!({"challenge": {"guests": "always"}});
     origin.request("PATCH /v1/admin/settings").by(&admin()).json(&challenge).send().await.expect(200);
     let says = |page: &ApiResponse| page.text.contains("JavaScript");
-    let refused = poll_until(|| send(&origin, path, &form, "Zoe", "a challenged text"), says).await;
+    let challenged = || async {
+        let form = origin.get(path).await;
+        send(&origin, path, &form, "Zoe", "a challenged text").await
+    };
+    let refused = poll_until(challenged, says).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     assert!(refused.text.contains("a challenged text</textarea>"));
     // Nor is there a form where guests may not write.

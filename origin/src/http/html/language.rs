@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, StaffRole};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -16,7 +16,7 @@ use crate::http::state::HttpState;
 /// The language of a page: that of `lang`, else the one that the reader prefers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct RequestLanguage {
-    pub(super) language: PageLanguage,
+    pub(super) language: ReaderLanguage,
     /// Whether another reader would get another page at this address.
     pub(super) is_negotiated: bool,
 }
@@ -28,14 +28,14 @@ impl FromRequestParts<HttpState> for RequestLanguage {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let accepted = parts.headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let asked = query.get("lang");
-        let language = PageLanguage::preferred(asked.or(accepted).unwrap_or_default());
+        let language = ReaderLanguage::preferred(asked.or(accepted).unwrap_or_default());
         Ok(Self { language, is_negotiated: asked.is_none() })
     }
 }
 
 impl IntoParams for RequestLanguage {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let names = parameters::text().enum_values(Some(PageLanguage::ALL.map(PageLanguage::name)));
+        let names = parameters::text().enum_values(Some(ReaderLanguage::ALL.map(ReaderLanguage::name)));
         vec![
             parameters::query("lang", "The language of the page; by `Accept-Language` where it is left out.", names)
                 .build(),
@@ -45,20 +45,20 @@ impl IntoParams for RequestLanguage {
 
 /// What a page says in its own words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Phrases(pub(super) PageLanguage);
+pub(super) struct Phrases(pub(super) ReaderLanguage);
 
 impl Phrases {
     const fn of(self, english: &'static str, chinese: &'static str) -> &'static str {
         match self.0 {
-            PageLanguage::English => english,
-            PageLanguage::Chinese => chinese,
+            ReaderLanguage::English => english,
+            ReaderLanguage::Chinese => chinese,
         }
     }
 
     fn counted(self, n: u64, one: &str, many: &str, chinese: &str) -> String {
         match self.0 {
-            PageLanguage::English => format!("{n} {}", if n == 1 { one } else { many }),
-            PageLanguage::Chinese => format!("{n} {chinese}"),
+            ReaderLanguage::English => format!("{n} {}", if n == 1 { one } else { many }),
+            ReaderLanguage::Chinese => format!("{n} {chinese}"),
         }
     }
 
@@ -203,30 +203,30 @@ impl Phrases {
     /// The number of a root in the list.
     pub(super) fn floor(self, n: u64) -> String {
         match self.0 {
-            PageLanguage::English => format!("#{n}"),
-            PageLanguage::Chinese => format!("{n} 楼"),
+            ReaderLanguage::English => format!("#{n}"),
+            ReaderLanguage::Chinese => format!("{n} 楼"),
         }
     }
 
     /// The place of an answer in its building.
     pub(super) fn storey(self, n: usize) -> String {
         match self.0 {
-            PageLanguage::English => format!("floor {n}"),
-            PageLanguage::Chinese => format!("{n} 层"),
+            ReaderLanguage::English => format!("floor {n}"),
+            ReaderLanguage::Chinese => format!("{n} 层"),
         }
     }
 
     pub(super) fn conversation(self, floors: usize) -> String {
         match self.0 {
-            PageLanguage::English => format!("conversation, {floors} floors"),
-            PageLanguage::Chinese => format!("对话，共 {floors} 层"),
+            ReaderLanguage::English => format!("conversation, {floors} floors"),
+            ReaderLanguage::Chinese => format!("对话，共 {floors} 层"),
         }
     }
 
     pub(super) fn gap(self, floors: usize) -> String {
         match self.0 {
-            PageLanguage::English => format!("{floors} more {}", if floors == 1 { "floor" } else { "floors" }),
-            PageLanguage::Chinese => format!("还有 {floors} 层"),
+            ReaderLanguage::English => format!("{floors} more {}", if floors == 1 { "floor" } else { "floors" }),
+            ReaderLanguage::Chinese => format!("还有 {floors} 层"),
         }
     }
 }

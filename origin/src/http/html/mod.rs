@@ -83,7 +83,7 @@ pub(super) async fn get_html(
         let (chain, page) = &answer;
         let missing = || ServiceError::Bug("a page of comments is without its subject".into());
         let subject = page.subject.as_ref().ok_or_else(missing)?;
-        let shown = markup::Shown { subject, page, chain, is_first_page: asked.cursor.is_none(), language };
+        let shown = markup::PageContent { subject, page, chain, is_first_page: asked.cursor.is_none(), language };
         let body = if is_fragment { markup::fragment(shown) } else { markup::document(shown) };
         Ok(BuiltPage {
             body: body.into_bytes(),

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gailou_shared::content;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::Member;
 use gailou_shared::wire::{Code, Comment, FieldError};
 use serde_json::json;
@@ -144,7 +144,7 @@ async fn read_answered(app: &AppState, key: &SubjectKey, to: Option<CommentId>) 
 fn page(
     status: StatusCode,
     key: &SubjectKey,
-    language: PageLanguage,
+    language: ReaderLanguage,
     form: Option<&FormFields>,
     answered: Option<&Comment>,
     refusal: Option<&Refusal>,

@@ -1,7 +1,7 @@
 //! The page with the form for a comment.
 
 use gailou_shared::limits;
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, Comment};
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -30,7 +30,7 @@ pub(in crate::http::html) struct FormPage<'p> {
 }
 
 impl FormPage<'_> {
-    pub(in crate::http::html) fn document(&self, kind: &str, key: &str, language: PageLanguage) -> String {
+    pub(in crate::http::html) fn document(&self, kind: &str, key: &str, language: ReaderLanguage) -> String {
         let (phrases, links) = (Phrases(language), PageLinks::of(kind, key, language));
         let title = if self.answered.is_some() { phrases.write_reply() } else { phrases.write_comment() };
         html! {

@@ -2,7 +2,7 @@
 
 use gailou_shared::id::CommentId;
 use gailou_shared::page_key::encode;
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Comment, Subject};
 
 /// The addresses of a subject's pages.
@@ -13,23 +13,23 @@ pub(in crate::http::html) struct PageLinks {
     feed: String,
     /// `/write/type/key`.
     form: String,
-    language: PageLanguage,
+    language: ReaderLanguage,
     /// Whether the page is a host's, whose own addresses are others.
     is_fragment: bool,
 }
 
 impl PageLinks {
-    pub(in crate::http::html) fn of(kind: &str, key: &str, language: PageLanguage) -> Self {
+    pub(in crate::http::html) fn of(kind: &str, key: &str, language: ReaderLanguage) -> Self {
         let segments = format!("{}/{}", encode(kind), encode(key));
         let (page, feed) = (format!("/t/{segments}"), format!("/v1/subjects/{segments}/feed.atom"));
         Self { page, feed, form: format!("/write/{segments}"), language, is_fragment: false }
     }
 
-    pub(super) fn in_document(subject: &Subject, language: PageLanguage) -> Self {
+    pub(super) fn in_document(subject: &Subject, language: ReaderLanguage) -> Self {
         Self::of(&subject.r#type, &subject.key, language)
     }
 
-    pub(super) fn in_fragment(subject: &Subject, language: PageLanguage) -> Self {
+    pub(super) fn in_fragment(subject: &Subject, language: ReaderLanguage) -> Self {
         Self { is_fragment: true, ..Self::in_document(subject, language) }
     }
 
@@ -44,7 +44,7 @@ impl PageLinks {
     }
 
     /// The page in another language, of the list or of one comment.
-    pub(super) fn in_language(&self, language: PageLanguage, linked: Option<&Comment>) -> String {
+    pub(super) fn in_language(&self, language: ReaderLanguage, linked: Option<&Comment>) -> String {
         let address = format!("{}?lang={}", self.page, language.name());
         linked.map_or(address.clone(), |comment| format!("{address}&comment={}", comment.id))
     }

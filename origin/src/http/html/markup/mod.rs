@@ -13,7 +13,7 @@ mod comment;
 mod form;
 mod links;
 
-use gailou_shared::page_language::PageLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Comment, CommentPage, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 
@@ -31,19 +31,19 @@ pub(super) const DOCUMENT_STYLE: &str = include_str!("../page.css");
 
 /// What a page shows.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'p> {
+pub(super) struct PageContent<'p> {
     pub(super) subject: &'p Subject,
     /// The roots of the subject, or the replies of `chain`'s last comment.
     pub(super) page: &'p CommentPage,
     /// On the page of one comment: from the root to that comment. Else empty.
     pub(super) chain: &'p [Comment],
     pub(super) is_first_page: bool,
-    pub(super) language: PageLanguage,
+    pub(super) language: ReaderLanguage,
 }
 
 /// The whole document.
-pub(super) fn document(shown: Shown<'_>) -> String {
-    let Shown { subject, page, chain, is_first_page, language } = shown;
+pub(super) fn document(shown: PageContent<'_>) -> String {
+    let PageContent { subject, page, chain, is_first_page, language } = shown;
     let (phrases, links) = (Phrases(language), PageLinks::in_document(subject, language));
     let address = web_address(subject);
     let is_hidden = subject.state == SubjectState::Hidden;
@@ -74,9 +74,9 @@ pub(super) fn document(shown: Shown<'_>) -> String {
                         }
                     }
                     p.languages {
-                        a href=(links.in_language(PageLanguage::English, linked)) hreflang="en" lang="en" { "English" }
+                        a href=(links.in_language(ReaderLanguage::English, linked)) hreflang="en" lang="en" { "English" }
                         " · "
-                        a href=(links.in_language(PageLanguage::Chinese, linked)) hreflang="zh-CN" lang="zh-CN" { "中文" }
+                        a href=(links.in_language(ReaderLanguage::Chinese, linked)) hreflang="zh-CN" lang="zh-CN" { "中文" }
                         @if linked.is_some() {
                             " · "
                             a href=(links.list()) { (phrases.all_comments()) }
@@ -98,12 +98,12 @@ pub(super) fn document(shown: Shown<'_>) -> String {
 }
 
 /// The comments alone, for a page of the host's.
-pub(super) fn fragment(shown: Shown<'_>) -> String {
+pub(super) fn fragment(shown: PageContent<'_>) -> String {
     thread(shown, &PageLinks::in_fragment(shown.subject, shown.language), true).into_string()
 }
 
-fn thread(shown: Shown<'_>, links: &PageLinks, is_fragment: bool) -> Markup {
-    let Shown { subject, language, .. } = shown;
+fn thread(shown: PageContent<'_>, links: &PageLinks, is_fragment: bool) -> Markup {
+    let PageContent { subject, language, .. } = shown;
     let phrases = Phrases(language);
     let note = match subject.state {
         SubjectState::Open => None,
@@ -132,8 +132,8 @@ fn thread(shown: Shown<'_>, links: &PageLinks, is_fragment: bool) -> Markup {
     }
 }
 
-fn list(shown: Shown<'_>, links: &PageLinks) -> Markup {
-    let Shown { subject, page, chain, language, .. } = shown;
+fn list(shown: PageContent<'_>, links: &PageLinks) -> Markup {
+    let PageContent { subject, page, chain, language, .. } = shown;
     let markup = CommentMarkup::new(subject, page, chain, links, Phrases(language));
     if let Some(comment) = chain.last() {
         return html! {

@@ -38,14 +38,14 @@ fn page(data: Vec<Comment>, next: Option<&str>) -> CommentPage {
     CommentPage { data, page: info, subject: None, floors: None }
 }
 
-fn shown<'p>(subject: &'p Subject, page: &'p CommentPage) -> Shown<'p> {
-    Shown { subject, page, chain: &[], is_first_page: true, language: PageLanguage::English }
+fn shown<'p>(subject: &'p Subject, page: &'p CommentPage) -> PageContent<'p> {
+    PageContent { subject, page, chain: &[], is_first_page: true, language: ReaderLanguage::English }
 }
 
 /// A comment as a root of a list.
 fn item(comment: Comment) -> String {
     let (subject, page) = (subject(&json!({})), page(vec![comment], None));
-    list(shown(&subject, &page), &PageLinks::in_document(&subject, PageLanguage::English)).into_string()
+    list(shown(&subject, &page), &PageLinks::in_document(&subject, ReaderLanguage::English)).into_string()
 }
 
 /// The tags in their order, without attributes.
@@ -111,7 +111,7 @@ fn tombstone_has_no_text() {
 fn only_first_page_of_registered_subject_is_indexed() {
     let check = |more: Value, is_first_page: bool, expected: bool| {
         let (subject, page) = (subject(&more), page(vec![], None));
-        let html = document(Shown { is_first_page, ..shown(&subject, &page) });
+        let html = document(PageContent { is_first_page, ..shown(&subject, &page) });
         assert_eq!(!html.contains("noindex"), expected, "{more} {is_first_page}");
     };
     check(json!({"title": "t"}), true, true);
@@ -229,7 +229,7 @@ fn page_of_a_comment_has_every_floor_and_its_replies() {
         .collect();
     let answer: Comment = serde_json::from_value(reply(13, &(1..=13).collect::<Vec<_>>(), 1)).unwrap();
     let (subject, page) = (subject(&json!({"mode": "building"})), page(vec![answer], Some("c")));
-    let html = document(Shown { chain: &chain, ..shown(&subject, &page) });
+    let html = document(PageContent { chain: &chain, ..shown(&subject, &page) });
     for n in 1..=12 {
         assert_eq!(html.matches(&format!("<p>text {n}.</p>")).count(), 1, "{n}: {html}");
     }
@@ -243,7 +243,7 @@ fn page_of_a_comment_has_every_floor_and_its_replies() {
 #[test]
 fn page_speaks_one_language() {
     let (subject, page) = building();
-    let html = document(Shown { language: PageLanguage::Chinese, ..shown(&subject, &page) });
+    let html = document(PageContent { language: ReaderLanguage::Chinese, ..shown(&subject, &page) });
     assert!(html.contains("<html lang=\"zh-CN\">") && html.contains("4 层"));
     let english = document(shown(&subject, &page));
     let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
