@@ -7,17 +7,12 @@ use gailou_shared::wire::{Author, CommentState, MemberRef};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::domain::erasure::MemberEnd;
-use crate::domain::operation::{
-    CommentChange, ErasureStep, LoggedOperation, MergeStep, Operation, OperationOutcome,
-};
+use crate::domain::operation::{CommentChange, ErasureStep, LoggedOperation, MergeStep, Operation, OperationOutcome};
 use crate::domain::row::NewCommentRow;
 use crate::ports::store::{BatchWriter, CommentReader, ErasureReader, MemberDataReader, MemberDirectory, MemberReader};
 use crate::testing::contract::reconcile::{NOW, publish, publish_as};
 
-trait MergeTables:
-    BatchWriter + CommentReader + ErasureReader + MemberDataReader + MemberDirectory + MemberReader
-{
-}
+trait MergeTables: BatchWriter + CommentReader + ErasureReader + MemberDataReader + MemberDirectory + MemberReader {}
 
 impl<T> MergeTables for T where
     T: BatchWriter + CommentReader + ErasureReader + MemberDataReader + MemberDirectory + MemberReader
@@ -61,7 +56,10 @@ async fn check_merges(tables: &dyn MergeTables, deliver: impl AsyncFn()) {
     let [shown, held, answer, both] = [shown, held, answer, both].map(|path: Path| path.id());
 
     // Who has become whom is said once.
-    assert_eq!((tables.read_heir(guest).await.unwrap(), tables.list_merged_guests(heir.id).await.unwrap()), (None, vec![]));
+    assert_eq!(
+        (tables.read_heir(guest).await.unwrap(), tables.list_merged_guests(heir.id).await.unwrap()),
+        (None, vec![])
+    );
     let step = |at, step| LoggedOperation::new(NOW + at, Operation::Merge { guest, step });
     let begin = |at, author: &Author| step(at, MergeStep::Begin(Box::new(author.clone())));
     let other = Author { id: MemberId::new(71).unwrap(), ..heir.clone() };
@@ -74,9 +72,7 @@ async fn check_merges(tables: &dyn MergeTables, deliver: impl AsyncFn()) {
     assert_eq!(tables.list_merged_guests(heir.id).await.unwrap(), [guest]);
     // Erasures and merges are one list, in the order of the requests.
     let erased = MemberId::new(90).unwrap();
-    let erasure = |at, step| {
-        LoggedOperation::new(NOW + at, Operation::Erasure { member: erased, step, audit: None })
-    };
+    let erasure = |at, step| LoggedOperation::new(NOW + at, Operation::Erasure { member: erased, step, audit: None });
     tables.persist(&[erasure(5, ErasureStep::Begin)]).await.unwrap();
     let ends = [
         MemberEnd { at: NOW + 5, member: erased, heir: None },
