@@ -104,8 +104,9 @@ impl ErasureReader for SqliteStore {
     async fn list_not_erased(&self, member: MemberId, ids: &[CommentId]) -> Result<Vec<CommentId>> {
         let ids = json_ids(ids);
         self.read("list_not_erased", move |c| {
+            // Without the sign, the index of the author's comments would be read for each of the ids.
             let sql = "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value \
-                       WHERE (c.flags & ?2) = 0 AND c.author_id = ?3";
+                       WHERE (c.flags & ?2) = 0 AND +c.author_id = ?3";
             fetch_all(c, sql, params![ids, FLAG_ERASED, member.signed()], first_id)
         })
         .await

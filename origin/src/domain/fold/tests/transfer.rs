@@ -9,10 +9,15 @@ use crate::domain::operation::{CommentChange, LoggedOperation, Operation, Operat
 use crate::domain::row::NewCommentRow;
 use crate::testing::fold_tables::FoldTables;
 
-/// The member `from` becomes the member `to`, of another name.
-pub(super) fn transfer(from: u64, to: u64) -> CommentChange {
-    let [from, to] = [from, to].map(|member| MemberId::new(member).unwrap());
-    CommentChange::Transfer { from, to: Box::new(Author::new(to, format!("member {to}"), None, 2, None)) }
+/// The author of generated comments with this number; the third one is a guest.
+pub(super) fn author_id(number: u64) -> MemberId {
+    if number == 3 { MemberId::guest(number) } else { MemberId::new(number).unwrap() }
+}
+
+/// The guest becomes this member.
+pub(super) fn transfer(to: u64) -> CommentChange {
+    let to = Author::new(author_id(to), format!("member {to}"), None, 2, None);
+    CommentChange::Transfer { from: author_id(3), to: Box::new(to) }
 }
 
 #[test]
