@@ -6,6 +6,7 @@ mod cache;
 mod events;
 mod mail_queue;
 mod notifications;
+mod passkeys;
 pub(crate) mod popularity;
 mod rank_again;
 pub(crate) mod rate_limits;
