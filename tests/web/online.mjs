@@ -12,4 +12,5 @@ import './account.test.mjs';
 import './console.mjs';
 import './challenge.test.mjs';
 import './sites.test.mjs';
+import './passkeys.test.mjs';
 import './first-day.test.mjs';
