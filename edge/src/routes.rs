@@ -63,6 +63,14 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/auth/email", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/auth/refresh", post(checked(RouteRule::SIGN_IN)))
         .route("/v1/auth/session", post(checked(RouteRule::SIGN_IN)).merge(delete(checked(RouteRule::SIGN_IN))))
+        .route("/v1/auth/passkeys", get(checked(RouteRule::MEMBER_CALL)).merge(post(checked(RouteRule::MEMBER_JSON))))
+        .route(
+            "/v1/auth/passkeys/{id}",
+            patch(checked(RouteRule::MEMBER_JSON)).merge(delete(checked(RouteRule::MEMBER_CALL))),
+        )
+        .route("/v1/auth/passkeys/registration", post(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/auth/passkeys/challenge", post(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/passkeys/session", post(checked(RouteRule::SIGN_IN)))
         .route("/v1/auth/{provider}", get(checked(RouteRule::SIGN_IN)))
         .route(
             "/v1/auth/{provider}/callback",

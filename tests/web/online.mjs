@@ -19,5 +19,6 @@ import './loading.test.mjs';
 import './frameworks.test.mjs';
 import './packages.test.mjs';
 import './host-pages.test.mjs';
+import './passkeys.test.mjs';
 import './first-day.test.mjs';
 import './two-sites.test.mjs';

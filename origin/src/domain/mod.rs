@@ -30,6 +30,7 @@ pub mod member_standing;
 pub mod name_digest;
 pub mod notification;
 pub mod operation;
+pub mod passkey;
 pub mod picture;
 pub mod positions;
 pub mod reaction_state;

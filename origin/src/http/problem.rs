@@ -181,7 +181,7 @@ impl From<&ServiceError> for Refusal {
             ServiceError::Forbidden(_) => Code::Forbidden,
             ServiceError::Muted(_) => Code::Muted,
             ServiceError::SiteNotAllowed(_) => Code::SiteNotAllowed,
-            ServiceError::VisitOver | ServiceError::SignInAgain => Code::TokenInvalid,
+            ServiceError::VisitOver | ServiceError::SignInAgain | ServiceError::PasskeyRefused => Code::TokenInvalid,
             ServiceError::GuestsNotAllowed(_) => Code::GuestsNotAllowed,
             ServiceError::LevelTooLow(_) => Code::LevelTooLow,
             ServiceError::SubjectClosed => Code::SubjectClosed,

@@ -38,8 +38,9 @@ pub use moderation::{
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
-pub use quoted_floor::QuotedFloor;
-pub use sign_in::{AccessToken, OwnProfile, ProviderKind, SignInProvider, SignInProviders};
+pub use sign_in::{
+    AccessToken, OwnProfile, Passkey, PasskeyChallenge, PasskeyList, ProviderKind, SignInProvider, SignInProviders,
+};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
     WebhookMessageData, WebhookTemplate,

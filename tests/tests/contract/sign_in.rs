@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::config::{AllowedOrigins, Password};
+use gailou::config::{AllowedOrigins, Config, Password};
 use gailou::service::sign_in::make_admin_url;
 use gailou_tests::{ApiResponse, SmtpReceiver, TestMember, TestOrigin, ann, poll_until};
 use serde_json::{Value, json};
@@ -16,21 +16,28 @@ const SUBJECT: &str = "article/signing-in";
 const FIRST_ACCOUNT: u64 = (1 << 62) + (1 << 61) - (1 << 51);
 
 /// An origin and the server that its mails go to.
-struct MailBed {
-    origin: TestOrigin,
+pub(crate) struct MailBed {
+    pub(crate) origin: TestOrigin,
     mailbox: SmtpReceiver,
 }
 
 impl MailBed {
     async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    pub(crate) async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
         let mailbox = SmtpReceiver::start().await;
         let url = Password::new(&mailbox.url());
-        let origin = TestOrigin::start_with(|config| config.mail.url = url).await;
-        Self { origin, mailbox }
+        let origin = TestOrigin::start_with(|config| {
+            config.mail.url = url;
+            configure(config);
+        });
+        Self { origin: origin.await, mailbox }
     }
 
     /// Opens the link that is mailed to this address.
-    async fn sign_in(&self, email: &str) -> SignedIn {
+    pub(crate) async fn sign_in(&self, email: &str) -> SignedIn {
         let number = self.mailbox.mails().len();
         request_mail(&self.origin, email, SITE).await.expect(202);
         let mail = self.mailbox.mail(number).await;
@@ -44,7 +51,7 @@ async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -> ApiRespon
 }
 
 /// Opens an address of the origin, with these cookies. The origin knows itself by the name that it is configured with.
-async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
+pub(crate) async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
     let path = &link[link.find("/v1/auth/").unwrap_or_else(|| panic!("{link} leads elsewhere"))..];
     origin.request(&format!("GET {path}")).header("cookie", cookies).send().await
 }
@@ -62,8 +69,8 @@ async fn exchange(origin: &TestOrigin, code: &str, site: &str) -> ApiResponse {
 }
 
 /// What a browser has after it came back.
-struct SignedIn {
-    member: TestMember,
+pub(crate) struct SignedIn {
+    pub(crate) member: TestMember,
     code: String,
     /// The value of the cookie.
     refresh: String,
@@ -86,7 +93,7 @@ impl SignedIn {
 
 /// The value of the cookie that an answer sets.
 #[track_caller]
-fn refresh_cookie(answer: &ApiResponse) -> String {
+pub(crate) fn refresh_cookie(answer: &ApiResponse) -> String {
     let cookies = answer.headers.get_all("set-cookie").iter().filter_map(|value| value.to_str().ok());
     let cookie = cookies.filter_map(|cookie| cookie.strip_prefix("gailou_refresh=")).next().expect("a cookie");
     let (value, attributes) = cookie.split_once(';').expect("attributes");
@@ -95,7 +102,7 @@ fn refresh_cookie(answer: &ApiResponse) -> String {
     value.to_owned()
 }
 
-fn member_of(token: &str) -> TestMember {
+pub(crate) fn member_of(token: &str) -> TestMember {
     use base64::Engine as _;
     let claims = token.split('.').nth(1).expect("claims");
     let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).expect("base64");
@@ -104,7 +111,7 @@ fn member_of(token: &str) -> TestMember {
     TestMember { id: text("sub"), name: text("name"), token: token.to_owned() }
 }
 
-async fn me(origin: &TestOrigin, by: &TestMember) -> ApiResponse {
+pub(crate) async fn me(origin: &TestOrigin, by: &TestMember) -> ApiResponse {
     origin.request("GET /v1/me").by(by).send().await
 }
 
@@ -113,7 +120,7 @@ async fn change_me(origin: &TestOrigin, by: &TestMember, patch: &Value) -> ApiRe
 }
 
 /// Asks for another token by a cookie.
-async fn refresh(origin: &TestOrigin, cookie: &str) -> ApiResponse {
+pub(crate) async fn refresh(origin: &TestOrigin, cookie: &str) -> ApiResponse {
     origin.request("POST /v1/auth/refresh").header("cookie", &format!("gailou_refresh={cookie}")).send().await
 }
 

@@ -25,7 +25,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 27] = [
+const MYSQL_MIGRATIONS: [&str; 28] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -52,6 +52,7 @@ const MYSQL_MIGRATIONS: [&str; 27] = [
     include_str!("../../../../migrations/mysql/0024_sign_in.sql"),
     include_str!("../../../../migrations/mysql/0025_event.sql"),
     include_str!("../../../../migrations/mysql/0026_webhook.sql"),
+    include_str!("../../../../migrations/mysql/0027_passkey.sql"),
     include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
 ];
 

@@ -7,6 +7,7 @@ mod events;
 mod mail_queue;
 mod merges;
 mod notifications;
+mod passkeys;
 pub(crate) mod popularity;
 mod rank_again;
 pub(crate) mod rate_limits;

@@ -19,7 +19,7 @@ pub(super) mod moderation_rows;
 pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
-mod standing_rows;
+pub(super) mod standing_rows;
 mod webhook_rows;
 
 use std::collections::BTreeMap;
