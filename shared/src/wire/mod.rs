@@ -38,6 +38,7 @@ pub use moderation::{
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
+pub use quoted_floor::QuotedFloor;
 pub use sign_in::{
     AccessToken, OwnProfile, Passkey, PasskeyChallenge, PasskeyList, ProviderKind, SignInProvider, SignInProviders,
 };

@@ -177,7 +177,7 @@ pub async fn finish_sign_in(app: &AppState, challenge: &str, credential: Value) 
     if !app.tables.use_passkey(account.id, passkey.id, &passkey.record, &record, app.now()).await? {
         return Err(ServiceError::PasskeyRefused);
     }
-    Ok(session::begin(app, account, None).await?.session)
+    Ok(session::begin(app, account, None, None).await?.session)
 }
 
 /// The installation as authenticators know it: by the host of `public_url`, for pages of exactly that origin.
