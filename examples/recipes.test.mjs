@@ -227,7 +227,9 @@ describe('recipes', { concurrency: 1 }, () => {
     test(`${name} renders a page with comments`, { skip: skipWithout(tool) }, async () => {
       // Beside its packages, where it has some: bundlers do not follow a link out of a site.
       const tools = join(TOOLS, name);
-      const folder = existsSync(join(tools, 'node_modules')) ? tools : join(await newFolder(), name);
+      const folder = existsSync(join(tools, 'node_modules'))
+        ? tools
+        : join(await newFolder(), name);
       await rm(join(folder, output), { recursive: true, force: true });
       await cp(join(EXAMPLES, name), folder, { recursive: true });
       const env = {

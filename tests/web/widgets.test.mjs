@@ -85,7 +85,7 @@ describe('elements beside the comments', {
     const subject = newSubject();
     await postComment(subject, newText('Counted'), WRITER());
     await onHostPage('', {}, async (page, asked) => {
-      await page.waitForFunction(() => customElements.get('gailou-latest'));
+      await page.waitForFunction(() => customElements.get('gailou-comments'));
       assert.deepEqual(countCalls(asked), []);
       await page.evaluate((name) => {
         document.body.insertAdjacentHTML('beforeend', `<b data-gailou-count="${name}"></b>`);

@@ -41,7 +41,7 @@ class CountElement extends HTMLElement {
 let server = '';
 
 /** Defines the element, and follows the marked elements of the document. `base` is the server. */
-export function start(base: string): void {
+export function startCounts(base: string): void {
   if (customElements.get('gailou-count')) return;
   server = base;
   customElements.define('gailou-count', CountElement);
