@@ -1,7 +1,7 @@
 //! The same change of every comment in a list, as the erasure of a member and the merge of a guest need it. Lists are
 //! read in pages, and a page is changed while the next one is read.
 
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{Stream, TryStreamExt as _, stream};
 use gailou_shared::id::{CommentId, MemberId};
 
 use crate::domain::operation::{CommentChange, Operation};

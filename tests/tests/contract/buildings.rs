@@ -94,7 +94,8 @@ async fn floor_that_is_taken_down_is_a_tombstone_in_every_quote() {
             assert_eq!((&floor["author"], &floor["html"]), (&Value::Null, &json!("")), "{action}: {floor}");
             assert_ne!(floor["state"], "published", "{action}");
         }
-        let html = poll_until(|| origin.get(&format!("/t/{subject}")), |page| !page.text.contains("text 3.")).await;
+        let path = format!("/t/{subject}");
+        let html = poll_until(|| origin.get(&path), |page| !page.text.contains("text 3.")).await;
         assert!(!html.text.contains("text 3."), "{action}");
     }
 }

@@ -47,6 +47,7 @@ mod search;
 mod settings;
 mod shapes;
 mod sign_in;
+mod sign_in_codes;
 mod signed_request;
 mod software_authenticator;
 mod stats;

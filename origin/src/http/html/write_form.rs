@@ -30,7 +30,7 @@ use crate::http::extract::{
     ChallengedWrite, CountedRead, KnownSubject, QueryParameters, RequestClient, read_body, verified_member,
 };
 use crate::http::html::language::RequestLanguage;
-use crate::http::html::markup::{FormNotice, FormPage, PageLinks};
+use crate::http::html::markup::{FormFields, FormNotice, FormPage, PageLinks};
 use crate::http::html::{FORM_POLICY, HTML_TYPE};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Conflict, MemberRefusals, NotFound, PublicRefusals, Unprocessable};
@@ -166,18 +166,6 @@ fn send(status: StatusCode, document: &str) -> Response {
 
 fn new_key() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 16]>())
-}
-
-/// What a form holds.
-#[derive(Debug, Default)]
-pub(in crate::http) struct FormFields {
-    pub(super) name: String,
-    pub(super) content: String,
-    pub(super) to: Option<CommentId>,
-    /// The same however often the form is sent.
-    pub(super) key: String,
-    /// A guest's, who has no name yet.
-    pub(super) token: String,
 }
 
 impl FormFields {

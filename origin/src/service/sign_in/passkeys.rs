@@ -245,7 +245,7 @@ async fn take_challenge(app: &AppState, challenge: &str) -> ServiceResult<Option
         SignInLink::PasskeyRegistration { expires_at, .. } | SignInLink::PasskeySignIn { expires_at, .. } => {
             now < *expires_at
         }
-        SignInLink::Email { .. } | SignInLink::Admin => false,
+        SignInLink::Email { .. } | SignInLink::Code { .. } | SignInLink::Admin => false,
     }))
 }
 

@@ -139,6 +139,7 @@ async fn contract_holds_in_sqlite() {
 async fn contract_holds_in_mysql() {
     use crate::adapters::mysql::tests::{TestDatabases, deliver_outboxes};
     use crate::domain::member_standing::member_slot;
+    use crate::ports::store::HistoryReconciler as _;
 
     let Some(databases) = TestDatabases::new(2) else { return };
     let store = databases.open().await;

@@ -1,5 +1,6 @@
 //! The page with the form for a comment.
 
+use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, Comment};
@@ -7,7 +8,6 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use crate::http::html::language::Phrases;
 use crate::http::html::markup::{DOCUMENT_STYLE, PageLinks};
-use crate::http::html::write_form::FormFields;
 
 /// What a page says above its form.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,18 @@ pub(in crate::http::html) enum FormNotice<'p> {
         code: Code,
         detail: &'p str,
     },
+}
+
+/// What a form holds.
+#[derive(Debug, Default)]
+pub(in crate::http::html) struct FormFields {
+    pub(in crate::http::html) name: String,
+    pub(in crate::http::html) content: String,
+    pub(in crate::http::html) to: Option<CommentId>,
+    /// The same however often the form is sent.
+    pub(in crate::http::html) key: String,
+    /// A guest's, who has no name yet.
+    pub(in crate::http::html) token: String,
 }
 
 /// The page.

@@ -18,7 +18,7 @@ use gailou_shared::wire::{Comment, CommentPage, Subject, SubjectState};
 use maud::{Markup, PreEscaped, html};
 
 use self::comment::CommentMarkup;
-pub(super) use self::form::{FormNotice, FormPage};
+pub(super) use self::form::{FormFields, FormNotice, FormPage};
 pub(super) use self::links::PageLinks;
 use crate::http::html::json_ld;
 use crate::http::html::language::Phrases;
