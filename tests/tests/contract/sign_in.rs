@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::config::{AllowedOrigins, Config, Password};
+use gailou::config::{Config, Password};
 use gailou::service::sign_in::make_admin_url;
 use gailou_tests::{ApiResponse, SmtpReceiver, TestMember, TestOrigin, ann, poll_until};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl MailBed {
     }
 }
 
-async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -> ApiResponse {
+pub(crate) async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -> ApiResponse {
     origin.request("POST /v1/auth/email").json(&json!({"email": email, "site": site})).send().await
 }
 

@@ -6,7 +6,7 @@ use gailou::config::{AllowedOrigins, Password};
 use gailou_tests::{ApiResponse, SmtpReceiver, TestOrigin};
 use serde_json::json;
 
-use crate::sign_in::{FOREIGN, MailBed, SITE, SignedIn, me, member_of, press, refresh, refresh_cookie};
+use crate::sign_in::{FOREIGN, MailBed, SITE, SignedIn, me, member_of, press, refresh, refresh_cookie, request_mail};
 
 /// Exchanges a code as a page of this site.
 async fn exchange(origin: &TestOrigin, code: &str, site: &str) -> ApiResponse {
