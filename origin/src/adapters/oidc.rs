@@ -23,7 +23,7 @@ use crate::ports::identity_provider::{IdentityProvider, ProviderError, ProviderI
 
 /// How long the provider's description of itself counts.
 const METADATA_TTL: Duration = Duration::from_secs(3_600);
-/// The same where a signature fits none of its keys: whoever sends such ones makes no request for each.
+/// The same where a signature fits none of its keys: many such ones make no request for each.
 const KEYS_TTL: Duration = Duration::from_secs(60);
 /// How long it is not asked again after it did not answer.
 const METADATA_RETRY_PAUSE: Duration = Duration::from_secs(30);

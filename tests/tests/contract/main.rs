@@ -43,6 +43,7 @@ mod search;
 mod settings;
 mod shapes;
 mod sign_in;
+mod sign_in_codes;
 mod signed_request;
 mod stats;
 mod subjects;

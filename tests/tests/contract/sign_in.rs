@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use gailou::config::{AllowedOrigins, Password};
+use gailou::config::Password;
 use gailou::service::sign_in::make_admin_url;
 use gailou_tests::{ApiResponse, SmtpReceiver, TestMember, TestOrigin, ann, poll_until};
 use serde_json::{Value, json};
 
 use crate::fake_provider::FakeProvider;
 
-const SITE: &str = "http://localhost:3000";
-const FOREIGN: &str = "https://evil.example";
+pub(crate) const SITE: &str = "http://localhost:3000";
+pub(crate) const FOREIGN: &str = "https://evil.example";
 const SUBJECT: &str = "article/signing-in";
 /// The first id of an account: the highest 2^51 of those that are no imported name's.
 const FIRST_ACCOUNT: u64 = (1 << 62) + (1 << 61) - (1 << 51);
 
 /// An origin and the server that its mails go to.
-struct MailBed {
-    origin: TestOrigin,
-    mailbox: SmtpReceiver,
+pub(crate) struct MailBed {
+    pub(crate) origin: TestOrigin,
+    pub(crate) mailbox: SmtpReceiver,
 }
 
 impl MailBed {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let mailbox = SmtpReceiver::start().await;
         let url = Password::new(&mailbox.url());
         let origin = TestOrigin::start_with(|config| config.mail.url = url).await;
@@ -30,7 +30,7 @@ impl MailBed {
     }
 
     /// Opens the link that is mailed to this address.
-    async fn sign_in(&self, email: &str) -> SignedIn {
+    pub(crate) async fn sign_in(&self, email: &str) -> SignedIn {
         let number = self.mailbox.mails().len();
         request_mail(&self.origin, email, SITE).await.expect(202);
         let mail = self.mailbox.mail(number).await;
@@ -39,7 +39,7 @@ impl MailBed {
     }
 }
 
-async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -> ApiResponse {
+pub(crate) async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -> ApiResponse {
     origin.request("POST /v1/auth/email").json(&json!({"email": email, "site": site})).send().await
 }
 
@@ -50,29 +50,23 @@ async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
 }
 
 /// Presses the button of the page that a mailed link leads to.
-async fn press(origin: &TestOrigin, link: &str) -> ApiResponse {
+pub(crate) async fn press(origin: &TestOrigin, link: &str) -> ApiResponse {
     let path = &link[link.find("/v1/auth/").unwrap_or_else(|| panic!("{link} leads elsewhere"))..];
     origin.request(&format!("POST {path}")).header("origin", origin.base()).send().await
 }
 
-/// Exchanges a code as a page of this site.
-async fn exchange(origin: &TestOrigin, code: &str, site: &str) -> ApiResponse {
-    let body = json!({"code": code});
-    origin.request("POST /v1/auth/session").header("origin", site).json(&body).send().await
-}
-
 /// What a browser has after it came back.
-struct SignedIn {
-    member: TestMember,
-    code: String,
+pub(crate) struct SignedIn {
+    pub(crate) member: TestMember,
+    pub(crate) code: String,
     /// The value of the cookie.
-    refresh: String,
+    pub(crate) refresh: String,
 }
 
 impl SignedIn {
     /// Of the page that hands the token to its opener.
     #[track_caller]
-    fn of(page: &ApiResponse) -> Self {
+    pub(crate) fn of(page: &ApiResponse) -> Self {
         assert_eq!(page.status, 200, "{}", page.text);
         let (_, message) = page.text.split_once("postMessage(").expect("a message");
         let (message, rest) = message.split_once("},").expect("a message");
@@ -86,7 +80,7 @@ impl SignedIn {
 
 /// The value of the cookie that an answer sets.
 #[track_caller]
-fn refresh_cookie(answer: &ApiResponse) -> String {
+pub(crate) fn refresh_cookie(answer: &ApiResponse) -> String {
     let cookies = answer.headers.get_all("set-cookie").iter().filter_map(|value| value.to_str().ok());
     let cookie = cookies.filter_map(|cookie| cookie.strip_prefix("gailou_refresh=")).next().expect("a cookie");
     let (value, attributes) = cookie.split_once(';').expect("attributes");
@@ -95,7 +89,7 @@ fn refresh_cookie(answer: &ApiResponse) -> String {
     value.to_owned()
 }
 
-fn member_of(token: &str) -> TestMember {
+pub(crate) fn member_of(token: &str) -> TestMember {
     use base64::Engine as _;
     let claims = token.split('.').nth(1).expect("claims");
     let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).expect("base64");
@@ -104,7 +98,7 @@ fn member_of(token: &str) -> TestMember {
     TestMember { id: text("sub"), name: text("name"), token: token.to_owned() }
 }
 
-async fn me(origin: &TestOrigin, by: &TestMember) -> ApiResponse {
+pub(crate) async fn me(origin: &TestOrigin, by: &TestMember) -> ApiResponse {
     origin.request("GET /v1/me").by(by).send().await
 }
 
@@ -113,7 +107,7 @@ async fn change_me(origin: &TestOrigin, by: &TestMember, patch: &Value) -> ApiRe
 }
 
 /// Asks for another token by a cookie.
-async fn refresh(origin: &TestOrigin, cookie: &str) -> ApiResponse {
+pub(crate) async fn refresh(origin: &TestOrigin, cookie: &str) -> ApiResponse {
     origin.request("POST /v1/auth/refresh").header("cookie", &format!("gailou_refresh={cookie}")).send().await
 }
 
@@ -184,93 +178,6 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     assert_eq!((&root["author"]["id"], &root["author"]["guest"]), (&json!(member.id), &json!(false)));
     let other = bed.sign_in("bo@example.com").await;
     assert_ne!(other.member.id, member.id);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn page_exchanges_a_code_once_for_a_session_of_its_own() {
-    let bed = MailBed::start().await;
-    let origin = &bed.origin;
-    let SignedIn { member, code, refresh: of_window } = bed.sign_in("ann@example.com").await;
-    let exchanged = exchange(origin, &code, SITE).await;
-    assert_eq!(exchanged.header("access-control-allow-credentials"), "true");
-    let session = exchanged.clone().expect(200);
-    assert_eq!(member_of(session["token"].as_str().unwrap()).id, member.id);
-    let of_page = refresh_cookie(&exchanged);
-    assert_ne!(of_page, of_window);
-    refresh(origin, &of_page).await.expect(200);
-    refresh(origin, &of_window).await.expect(200);
-    exchange(origin, &code, SITE).await.expect(401);
-
-    // It is for the site, and ends soon; another page that presents it ends it.
-    let SignedIn { code, .. } = bed.sign_in("ann@example.com").await;
-    exchange(origin, &code, FOREIGN).await.expect(403);
-    exchange(origin, &code, "http://localhost:3001").await.expect(401);
-    exchange(origin, &code, SITE).await.expect(401);
-    let SignedIn { code, .. } = bed.sign_in("ann@example.com").await;
-    origin.advance(Duration::from_secs(121));
-    exchange(origin, &code, SITE).await.expect(401);
-    exchange(origin, "", SITE).await.expect(401);
-    let wrong = origin.request("POST /v1/auth/session").json(&json!({"code": 7})).send().await.expect(400);
-    assert_eq!(wrong["errors"][0]["field"], "code");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn page_that_asked_for_a_link_gets_its_code_in_its_address() {
-    let bed = MailBed::start().await;
-    let origin = &bed.origin;
-    let ask = |page: &str, state: &str| {
-        let body = json!({"email": "ann@example.com", "site": SITE, "page": page, "state": state});
-        origin.request("POST /v1/auth/email").json(&body).send()
-    };
-    ask(&format!("{SITE}/a?b=c"), "x_7").await.expect(202);
-    let page = press(origin, bed.mailbox.mail(0).await.link()).await;
-    let SignedIn { code, .. } = SignedIn::of(&page);
-    let way_back = format!("location.replace(\"{SITE}/a?b=c#gailou-code={code}&gailou-state=x_7\")");
-    assert!(page.text.contains(&way_back), "{}", page.text);
-    for (page, state, field) in [
-        (FOREIGN, "x", "page"),
-        ("http://localhost:3000.evil.example/", "x", "page"),
-        ("http://localhost:3000/a#b", "x", "page"),
-        ("http://localhost:3000/", "a b", "state"),
-        ("http://localhost:3000/", "", "state"),
-    ] {
-        assert_eq!(ask(page, state).await.expect(400)["errors"][0]["field"], field, "{page} {state}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn account_has_the_picture_of_its_mailbox_where_a_service_has_pictures() {
-    let mailbox = SmtpReceiver::start().await;
-    let url = Password::new(&mailbox.url());
-    let origin = TestOrigin::start_with(|config| {
-        config.mail.url = url;
-        config.avatars.url = Some("http://127.0.0.1:9/{hash}".into());
-    })
-    .await;
-    let bed = MailBed { origin, mailbox };
-    let SignedIn { member, .. } = bed.sign_in("Ann@Example.com").await;
-    let profile = me(&bed.origin, &member).await.expect(200);
-    // SHA-256 of ann@example.com.
-    let hash = "71d4f55f72fa128dfb468a1a3901507c804b74316488744d769d7f4b16696476";
-    let avatar = profile["avatar"].as_str().expect("a picture");
-    assert!(avatar.ends_with(&format!("/v1/avatars/{hash}")), "{avatar}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn session_is_for_sites_that_are_named() {
-    let mailbox = SmtpReceiver::start().await;
-    let url = Password::new(&mailbox.url());
-    let origin = TestOrigin::start_with(|config| {
-        config.mail.url = url;
-        config.adjustable.sites = AllowedOrigins::parse(["*", SITE]).unwrap();
-    })
-    .await;
-    let refresh = |site: &str| origin.request("POST /v1/auth/refresh").header("origin", site).send();
-    let foreign = refresh(FOREIGN).await;
-    assert_eq!((foreign.status, foreign.headers.get("access-control-allow-origin")), (403, None));
-    assert_eq!(refresh(SITE).await.status, 401, "it may ask, and has no cookie");
-    let guest = origin.request("POST /v1/guests").header("origin", FOREIGN).json(&json!({"name": "Eve"})).send().await;
-    assert_eq!(guest.status, 201, "others may write");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -433,19 +340,6 @@ async fn mail_is_sent_to_addresses_for_allowed_sites_alone_and_its_rate_is_limit
     let without = TestOrigin::start().await;
     assert_eq!(without.get("/v1/auth/providers").await.json, json!({"data": []}));
     assert_eq!(request_mail(&without, "ann@example.com", SITE).await.status, 404);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn rule_for_every_site_names_none_that_gets_a_token() {
-    let mailbox = SmtpReceiver::start().await;
-    let url = Password::new(&mailbox.url());
-    let origin = TestOrigin::start_with(|config| {
-        config.mail.url = url;
-        config.adjustable.sites = AllowedOrigins::parse(["*", SITE]).unwrap();
-    })
-    .await;
-    assert_eq!(request_mail(&origin, "ann@example.com", FOREIGN).await.status, 403);
-    assert_eq!(request_mail(&origin, "ann@example.com", SITE).await.status, 202);
 }
 
 /// An origin whose readers sign in with the provider.
