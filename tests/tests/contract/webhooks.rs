@@ -361,7 +361,7 @@ async fn chat_service_gets_its_own_form() {
     received[0].verify(webhook["secret"].as_str().unwrap());
     let link = format!("https://blog.example/hooks#comment-{}", id(&comment));
     let text = format!("New comment: Ann on “Hooks”\n&lt;!channel&gt; &amp; all\n{link}");
-    assert_eq!(received[0].json(), json!({"text": text, "unfurl_links": false}));
+    assert_eq!(received[0].json(), json!({"text": text, "unfurl_links": false, "mrkdwn": false}));
 }
 
 #[tokio::test(flavor = "multi_thread")]

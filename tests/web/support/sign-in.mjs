@@ -85,6 +85,12 @@ export async function openBlog(context, blog, lang) {
   return page;
 }
 
+/** Waits until the page has a session. Who has no name yet looks like a reader who is unknown. */
+export const isSignedIn = (page) =>
+  page.waitForFunction(() =>
+    Object.keys(localStorage).some((name) => name.startsWith('gailou:session:')),
+  );
+
 /** Opens the choice of how to sign in. */
 export async function openSignIn(page) {
   await composer(page).locator('textarea').focus();
