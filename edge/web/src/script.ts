@@ -1,7 +1,8 @@
-/** The server of elements that name none: where this file came from. */
-export let SCRIPT_ORIGIN: string = new URL(import.meta.url).origin;
+/** The script tag that loads this file, and the server it came from. */
 
-/** For a page that has the element from elsewhere: in a bundle of its own, for example. Without a slash at the end. */
-export function setServer(address: string): void {
-  SCRIPT_ORIGIN = address.replace(/\/$/, '');
-}
+const current = document.currentScript;
+
+export const SCRIPT: HTMLScriptElement | null =
+  current instanceof HTMLScriptElement ? current : null;
+
+export const SCRIPT_ORIGIN: string = SCRIPT?.src ? new URL(SCRIPT.src).origin : location.origin;

@@ -28,12 +28,13 @@ export class CommentHeader {
     this.node = h('div', { class: 'head' }, this.#author, when, this.#edited, this.#floor);
   }
 
-  /** `floor` is its number as the mode counts; empty where it counts none. */
-  render(comment: ShownComment, floor: string, isPinned: boolean): void {
+  render(comment: ShownComment, isPinned: boolean): void {
+    const { text } = this.#locale;
     this.#author.textContent = authorNameOf(comment, this.#locale);
     this.renderBadges(comment, isPinned);
     this.#edited.hidden = isTombstone(comment) || !comment.edited_at;
-    this.#floor.textContent = floor;
+    this.#floor.textContent = comment.floor ? text.floor(comment.floor) : '';
+    if (comment.floor) this.#floor.title = text.floorLabel(comment.floor);
   }
 
   renderBadges(comment: ShownComment, isPinned: boolean): void {

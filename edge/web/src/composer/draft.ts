@@ -5,7 +5,6 @@
 
 import { newIdempotencyKey } from '../api/retry.ts';
 import type { JsonStorage } from '../util/json-storage.ts';
-import { draftKey } from './draft-key.ts';
 
 interface StoredDraft {
   text: string;
@@ -21,7 +20,7 @@ export class ComposerDraft {
   /** `scope` names the thread and the parent. Without a storage nothing is kept. */
   constructor(storage: JsonStorage | null, scope: string) {
     this.#storage = storage;
-    this.#storageKey = draftKey(scope);
+    this.#storageKey = `gailou:draft:${scope}`;
   }
 
   /** The stored text; null when there is none. */

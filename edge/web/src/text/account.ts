@@ -1,5 +1,7 @@
 /** The texts of the windows of an account, which the element loads with them. */
 
+import type { Locale } from './locale.ts';
+
 const en = {
   close: 'Close',
   signInWith: (name: string) => `Sign in with ${name}`,
@@ -29,7 +31,7 @@ const en = {
   gone: 'This comment is no longer shown.',
 };
 
-export type AccountStrings = typeof en;
+type AccountStrings = typeof en;
 
 const zh: AccountStrings = {
   close: '关闭',
@@ -59,11 +61,4 @@ const zh: AccountStrings = {
   gone: '这条评论已不再显示。',
 };
 
-/** What is used of a `Locale`. */
-interface AccountLocale {
-  readonly tag: string;
-  readonly language: { readonly account?: AccountStrings };
-}
-
-export const accountText = ({ tag, language }: AccountLocale): AccountStrings =>
-  language.account ?? (tag === 'zh-CN' ? zh : en);
+export const accountText = ({ language }: Locale): AccountStrings => (language === 'zh' ? zh : en);

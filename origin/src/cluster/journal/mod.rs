@@ -121,12 +121,7 @@ impl Journal for ClusterJournal {
             Operation::React { id, member, change } => self.react(id, member, change, logged).await,
             Operation::Change {
                 id,
-                change:
-                    CommentChange::Erase
-                    | CommentChange::Forget { .. }
-                    | CommentChange::DropMedia
-                    | CommentChange::Transfer { .. }
-                    | CommentChange::Rename { .. },
+                change: CommentChange::Erase | CommentChange::Forget { .. } | CommentChange::DropMedia,
                 ..
             } => self.overwrite(id, logged).await,
             Operation::Change { id, .. } => self.change(id, logged).await,
@@ -141,8 +136,7 @@ impl Journal for ClusterJournal {
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }
-            | Operation::Erasure { .. }
-            | Operation::Merge { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
+            | Operation::Erasure { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }
     }
 

@@ -109,8 +109,7 @@ impl<'b> LoadedRows<'b> {
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }
-                | Operation::Erasure { .. }
-                | Operation::Merge { .. } => {}
+                | Operation::Erasure { .. } => {}
             }
         }
         request.sort_and_deduplicate();

@@ -8,7 +8,6 @@
 
 mod callback_page;
 mod cookies;
-pub(super) mod passkeys;
 pub(super) mod sessions;
 
 use std::sync::Arc;

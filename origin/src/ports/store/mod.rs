@@ -35,7 +35,6 @@ mod members;
 mod node_leases;
 mod notifications;
 mod outbox;
-mod passkeys;
 mod reaction_states;
 mod reconcile;
 mod refused_texts;
@@ -80,7 +79,6 @@ pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
 pub use notifications::Notifications;
 pub use outbox::{Delivered, Outboxes};
-pub use passkeys::PasskeyRows;
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
 pub use reconcile::HistoryReconciler;
@@ -125,7 +123,6 @@ pub trait Tables:
     + MemberNameReader
     + MemberStandingReader
     + Notifications
-    + PasskeyRows
     + Reconciler
     + RefusedTexts
     + Reranker
@@ -158,7 +155,6 @@ impl<
         + MemberNameReader
         + MemberStandingReader
         + Notifications
-        + PasskeyRows
         + Reconciler
         + RefusedTexts
         + Reranker
