@@ -197,24 +197,22 @@ export class AccountSession {
       if (!session || !isNeeded(session)) return session;
       try {
         const { data } = await api.refreshSession();
-        if (subject(data) !== subject(session)) throw new OtherAccount();
-        identity.keepSession(data);
-        return data;
+        if (subject(data) === subject(session)) {
+          identity.keepSession(data);
+          return data;
+        }
+        // The cookie is that of another account: what is written would be another's.
       } catch (problem) {
-        const isOther = problem instanceof OtherAccount;
-        if (!isOther && !(problem instanceof ApiProblem)) throw problem;
+        if (!(problem instanceof ApiProblem)) throw problem;
         // Without an answer the token may be good for a moment still.
-        if (!isOther && problem.isRepeatable && session.expires_at > Date.now()) return session;
-        identity.dropSession();
-        reader.onIdentityChange();
-        return null;
+        if (problem.isRepeatable && session.expires_at > Date.now()) return session;
       }
+      identity.dropSession();
+      reader.onIdentityChange();
+      return null;
     });
   }
 }
-
-/** The cookie is that of another account: what is written would be another's. */
-class OtherAccount extends Error {}
 
 const subject = ({ token }: Session) => readTokenClaims(token).sub;
 

@@ -1,9 +1,10 @@
 //! Signing in to accounts of this installation.
 //!
 //! Who proves an identity, a mailbox or an account at a provider, is signed in to the account that has it, which is
-//! made the first time. A window of this origin and a page of a site have no cookie in common, so the window hands the page
-//! a code that is good once, which the page exchanges. What is signed in is a family of refresh tokens (`session`); a refresh token is exchanged for a
-//! token to write with, which lives for minutes, so that an erased or revoked member is out soon without a list.
+//! made the first time. A window of this origin and a page of a site have no cookie in common, so the window hands the
+//! page a code that is good once, which the page exchanges. What is signed in is a family of refresh tokens (`session`);
+//! a refresh token is exchanged for a token to write with, which lives for minutes, so that an erased or revoked member is
+//! out soon without a list.
 
 mod mail;
 mod provider;
@@ -41,8 +42,8 @@ pub fn list_providers(app: &AppState) -> SignInProviders {
     SignInProviders { data: email.into_iter().chain(others).collect() }
 }
 
-/// Whether a page of this site may get the token of who has signed in: a site that may write and is named, since `*` would name
-/// every page on the web, or the installation's own pages.
+/// Whether a page of this site may get the token of who has signed in: a site that may write and is named, since `*`
+/// would name every page on the web, or the installation's own pages.
 ///
 /// # Errors
 /// [`ServiceError::SiteNotAllowed`].

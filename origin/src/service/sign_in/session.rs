@@ -1,7 +1,7 @@
 //! Browsers and apps that are signed in.
 //!
-//! Promise: a code works once, for a page of its site; a refresh token works once; one that is presented again ends its family, and so do an erasure and
-//! `tokens_not_before`.
+//! Promise: a code works once, for a page of its site; a refresh token works once; one that is presented again ends
+//! its family, and so do an erasure and `tokens_not_before`.
 
 use gailou_shared::token::Member;
 
